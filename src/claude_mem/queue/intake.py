@@ -66,8 +66,11 @@ class Intake:
                 self._weigh_again()  # killed hooks left their weight behind
             return taken
 
-    def receive(self, name: str, payload: dict[str, object], client: str = claude_code.NAME) -> Accepted:
-        """An event that comes by another way than the spool. Durable on return."""
+    def receive(
+        self, name: str, payload: dict[str, object], client: str = claude_code.NAME, *, request: str = ""
+    ) -> Accepted:
+        """An event that comes by another way than the spool. Durable on return. `request`: the id of the HTTP
+        request that reports it, which becomes part of the event's."""
         try:
             with self._marking:  # a marker's lock keeps processes apart, not the threads of this one
                 cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
@@ -80,14 +83,21 @@ class Intake:
         event = claude_code.parse(
             name,
             scrubbed,
-            id=f"api-{at:013d}-{os.urandom(8).hex()}",
+            id=f"api-{at:013d}-{request}{os.urandom(2 if request else 8).hex()}",
             at=at,
             client=client,
             private=private,
         )
         if event is None or not self.is_wanted(event):
             return Accepted()
-        return self._store.events.accept([NewEvent(event, self.place_of(event.cwd))])
+        return self._accept([NewEvent(event, self.place_of(event.cwd))])
+
+    def _accept(self, events: Sequence[NewEvent]) -> Accepted:
+        accepted = self._store.events.accept(events)
+        if log.isEnabledFor(logging.DEBUG):
+            for new, session in zip(events, accepted.session_ids, strict=False):
+                log.debug("event=%s kind=%s session=%d", new.event.id, new.event.kind, session)
+        return accepted
 
     def place_of(self, cwd: str | None) -> Origin:
         """Where a directory lies, by the disk and its path alone."""
@@ -173,7 +183,7 @@ class Intake:
         if not accepting:
             return []
         try:
-            self._store.events.accept([new for _, new in accepting])
+            self._accept([new for _, new in accepting])
         except _STORE_TROUBLE:
             raise
         except Exception as error:
@@ -189,15 +199,15 @@ class Intake:
         except _STORE_TROUBLE:
             raise
         except Exception as error:  # the event itself is safe
-            log.warning("not noted of %s: %s: %s", file.name, type(error).__name__, error)
+            log.warning("not noted of %s: %s", file.name, type(error).__name__)
 
     def _set_aside(self, name: str, error: Exception) -> int:
         """Returns how many files left the spool: none if it cannot be moved, which is tried again."""
-        log.warning("set aside %s: %s: %s", name, type(error).__name__, error)
+        log.warning("set aside %s: %s", name, type(error).__name__, exc_info=error)
         try:
             self.spool.set_aside(name)
         except OSError as trouble:
-            log.warning("cannot be set aside: %s: %s", name, trouble)
+            log.warning("cannot be set aside: %s: %s", name, trouble.strerror)
             self._stuck.add(name)
             return 0
         self._stuck.discard(name)

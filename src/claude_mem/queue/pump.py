@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import assert_never
 
@@ -15,7 +16,18 @@ from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Lease, SessionBacklog, Spend
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
-from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
+from claude_mem.queue.batch_log import BatchLog, BatchReport, outcome_of
+from claude_mem.queue.retry import (
+    LONGEST_WAIT_MS,
+    LOOK_AGAIN_MS,
+    Decision,
+    Park,
+    Retry,
+    Settle,
+    Wait,
+    backoff,
+    decide,
+)
 from claude_mem.store.base import Queue
 
 MOST_EVENTS = 150
@@ -42,9 +54,12 @@ class Pump:
         clock: Clock,
         tell: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
+        provider: str = "offline",
     ) -> None:
+        """`provider`: who is asked, for the log."""
         self._work, self._observe, self._due_at = work, observe, due_at
-        self._clock, self._tell, self._jitter = clock, tell, jitter
+        self._clock, self._tell, self._jitter, self._provider = clock, tell, jitter, provider
+        self.batches = BatchLog()
         self._lock = threading.Lock()
         self._held_until = 0
         self._stuck_until = 0  # nothing can be kept before
@@ -127,7 +142,8 @@ class Pump:
     def _do(self, lease: Lease) -> None:
         outcome: Outcome | None = None
         spend: Spend | None = None
-        asks = True
+        asks, began = True, time.monotonic()
+        ended: tuple[str, str | None] = ("aborted", None)
         try:
             if not self._is_aborted(lease):
                 batch = self._work.batch(lease)
@@ -139,8 +155,10 @@ class Pump:
             notice = (
                 self._note(outcome, lease.session_id) if asks else None
             )  # else it says nothing of a provider
-            news = [notice, self._conclude(lease, outcome, spend)]
+            decision, news = self._conclude(lease, outcome, spend)
+            ended = outcome_of(outcome, decision)
         except BaseException as error:
+            ended = ("failed", type(error).__name__)
             # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
             if isinstance(error, NO_STORE):
                 with self._lock:
@@ -148,7 +166,12 @@ class Pump:
                     self._stuck_until = self._held_until
             self._give_back(lease, error, spend)
             raise
-        self._tell_all(news)
+        finally:
+            memory = outcome.memory if ended[0] == "stored" and isinstance(outcome, Observed) else None
+            author = self._provider if asks and ended[1] and not spend else _author(spend)
+            took = int((time.monotonic() - began) * 1000)
+            self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, memory))
+        self._tell_all([notice, news])
 
     def _tell_all(self, news: list[str | None]) -> None:
         for each in news:
@@ -164,7 +187,10 @@ class Pump:
         try:
             if isinstance(error, Exception) and not isinstance(error, NO_STORE):
                 broken = Broken(f"the observer failed: {type(error).__name__}: {error}")
-                news = self._conclude(lease, broken, spend)
+                decision, _ = self._conclude(lease, broken, spend)
+                # Not the error's own words, which may be of a session: those are for `queue list`.
+                if isinstance(decision, Park):
+                    news = _given_up(len(lease.jobs), Broken(f"the observer failed: {type(error).__name__}"))
             else:  # not the batch's doing
                 reason = str(error) or type(error).__name__
                 self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
@@ -182,8 +208,9 @@ class Pump:
         for lease, error, spend in stranded:
             self._give_back(lease, error, spend)
 
-    def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> str | None:
-        """Returns what to tell the user of it."""
+    def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> tuple[Decision, str | None]:
+        """Returns what was decided, and what to tell the user of it."""
+        news: str | None = None
         with self._lock:
             failures = self._failures_of.get(lease.session_id, 1)
         decision = decide(outcome, lease.attempt, self._clock(), self._jitter(), failures=failures)
@@ -197,10 +224,10 @@ class Pump:
                 self._work.postpone(lease, until, reason, failed=True, spend=spend)
             case Park(reason=reason):
                 self._work.park(lease, reason, spend)
-                return _given_up(len(lease.jobs), outcome)
+                news = _given_up(len(lease.jobs), outcome)
             case _:
                 assert_never(decision)
-        return None
+        return decision, news
 
     def _note(self, outcome: Outcome, session_id: int) -> str | None:
         """What this says about the provider: whether to hold all sessions back; and what to tell the user."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from claude_mem.api.sessions import Outcome
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
+from claude_mem.serve.worker_log import REQUEST
 
 PROMPT = "UserPromptSubmit"
 TOOL_USE = "PostToolUse"
@@ -28,7 +29,9 @@ def report(
     given = {name: value for name, value in payload.items() if value is not None}
     try:
         named = {"client": client} if client else {}
-        accepted = running.services.intake.receive(event, {"session_id": session, **given}, **named)
+        accepted = running.services.intake.receive(
+            event, {"session_id": session, **given}, request=REQUEST.get(), **named
+        )
     except RecursionError:
         raise Refusal(400, "too_deep", "The event is nested too deeply to be stored.") from None
     running.events_seen = True

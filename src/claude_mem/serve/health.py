@@ -119,12 +119,15 @@ def prometheus(running: Running) -> str:
     vectors = {state: int(state == recall.vectors.state) for state in VECTORS}
     times = {event: each["times"] for event, each in injected.items()}
     tokens = {event: each["tokens"] for event, each in injected.items()}
+    batches, seconds = services.observing.pump.batches.figures()
     fresh = "1 when what is injected at session starts is up to date."
     oldest = "How long the oldest ready event has waited."
     metrics = (
         _metric("queue_jobs", "Queued events by state.", jobs, "state"),
         _metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
         _metric("events_total", "Events by outcome.", outcomes, "outcome"),
+        _metric("batches_total", "Batches observed, by outcome.", batches, "outcome"),
+        _metric("batch_seconds_total", "How long these took together.", seconds, "outcome"),
         _metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
         _metric("spool_files", "Events waiting in the spool.", figures.spooled),
         _metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),

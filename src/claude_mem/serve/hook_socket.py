@@ -31,6 +31,7 @@ from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.serve import event_reports
 from claude_mem.serve.requests import Refusal, parse
 from claude_mem.serve.services import BACKLOG, Running
+from claude_mem.serve.worker_log import name_of
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -243,6 +244,7 @@ class HookListener:
         except EventUnreadable as error:
             return {"error": str(error)}
         except StoreError as error:
+            log.warning("a message could not be stored: %s", name_of(error))
             return {"error": str(error), "retry": True}
         except Exception as error:  # one bad message must not end the line for everybody
             self._running.record_mishap("hookline", error)

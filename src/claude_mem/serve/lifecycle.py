@@ -73,7 +73,7 @@ async def drain(running: Running) -> None:
         raise
     except StoreError as error:
         if running.trouble != str(error):
-            log.warning("the spool is not drained: %s", type(error).__name__)
+            log.warning("the spool is not drained: %s", worker_log.name_of(error))
         running.trouble = str(error)
         await until(running.stopping, AFTER_FAILURE_S)
     except Exception as error:
@@ -119,8 +119,10 @@ async def maintain(running: Running, held: Held) -> None:
     for name, step in (steps | dict(running.services.maintenance)).items():
         if running.stopping.is_set() or not held.is_at(root / paths.WORKER_LOCK):
             break
+        began = time.monotonic()
         try:
             await asyncio.to_thread(step)
+            log.debug("maintenance step=%s ms=%d", name, (time.monotonic() - began) * 1000)
         except StoreDamaged:
             raise
         except Exception as error:

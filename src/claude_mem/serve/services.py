@@ -32,6 +32,7 @@ from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.retention import Retention
+from claude_mem.serve.worker_log import name_of
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 
@@ -197,7 +198,7 @@ class Running(Struct):
     def record_mishap(self, where: str, error: BaseException) -> None:
         """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
         self.mishaps[where] += 1
-        log.error("%s failed", where, exc_info=error)
+        log.error("%s failed: %s", where, name_of(error), exc_info=error)
 
     def _replace(self, name: str) -> None:
         getattr(self, name).set()

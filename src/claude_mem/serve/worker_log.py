@@ -9,6 +9,7 @@ import re
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -16,12 +17,17 @@ from types import TracebackType
 from typing import Any, BinaryIO, get_args
 
 from claude_mem.api.system import LogLevel, LogLine, LogsAnswer
+from claude_mem.model.errors import StoreError
 
 LOG_NAME = "worker.log"
 LOG_BYTES = 5_000_000
 LOG_FILES = 5
 OUR_LOGGER = "claude_mem"
 OTHER_LOGGERS = ("uvicorn.error", "asyncio", "mcp")
+REQUEST: ContextVar[str] = ContextVar("request", default="")
+"""The id of the HTTP request that is being answered: in its answer, in every line written meanwhile, and in
+the id of the event it reports."""
+_SQLITE_CODE = re.compile(r"SQLITE_[A-Z_]+", re.ASCII)
 
 
 @contextmanager
@@ -52,6 +58,12 @@ def log_loop_error(loop: object, context: dict[str, Any]) -> None:
     )
 
 
+def name_of(error: BaseException) -> str:
+    """An error without its words, which may quote what was captured: its type, and SQLite's code."""
+    code = _SQLITE_CODE.search(str(error)) if isinstance(error, StoreError) else None
+    return f"{type(error).__name__} {code[0]}" if code else type(error).__name__
+
+
 class _LogFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -69,6 +81,8 @@ class _WithoutMessages(logging.Formatter):
         """Another handler's formatter leaves its text in the record, with the message: it is not used."""
         record = copy.copy(record)
         record.exc_text = None
+        if request := REQUEST.get():
+            record.msg, record.args = f"{record.getMessage()} request={request}", ()
         return super().format(record)
 
     def formatException(  # noqa: N802 - logging's name

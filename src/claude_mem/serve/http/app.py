@@ -16,7 +16,8 @@ from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
 from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
 from claude_mem.serve.requests import Refusal, parse, read, read_query
-from claude_mem.serve.services import Running
+from claude_mem.serve.services import Running, log
+from claude_mem.serve.worker_log import name_of
 from claude_mem.store.values import ChangedMeanwhile
 
 RETRY_AFTER_S = 5
@@ -61,6 +62,8 @@ class App:
             response = await self._answer(Request(scope, receive))
         except Exception as error:
             refusal = _refusal(error)
+            if refusal.status >= 500:
+                log.warning("refused: status=%d error=%s", refusal.status, name_of(error))
             response = JSONResponse(refusal.as_json(), refusal.status, refusal.headers)
         await response(scope, receive, send)
 
@@ -76,6 +79,7 @@ class App:
         if endpoint is None:
             allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
             raise Refusal(405, "bad_method", f"Allowed methods: {allowed}.", headers={"Allow": allowed})
+        request.scope[guard.ROUTE] = endpoint.path
         lines = await request.body() if endpoint.takes_lines and _media_type(request) == LINES else None
         body = await _body(request, endpoint) if endpoint.method == "POST" and lines is None else None
         given: dict[str, object] = {}

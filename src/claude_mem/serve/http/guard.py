@@ -11,7 +11,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Collection, Iterable
+import logging
+import os
+import time
+from collections.abc import Callable, Collection, Iterable
 
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,12 +23,17 @@ from claude_mem.serve.http.server import ADMIT
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
+from claude_mem.serve.worker_log import REQUEST
+
+log = logging.getLogger("claude_mem.serve")
 
 MOST_BYTES = 10 << 20
 BODY_DEADLINE_S = 30.0
 PAGE_KEY = b"x-claude-mem-key"
 """The header in which the viewer's page sends its key."""
 FILES = "/viewer/"
+ROUTE = "claude_mem.route"
+"""The scope's key of the route's path as it is declared: what stands for `{id}` may be a file's name."""
 TRUSTED = "claude_mem.trusted"
 """The scope's key that says the request came over the unix socket."""
 
@@ -169,32 +177,43 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        started = False
+        id, began = os.urandom(6).hex(), time.monotonic()
+        REQUEST.set(id)  # each request is a task of its own
+        status = 0
 
         async def send_guarded(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
-                message["headers"] = _hardened(message.get("headers", ()))
+                status = message["status"]
+                message["headers"] = [*_hardened(message.get("headers", ())), (b"x-request-id", id.encode())]
             await send(message)
+
+        await self._answer(scope, receive, send_guarded, lambda: bool(status))
+        if log.isEnabledFor(logging.DEBUG):
+            took = int((time.monotonic() - began) * 1000)
+            route = scope.get(ROUTE, "unknown")
+            log.debug("method=%s route=%s status=%d ms=%d", scope["method"], route, status, took)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, has_started: Callable[[], bool]
+    ) -> None:
 
         body = self._judge(scope) or await _read(receive)
         if body is None:
             return
         if isinstance(body, Refusal):
-            await _refuse(send_guarded, body, as_page=self._is_looked_at(scope))
+            await _refuse(send, body, as_page=self._is_looked_at(scope))
             return
         scope[TRUSTED] = self._key is None
         if ADMIT in scope and scope["path"] not in self._open:
             scope[ADMIT]()
         try:
-            await self._app(scope, _replay(body, receive), send_guarded)
+            await self._app(scope, _replay(body, receive), send)
         except Exception as error:  # the application has answered 500 and raised it on, for us to write down
             self._running.record_mishap("request", error)
-            if not started:
-                await _refuse(
-                    send_guarded, Refusal(500, "internal", "Something went wrong; see the worker's log.")
-                )
+            if not has_started():
+                message = f"Something went wrong; see request {REQUEST.get()} in the worker's log."
+                await _refuse(send, Refusal(500, "internal", message))
 
     def _judge(self, scope: Scope) -> Verdict:
         is_open = scope["path"] in self._open and scope["method"] in _SAFE

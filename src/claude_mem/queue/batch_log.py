@@ -1,0 +1,98 @@
+"""What became of a batch: one line of the log each, in figures and ids, and the durations for /metrics."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+
+from msgspec import Struct
+
+from claude_mem.model.jobs import Lease, Spend
+from claude_mem.model.memory import Memory, Nothing, Observed, Outcome
+from claude_mem.queue.retry import Decision, Park, Settle, Wait
+
+log = logging.getLogger("claude_mem.queue")
+
+EXPECTED = ("stored", "nothing", "waits", "aborted")
+LONGEST_ID = 64
+
+
+class BatchReport(Struct, frozen=True):
+    """`cause`: the kind of reply or exception it is due to, never its words."""
+
+    lease: Lease
+    outcome: str  # stored, nothing, waits, retry, parked, aborted, failed
+    ms: int
+    provider: str = "offline"
+    cause: str | None = None
+    spend: Spend | None = None
+    memory: Memory | None = None
+
+    def as_line(self) -> str:
+        lease, spend, memory = self.lease, self.spend, self.memory
+        first, last = lease.jobs[0], lease.jobs[-1]
+        fields: dict[str, object] = {
+            "batch": lease.number,
+            "session": lease.session_id,
+            "events": len(lease.jobs),
+            "jobs": f"{first.id}-{last.id}",
+            "first": _id(first.event.id),
+            "last": _id(last.event.id),
+            "provider": self.provider,
+        }
+        if spend is not None:
+            fields["tokens"] = f"{spend.input_tokens + spend.cached_tokens}+{spend.output_tokens}"
+            if spend.cost_usd is not None:
+                fields["usd"] = f"{spend.cost_usd:.4f}"
+        fields |= {"ms": self.ms, "attempt": lease.attempt, "outcome": self.outcome}
+        if self.cause is not None:
+            fields["cause"] = self.cause
+        if memory is not None:
+            fields |= {"observations": len(memory.observations), "summaries": len(memory.summaries)}
+        return " ".join(f"{name}={value}" for name, value in fields.items())
+
+
+def outcome_of(outcome: Outcome, decision: Decision) -> tuple[str, str | None]:
+    """In a word each: what becomes of the batch, and why, where that is not as it should be."""
+    cause = None if isinstance(outcome, Observed | Nothing) else type(outcome).__name__.lower()
+    match decision:
+        case Settle():
+            return ("stored" if isinstance(outcome, Observed) else "nothing"), cause
+        case Wait():
+            return "waits", cause
+        case Park():
+            return "parked", cause
+    return "retry", cause
+
+
+class BatchLog:
+    """Any number of threads may add to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._count: Counter[str] = Counter()
+        self._ms: Counter[str] = Counter()
+
+    def add(self, report: BatchReport) -> None:
+        with self._lock:
+            self._count[report.outcome] += 1
+            self._ms[report.outcome] += report.ms
+        is_fine = report.outcome in EXPECTED and report.cause in (None, "throttled")
+        log.log(logging.INFO if is_fine else logging.WARNING, "%s", report.as_line())
+        if log.isEnabledFor(logging.DEBUG):
+            ids = " ".join(_id(job.event.id) for job in report.lease.jobs)
+            log.debug("batch=%d holds %s", report.lease.number, ids)
+
+    def figures(self) -> tuple[dict[str, int], dict[str, float]]:
+        """Since the worker started, by outcome: how many batches, and how many seconds they took."""
+        with self._lock:
+            return dict(self._count), {name: ms / 1000 for name, ms in self._ms.items()}
+
+
+def _id(given: str) -> str:
+    """A hook or the worker made it; of the past, whoever sent it, and then it could be any text."""
+    return "".join(letter for letter in given[:LONGEST_ID] if letter in _OF_IDS)
+
+
+_OF_IDS = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:")

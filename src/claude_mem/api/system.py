@@ -28,6 +28,19 @@ class QueueStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     parked: Annotated[int, doc("Events given up for now, with a reason.", 0)]
     done: Annotated[int, doc("Events settled.", 840)]
     oldest_age_ms: Annotated[Milliseconds, doc("How long the oldest ready event has waited.", 3500)]
+    alert: Annotated[str | None, doc("Why the queue is too long or too old, by your settings.")] = None
+
+
+class QueueSample(Struct, frozen=True, rename="camel"):
+    at: Annotated[Milliseconds, doc("The start of the step, in epoch milliseconds.", 1760000100000)]
+    waiting: Annotated[int, doc("The most events that were spooled, ready or leased.", 12)]
+    oldest_age_ms: Annotated[int, doc("The longest that a ready event had waited.", 3500)]
+
+
+class QueueHistory(Struct, frozen=True, kw_only=True, rename="camel"):
+    every_ms: Annotated[int, doc("The length of a step. Steps in which no worker ran are missing.", 300000)]
+    since: Annotated[Milliseconds | None, doc("The first step that is known, within a day.", 1760000100000)]
+    samples: Annotated[list[QueueSample], doc("By time.")]
 
 
 class MemoryUse(Struct, frozen=True):
@@ -109,6 +122,7 @@ class QueuePage(QueueStatus, frozen=True, kw_only=True, rename="camel"):
     state: Annotated[str, doc("Which jobs are listed.", "parked")]
     jobs: Annotated[list[JobRow], doc("A page of them, by id.")]
     next: Annotated[int | None, doc("Pass as `after` for the next page; null at the end.")]
+    history: Annotated[QueueHistory, doc("The queue's length over the last day.")]
 
 
 class RetryRequest(Params, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ DROPS = "drops"
 NOTICE = "notice"
 SETTINGS_TOLD = "settings.told"
 ACTIVITY = "activity.flag"
+QUEUE_HISTORY = "queue.history"
 
 
 def data_directory(environ: dict[bytes, bytes]) -> bytes:

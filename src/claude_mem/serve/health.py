@@ -23,7 +23,7 @@ from claude_mem.api.system import (
 from claude_mem.hook.notices import age
 from claude_mem.model.errors import StoreError
 from claude_mem.model.jobs import Job
-from claude_mem.serve import pause_switches
+from claude_mem.serve import pause_switches, queue_history
 from claude_mem.serve.services import PROTOCOL, Running, Services, resident_bytes
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
@@ -36,15 +36,33 @@ VECTORS = ("on", "off", "unavailable")
 def queue_figures(services: Services) -> QueueStatus:
     """Raises StoreError, OSError."""
     figures, now = services.store.queue.figures(), services.clock()
-    oldest = figures.oldest_ready_at
+    oldest, spooled = figures.oldest_ready_at, services.intake.waiting()
+    age_ms = 0 if oldest is None else max(0, now - oldest)
     return QueueStatus(
-        spooled=services.intake.waiting(),
+        spooled=spooled,
         ready=figures.ready,
         leased=figures.leased,
         parked=figures.parked,
         done=figures.done,
-        oldest_age_ms=0 if oldest is None else max(0, now - oldest),
+        oldest_age_ms=age_ms,
+        alert=_alert(services, figures.ready + spooled, age_ms),
     )
+
+
+def _alert(services: Services, waiting: int, age_ms: int) -> str | None:
+    """What a backfill has queued is on its way as its user wants it: it does not count."""
+    chosen = services.settings
+    limits = chosen.queue_alert_events, chosen.queue_alert_minutes
+    if limits[0] and waiting > limits[0]:
+        waiting = max(0, waiting - services.store.events.progress(0).waiting)
+    return queue_history.alert(waiting, age_ms, *limits)
+
+
+def sample_queue(running: Running) -> None:
+    """Raises StoreError, OSError."""
+    found = queue_figures(running.services)
+    waiting = found.spooled + found.ready + found.leased
+    running.queue_history.add(running.services.clock(), waiting, found.oldest_age_ms)
 
 
 def worker_health(running: Running) -> Health:
@@ -93,6 +111,7 @@ def queue_page(running: Running, query: QueueQuery) -> QueuePage:
         state=query.state,
         jobs=[_row(job, reason) for job, reason in jobs],
         next=jobs[-1][0].id if len(jobs) == query.limit else None,
+        history=running.queue_history.as_answer(),
     )
 
 
@@ -125,6 +144,7 @@ def prometheus(running: Running) -> str:
     metrics = (
         _metric("queue_jobs", "Queued events by state.", jobs, "state"),
         _metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
+        _metric("queue_alert", "1 when the queue is too long or too old.", int(figures.alert is not None)),
         _metric("events_total", "Events by outcome.", outcomes, "outcome"),
         _metric("batches_total", "Batches observed, by outcome.", batches, "outcome"),
         _metric("batch_seconds_total", "How long these took together.", seconds, "outcome"),
@@ -159,11 +179,6 @@ def _metric(name: str, about: str, value: float | Mapping[str, float], label: st
 
 def _escape(value: str) -> str:
     return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-BEHIND_MS = 60 * 60 * 1000
-"""Turns are gathered for minutes; what waits an hour is held up."""
-MANY_SPOOLED = 1_000
 
 
 def worker_state(running: Running) -> WorkerState:
@@ -226,10 +241,8 @@ def banners(
     if reason := observer.get("spentUp"):
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
         add("out_of_budget", "warning", f"{reason} The offline observer takes over until then.", fix)
-    behind = queue is not None and (queue.oldest_age_ms > BEHIND_MS or queue.spooled > MANY_SPOOLED)
-    if queue is not None and behind and not reason and not observer.get("paused"):
-        waiting, oldest = _many(queue.ready + queue.spooled), age(queue.oldest_age_ms / 1000)
-        add("behind", "warning", f"Behind: {waiting} waiting, the oldest for {oldest}.", "claude-mem doctor")
+    if queue is not None and queue.alert and not reason and not observer.get("paused"):
+        add("behind", "warning", f"Behind: {queue.alert}", "claude-mem doctor")
     if queue is not None and queue.parked:
         text = f"{_many(queue.parked)} parked after several failed attempts."
         add("parked", "warning", text, "claude-mem queue retry")

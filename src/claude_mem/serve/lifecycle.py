@@ -22,9 +22,11 @@ from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
 from claude_mem.model.structs import replace
 from claude_mem.serve import control, data_dir, handover, lock, worker_log
 from claude_mem.serve.handover import Handover
+from claude_mem.serve.health import sample_queue
 from claude_mem.serve.http.app import App
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
+from claude_mem.serve.queue_history import Sampler
 from claude_mem.serve.services import Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
@@ -39,6 +41,7 @@ OBSERVE_EVERY_S = 60.0
 GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
+SAMPLE_EVERY_S = 60.0
 LATER = ("vectors",)
 FIRST_S = 0.5
 """What it loads would be in the way of whoever waits for the worker's first answer."""
@@ -94,6 +97,12 @@ async def observe(running: Running) -> None:
     if wait_s > 0:
         await until(news, min(wait_s, OBSERVE_EVERY_S))
         await until(running.stopping, GATHER_S)  # a burst of events is one reason to look
+
+
+async def sample(running: Running) -> None:
+    """For the plot of the last day."""
+    await asyncio.to_thread(sample_queue, running)
+    await until(running.stopping, SAMPLE_EVERY_S)
 
 
 async def follow(running: Running, step: Callable[[], bool]) -> None:
@@ -225,6 +234,8 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
     loop.set_exception_handler(worker_log.log_loop_error)
     token = data_dir.ensure_token(Path(paths.TOKEN))
     running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock, token), loop=loop)
+    running.queue_history = Sampler(Path(paths.QUEUE_HISTORY))
+    running.queue_history.load()
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
 
@@ -242,6 +253,7 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
         ("recall", partial(index, running, parts.recall.background.step)),
         ("vectors", partial(index, running, parts.recall.background.embed)),
         ("maintain", partial(maintain, running, held)),
+        ("queue", partial(sample, running)),
         ("heal", partial(watch, running, listeners, held)),
     ]
     if parts.follow is not None:

@@ -31,6 +31,7 @@ from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.transfer import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.queue_history import Sampler
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.worker_log import name_of
 from claude_mem.settings import Settings
@@ -160,6 +161,7 @@ class Running(Struct):
     """How recording stood when it was last looked at; None: nobody has."""
     mishaps: Counter[str] = field(default_factory=Counter)
     """What a loop of ours swallowed so as to go on, by the loop's name."""
+    queue_history: Sampler = field(default_factory=Sampler)
     hung_asks: Callable[[], int] = lambda: 0
     """How many questions of recall hooks have not returned though their askers have left."""
     loop: asyncio.AbstractEventLoop | None = None

@@ -366,6 +366,17 @@ class Settings(Struct, frozen=True):
         "The most bytes that may wait in the spool.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     )
+    queue_alert_events: int = _worker(
+        2_000,
+        _integer(0, 10_000_000),
+        "Alert when more events than this wait to become memory: in `doctor`, /health and the viewer. "
+        "0: never.",
+    )
+    queue_alert_minutes: int = _worker(
+        60,
+        _integer(0, 100_000),
+        "Alert when the oldest of them has waited for more minutes than this. 0: never.",
+    )
     delete_timeout_ms: int = _worker(
         5_000,
         _integer(0, 60_000),

@@ -26,10 +26,12 @@ from claude_mem.cli.doctor.facts import (
 from claude_mem.cli.status import NO_DISK
 from claude_mem.hook import notices
 from claude_mem.serve.pause_switches import PauseState
+from claude_mem.serve.queue_history import alert as queue_alert
 from claude_mem.settings import resolution
 from claude_mem.vectors.embedders import RECOMMENDED, STATIC
 
 if TYPE_CHECKING:
+    from claude_mem.model.jobs import QueueFigures
     from claude_mem.store.values import Survey
 
 T = TypeVar("T")
@@ -96,7 +98,7 @@ def judge(facts: Facts) -> list[Finding]:
         *judged("pause", facts.paused, judge_pause),
         *judged("worker", facts.worker, _worker),
         *judged("spool", facts.spool, _spool),
-        *judged("database", facts.database, lambda survey: _database(survey, facts.now)),
+        *judged("database", facts.database, lambda survey: _database(survey, facts)),
         *judge_growth(facts),
         *judged("observer", facts.observing, lambda chosen: _observing(chosen, facts)),
         *judged("recall", facts.recall, _recall),
@@ -274,7 +276,8 @@ def _spool(fact: SpoolFacts) -> Iterator[Finding]:
         yield warn("set aside", says, "inspect them; delete what you do not need")
 
 
-def _database(survey: Survey, now: float) -> Iterator[Finding]:
+def _database(survey: Survey, facts: Facts) -> Iterator[Finding]:
+    now = facts.now
     if survey.problem:
         yield bad("database", survey.problem, "claude-mem restore", hinders="the database cannot be used")
     elif not survey.exists:
@@ -286,9 +289,7 @@ def _database(survey: Survey, now: float) -> Iterator[Finding]:
         state = "intact" if survey.checked else "too large to check here"
         yield ok("database", f"schema {survey.schema}, {output.size(survey.bytes)}, {state}")
     if (queue := survey.figures) is not None:
-        since = queue.oldest_ready_at
-        oldest = "" if since is None else f" (the oldest waiting for {notices.age(now - since / 1000)})"
-        yield ok("queue", f"{queue.ready:,} ready{oldest}, {queue.leased:,} leased, {queue.done:,} done")
+        yield _queue(queue, facts)
         if queue.parked:
             failed = output.plural(queue.parked, "event")
             yield warn("parked", f"{failed} failed and parked", "claude-mem queue list")
@@ -298,6 +299,24 @@ def _database(survey: Survey, now: float) -> Iterator[Finding]:
         age = now - survey.newest_backup_at / 1000
         says = f"{survey.backups:,}, the newest from {notices.age(age)} ago"
         yield warn("backups", says, "claude-mem backup") if age > OLD_BACKUP_S else ok("backups", says)
+
+
+def _queue(queue: QueueFigures, facts: Facts) -> Finding:
+    """As the worker sees it, which knows what a backfill brought; without one, by the database alone."""
+    worker, chosen, since = facts.worker, facts.configuration, queue.oldest_ready_at
+    age_s = 0.0 if since is None else max(0.0, facts.now - since / 1000)
+    oldest = "" if since is None else f" (the oldest waiting for {notices.age(age_s)})"
+    if isinstance(worker, WorkerFacts) and worker.state == "running":
+        alert = worker.queue_alert
+    elif isinstance(chosen, Configuration):
+        waiting = queue.ready + (facts.spool.files if isinstance(facts.spool, SpoolFacts) else 0)
+        alert = queue_alert(waiting, age_s * 1000, chosen.alert_events, chosen.alert_minutes)
+    else:
+        alert = None
+    if alert is None:
+        return ok("queue", f"{queue.ready:,} ready{oldest}, {queue.leased:,} leased, {queue.done:,} done")
+    step = f"{LOGS}; if it works but is slow, raise that setting, then: {RESTART}"
+    return bad("queue", alert.rstrip("."), step)
 
 
 def judge_growth(facts: Facts) -> Iterator[Finding]:

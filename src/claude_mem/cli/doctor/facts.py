@@ -72,6 +72,8 @@ class Directory(Struct, frozen=True):
 
 class Configuration(Struct, frozen=True):
     off: str | None = None  # the variable that turns recording off
+    alert_events: int = 0  # 0: no limit
+    alert_minutes: int = 0
     warnings: tuple[SettingWarning, ...] = ()
 
 
@@ -88,6 +90,7 @@ class WorkerFacts(Struct, frozen=True):
     observer: str | None = None
     paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
+    queue_alert: str | None = None  # why the queue is too long or too old
 
 
 class SpoolFacts(Struct, frozen=True):
@@ -191,7 +194,13 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "paused": Question(lambda: pause_switches.look(data_dir)),
         "connected": Question(lambda: _connected(chosen)),
     }
-    configuration = loaded if isinstance(loaded, Unknown) else Configuration(_off(environ), loaded.warnings)
+    configuration = (
+        loaded
+        if isinstance(loaded, Unknown)
+        else Configuration(
+            _off(environ), chosen.queue_alert_events, chosen.queue_alert_minutes, loaded.warnings
+        )
+    )
     answers = {name: question.answer(until) for name, question in questions.items()}
     return Facts(configuration=configuration, now=now, **answers)
 
@@ -308,6 +317,7 @@ def _worker(chosen: Settings) -> WorkerFacts:
         observer=observer.get("provider"),
         paused=observer.get("paused"),
         spent_up=observer.get("spentUp"),
+        queue_alert=(health.get("queue") or {}).get("alert"),
     )
 
 

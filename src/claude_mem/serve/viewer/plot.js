@@ -1,4 +1,4 @@
-// Bars by day, as SVG; what is stacked is told apart by ground and by order, and the numbers are in a table beside it.
+// Bars by day or hour, as SVG; what is stacked is told apart by ground and by order, and the numbers are in a table beside it.
 
 import { h, put, svg } from "./dom.js";
 
@@ -7,8 +7,8 @@ const HEIGHT = 180,
   BOTTOM = 22,
   TOP = 10;
 
-// days: [{ day, values: [n, …] }]; series: [{ name, class }]; limit: a line across, with a label.
-export function bars({ label, days, series, say, limit, signal }) {
+// days: [{ day, values: [n, …] }]; series: [{ name, class }]; limit: a line across, with a label; tick: a day's name on the axis.
+export function bars({ label, days, series, say, limit, signal, tick = (each) => each.day.slice(5) }) {
   if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this period.`);
   const most = Math.max(...days.map((each) => sum(each.values)));
   const top = nice(limit && limit.value <= 3 * most ? Math.max(most, limit.value) : most);
@@ -50,7 +50,7 @@ export function bars({ label, days, series, say, limit, signal }) {
         svg("title", null, told),
         svg("rect", { class: "hover", x: LEFT + index * step, width: step, y: TOP, height: room }),
         parts,
-        index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, each.day.slice(5)),
+        index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, tick(each)),
       );
     });
     const at = limit && y(limit.value);

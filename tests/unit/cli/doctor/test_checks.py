@@ -263,6 +263,23 @@ def test_what_keeps_events_from_becoming_memory_is_the_reason_given_and_stops_no
     assert all(finding.next for finding in findings if finding.hinders)
 
 
+def test_a_queue_beyond_the_settings_is_wrong_with_or_without_a_worker() -> None:
+    alert = "2,001 events are waiting: more than 2,000 events (CLAUDE_MEM_QUEUE_ALERT_EVENTS)."
+    assert of(SOUND, "queue").level == "ok"
+    found = of(changed("worker", queue_alert=alert), "queue")
+    assert (found.level, found.says) == ("bad", alert.rstrip("."))
+    limits = Configuration(alert_events=10, alert_minutes=60)
+    stopped = replace(changed("worker", state="stopped"), configuration=limits)
+
+    def level(**figures: int) -> str:
+        database = replace(SOUND.database, figures=QueueFigures(**figures))
+        return of(replace(stopped, database=database), "queue").level
+
+    assert level(ready=10, oldest_ready_at=ago(3_600)) == "ok"
+    assert level(ready=11, oldest_ready_at=ago(1)) == "bad"
+    assert level(ready=1, oldest_ready_at=ago(3_661)) == "bad"
+
+
 def test_parked_events_lead_to_the_queue() -> None:
     assert of(changed("database", figures=QueueFigures(parked=4)), "parked").next == "claude-mem queue list"
 

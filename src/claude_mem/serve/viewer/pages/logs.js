@@ -1,10 +1,14 @@
-// The worker's log, as it grows.
+// The worker's log, as it grows, and how long its queue was over the last day.
 
 import { h, labelled, put } from "../dom.js";
 import { get, isAbort } from "../api.js";
+import { bars } from "../plot.js";
+import { many } from "../words.js";
 
 const MOST = 2000,
-  OFTEN = 2000;
+  OFTEN = 2000,
+  STEP_MS = 30 * 60 * 1000,
+  STEPS = 48;
 const LEVELS = ["DEBUG", "INFO", "WARNING", "ERROR"];
 
 export async function show(place, main, signal) {
@@ -30,6 +34,7 @@ export async function show(place, main, signal) {
   const lines = h("ol", { class: "log", tabindex: 0, "aria-label": "Log, newest last" });
   const problem = h("p", { class: "wrongly", role: "alert" });
   const note = h("p", { class: "meta", role: "status" });
+  const queue = h("section", { "aria-label": "Queue" });
   put(
     main,
     h(
@@ -50,6 +55,7 @@ export async function show(place, main, signal) {
       ),
     ),
     problem,
+    queue,
     note,
     lines,
   );
@@ -112,5 +118,37 @@ export async function show(place, main, signal) {
     if (follow.checked && found.lines.length) lines.scrollTop = lines.scrollHeight;
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
+  get("/api/queue", { limit: 1 }, signal)
+    .then((found) => put(queue, lengths(found, signal)))
+    .catch(() => {}); // the log itself says more
   await begin();
+}
+
+const clock = (at) => new Date(at).toTimeString().slice(0, 5);
+
+// In half hours, of each the longest queue; where no worker ran there is none.
+function lengths({ history, alert }, signal) {
+  const end = Math.ceil(Date.now() / STEP_MS) * STEP_MS,
+    most = new Map();
+  for (const each of history.samples) {
+    const at = each.at - (each.at % STEP_MS);
+    most.set(at, Math.max(most.get(at) ?? 0, each.waiting));
+  }
+  const days = Array.from({ length: STEPS }, (_, index) => end - (STEPS - index) * STEP_MS).map((at) => ({
+    day: clock(at),
+    values: [most.get(at) ?? 0],
+  }));
+  const since = history.since && history.since > end - STEPS * STEP_MS + STEP_MS ? `, since ${clock(history.since)}` : "";
+  const longest = Math.max(0, ...most.values());
+  return [
+    alert && h("p", { class: "wrongly", role: "alert" }, alert),
+    bars({
+      label: `Queue over the last day${since}: at most ${many(longest, "event")} waiting`,
+      days,
+      series: [{ name: "waiting", class: "one" }],
+      say: (value) => String(Math.round(value * 10) / 10),
+      tick: (each) => each.day,
+      signal,
+    }),
+  ];
 }

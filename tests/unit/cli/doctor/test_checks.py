@@ -272,8 +272,8 @@ def test_a_queue_beyond_the_settings_is_wrong_with_or_without_a_worker() -> None
     stopped = replace(changed("worker", state="stopped"), configuration=limits)
 
     def level(**figures: int) -> str:
-        database = replace(SOUND.database, figures=QueueFigures(**figures))
-        return of(replace(stopped, database=database), "queue").level
+        counted = changed("database", figures=QueueFigures(**figures)).database
+        return of(replace(stopped, database=counted), "queue").level
 
     assert level(ready=10, oldest_ready_at=ago(3_600)) == "ok"
     assert level(ready=11, oldest_ready_at=ago(1)) == "bad"

@@ -79,6 +79,41 @@ class TestTheSecondGeneration:
         )
         assert worker.ask("GET", "/sessions/two-6/status")[1]["status"] == "completed"
 
+    def test_the_users_last_message_is_the_prompt_of_a_turn_that_has_none(self, worker: Driven) -> None:
+        words = {
+            "last_user_message": "Fix the <private>secret</private> login",
+            "last_assistant_message": "Done.",
+        }
+        for _ in range(2):
+            worker.ask("POST", "/api/sessions/summarize", {"claudeSessionId": "two-8"} | words)
+        session = worker.ask("GET", "/api/session/two-8")[1]
+        (prompt,) = session["prompts"]
+        assert prompt["title"].startswith("Fix the")
+        assert "secret" not in prompt["title"]
+        worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "two-8", "prompt": "And that"})
+        later = {"claudeSessionId": "two-8", "last_user_message": "Thanks"}
+        assert worker.ask("POST", "/api/sessions/summarize", later)[0] == 202
+        assert worker.ask("GET", "/sessions/two-8/status")[1]["promptCounter"] == 2
+
+    @pytest.mark.parametrize(
+        ("stamp", "at"),
+        [
+            ("2025-10-15T19:30:00Z", "2025-10-15T19:30:00.000Z"),
+            (1_760_556_600_000, "2025-10-15T19:30:00.000Z"),
+            ("2999-01-01T00:00:00Z", None),
+            ("1970-01-01T00:00:01Z", None),
+            ("yesterday", None),
+        ],
+    )
+    def test_a_timestamp_counts_if_it_can_be_believed(
+        self, worker: Driven, stamp: object, at: str | None
+    ) -> None:
+        named = f"two-9-{stamp}"
+        prompt = {"claudeSessionId": named, "prompt": "Hello", "timestamp": stamp}
+        number = worker.ask("POST", "/api/sessions/init", prompt)[1]["sessionDbId"]
+        made = worker.ask("GET", f"/api/session/{number}")[1]["session"]["created_at"]
+        assert made == at if at else made[:4] not in ("2999", "1970", "2025")
+
     def test_the_newest_documents_example_without_the_prefix_is_served(self, worker: Driven) -> None:
         example = {"sessionId": "two-7", "project": "default", "userPrompt": "hello"}
         assert worker.ask("POST", "/sessions/init", example)[0] == 200
@@ -119,6 +154,9 @@ class TestTheFirstGeneration:
         status, answer = worker.ask("DELETE", "/sessions/one-3")
         assert (status, answer["status"], answer["pendingMessages"]) == (200, "failed", 1)
         assert worker.ask("GET", "/sessions/one-3/status")[1]["status"] == "failed"
+        status, answer = worker.ask("POST", "/sessions/one-3/observations", {"tool_name": "Read"})
+        assert (status, answer["status"], answer["queueLength"]) == (202, "queued", 2)
+        assert worker.ask("GET", "/sessions/one-3/status")[1]["status"] == "active"
 
     def test_forty_aborts_that_wait_hold_nobody_else_up(self, worker: Driven) -> None:
         busy, names = worker.data / "session-is-busy", [f"busy-{number}" for number in range(40)]
@@ -370,6 +408,12 @@ class TestTheHookLine:
         assert answer["ok"] is True
         assert worker.ask("GET", "/sessions/line-2/status")[1]["status"] == "summarizing"
 
+    def test_a_message_without_a_session_is_of_the_one_named_before_on_its_line(self, worker: Driven) -> None:
+        named = b'{"type":"observation","session_id":"line-3","tool_name":"Read"}\n'
+        (first, second) = worker.say(named, b'{"type":"finalize"}\n', replies=2)
+        assert second["ok"] is True
+        assert second["sessionDbId"] == first["sessionDbId"]
+
     def test_nothing_is_recalled_yet_and_that_is_said(self, worker: Driven) -> None:
         assert worker.say(b'{"type":"ask","prompt":"?"}\n', replies=1) == [{"type": "answer", "context": ""}]
 
@@ -464,3 +508,37 @@ def test_a_failing_drain_degrades_the_health_until_it_works_again(data: Path) ->
         (data / "disk-is-full").unlink()
         driving.until("it recovers", lambda: worker.ask("GET", "/health")[1]["status"] == "ok")
         assert worker.counters()["accepted"] == 1
+
+
+def test_a_message_without_a_session_is_of_the_only_open_one(data: Path) -> None:
+    """As the document shows them, which had a socket for each session."""
+    line = b'{"type":"observation","tool_name":"Read","tool_input":"{}","tool_output":"ok"}\n'
+    with driving.started(data) as worker:
+        [answer] = worker.say(line, replies=1)
+        assert answer["field"] == "session_id"
+        made = worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "only", "prompt": "Hello"})[1]
+        [answer] = worker.say(line, replies=1)
+        assert (answer["ok"], answer["sessionDbId"]) == (True, made["sessionDbId"])
+        [answer] = worker.say(b'{"type":"finalize"}\n', replies=1)
+        assert answer["ok"] is True
+        worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "another", "prompt": "Hello"})
+        [answer] = worker.say(line, replies=1)
+        assert answer["field"] == "session_id"
+
+
+def test_every_post_is_answered_with_a_status_that_openapi_names(
+    worker: Driven, subtests: pytest.Subtests
+) -> None:
+    """With the body that the document itself gives as the example, and with none."""
+    document = worker.ask("GET", "/openapi.json")[1]
+    for path, methods in document["paths"].items():
+        if "post" not in methods:
+            continue
+        said = methods["post"]
+        content = said.get("requestBody", {}).get("content", {}).get("application/json", {})
+        for body in ({}, content.get("example") or {}):
+            with subtests.test(path=path, body=body):
+                reply = worker.tcp(
+                    "POST", path.replace("{id}", "statuses"), json.dumps(body).encode(), worker.with_token()
+                )
+                assert str(reply.status) in said["responses"]

@@ -152,6 +152,25 @@ class WorkContract(Ground):
         assert [one.events for one in store.queue.backlogs()] == [2]
         assert len(_lease(store).jobs) == 2
 
+    @pytest.mark.parametrize("kind", [Kind.TOOL_FAILURE, Kind.STOP])
+    def test_whatever_comes_after_an_abort_reopens_the_session(
+        self, store: Store, events: Events, kind: Kind
+    ) -> None:
+        (aborted,) = store.events.accept(new_events(events.tool("aborted"))).session_ids
+        store.sessions.fail(aborted)
+        store.events.accept(new_events(events.make(kind, "aborted")))
+        assert len(_lease(store).jobs) == 2
+
+    def test_a_turn_is_asked_once_it_has_a_prompt_until_its_end(self, store: Store, events: Events) -> None:
+        assert not store.events.is_asked("s1", "Fix it")
+        store.events.accept(new_events(events.tool()))
+        assert not store.events.is_asked("s1", "Fix it")
+        store.events.accept(new_events(events.prompt("Fix it")))
+        assert store.events.is_asked("s1", "Something else")
+        store.events.accept(new_events(events.make(Kind.STOP)))
+        assert not store.events.is_asked("s1", "Something else")
+        assert store.events.is_asked("s1", "Fix it"), "reported twice"
+
     def test_no_two_leases_share_a_number(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(*(events.tool(session) for session in "abc")))
         first, second = _lease(store), _lease(store)

@@ -185,3 +185,31 @@ def test_what_is_no_regular_file_is_neither_followed_nor_waited_for(
     make(file(down, CWD))
     assert hook_process.run(down, payloads.start()).json == CONTINUE
     assert len(hook_process.spooled(down)) == 1
+
+
+# A start that somebody types, without a session, as a document has it.
+
+
+def typed(*, cwd: str) -> bytes:
+    return json.dumps({"source": "startup", "cwd": cwd}).encode()
+
+
+def test_a_start_of_no_session_is_shown_what_was_rendered_and_leaves_nothing(down: Path) -> None:
+    wanted = render(down, CWD, "memory")
+    answered = hook_process.run(down, typed(cwd=CWD), "context")
+    assert (answered.code, answered.out) == (0, wanted)
+    assert hook_process.spooled(down) == []
+
+
+def test_where_nothing_was_rendered_the_worker_is_asked_for_it(data: Path) -> None:
+    with worker(data, telling("what it knows")) as up:
+        answered = hook_process.run(data, typed(cwd=CWD), "context")
+    assert answered.json == shown("SessionStart", "what it knows")
+    (said,) = up.heard
+    assert said["payload"] == {"source": "startup", "cwd": CWD}
+
+
+def test_another_verb_without_a_session_is_counted_and_said_to_lack_it(down: Path) -> None:
+    hook_process.run(down, b'{"tool_name":"Read"}', "save")
+    said = hook_process.run(down, payloads.start()).json["systemMessage"]
+    assert "1 event" in said

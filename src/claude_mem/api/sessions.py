@@ -26,6 +26,15 @@ Client = Annotated[
 ]
 Status = Annotated[str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")]
 DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
+QueueLength = Annotated[int, doc("The session's events that are not settled yet.", 3)]
+Timestamp = Annotated[
+    str | int | None,
+    doc(
+        "When it happened: ISO 8601, or epoch milliseconds. Ignored if it is in the future or years ago.",
+        "2026-01-31T09:00:00Z",
+        expected="a time: ISO 8601, or epoch milliseconds",
+    ),
+]
 
 
 # -- Reports --
@@ -33,6 +42,7 @@ DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
 
 class Report(Body, frozen=True, kw_only=True):
     client: Client = "api"
+    timestamp: Timestamp = None
 
 
 class PromptReport(Report, frozen=True, kw_only=True):
@@ -73,7 +83,10 @@ class ToolUseById(ToolUseFields, frozen=True, kw_only=True):
 
 
 class TurnEnd(Report, frozen=True, kw_only=True):
-    last_user_message: Annotated[str | None, doc("The user's last message.", "Thanks")] = None
+    last_user_message: Annotated[
+        str | None,
+        doc("The user's last message: the turn's prompt, if none was reported.", "Fix the login bug"),
+    ] = None
     last_assistant_message: Annotated[
         str | None, doc("The agent's last message.", "The login bug is fixed.")
     ] = None
@@ -103,6 +116,7 @@ class Outcome(Struct, frozen=True, rename="camel"):
     ]
     session_db_id: DbId
     duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+    queue_length: QueueLength
 
 
 class Initialized(Struct, frozen=True, rename="camel"):
@@ -112,6 +126,7 @@ class Initialized(Struct, frozen=True, rename="camel"):
     private: Annotated[bool, doc("The prompt was entirely private: none of its text was stored.", False)]
     skipped: Annotated[bool, doc("Nothing of the prompt was stored.", False)]
     duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+    queue_length: QueueLength
 
 
 class SessionState(Struct, frozen=True, rename="camel"):

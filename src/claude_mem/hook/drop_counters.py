@@ -22,6 +22,10 @@ class NotAPayload(Exception):
     """Standard input held no hook payload."""
 
 
+class NoSession(NotAPayload):
+    """It is a payload, but of no session."""
+
+
 def reason(error: BaseException) -> str:
     """Under which reason a failure is counted."""
     if isinstance(error, spool_writer.SpoolFull):

@@ -195,7 +195,11 @@ def _record(
             stamp, shown, asks = session_context.find(payload)
         spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
     except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
-        return event, shown, _count_loss(error)
+        if verb == "context" and (unnamed := _context_of_no_session(error, head)):
+            payload, shown, asks = unnamed
+            event, flags = b"SessionStart", ()
+        else:
+            return event, shown, _count_loss(error)
     try:
         if asks or event == b"UserPromptSubmit":
             shown = _ask(event, payload, flags)
@@ -204,6 +208,24 @@ def _record(
     except OSError:
         pass  # the event is safe; a worker finds it without being told
     return event, shown, None
+
+
+def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, bytes | None, bool] | None:
+    """What a start is shown that somebody typed, who has no session; nothing of it is recorded."""
+    from claude_mem.hook import drop_counters
+
+    if not isinstance(error, drop_counters.NoSession):
+        return None
+    import json
+
+    from claude_mem.hook import session_context
+    from claude_mem.privacy import scrub_payload
+
+    given = scrub_payload.parse(head.decode(errors="replace")) or {}
+    cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
+    payload = json.dumps({"source": "startup", "cwd": cwd}, separators=(",", ":")).encode()
+    _, shown, asks = session_context.find(payload)
+    return payload, shown, asks
 
 
 def _count_loss(error: BaseException) -> tuple[str, str]:

@@ -16,7 +16,7 @@ SAYS = {
     "disk_full": "the disk is full",
     "io_error": "the data directory cannot be written",
     "late": "writing took too long",
-    "unreadable": "the hook's input is not JSON",
+    "unreadable": "the hook's input is not a JSON object with a session_id",
     "crashed": "the hook failed",
 }
 SAID = {

@@ -115,8 +115,8 @@ def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:
         case Kind.SESSION_START:
             # A resumed session is open again; one that is merely reported twice stays where it was.
             return status if status in OPEN_STATUSES else SessionStatus.INITIALIZED
-    if status in (SessionStatus.COMPLETED, SessionStatus.FAILED):
-        return status  # a late delivery does not reopen what was closed
+    if status is SessionStatus.COMPLETED:
+        return status  # a late delivery does not reopen what has ended; one that was aborted goes on
     return SessionStatus.SUMMARIZING if kind is Kind.STOP else SessionStatus.ACTIVE
 
 

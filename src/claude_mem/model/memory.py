@@ -57,10 +57,15 @@ class Memory(Struct, frozen=True):
 
 class Observed(Struct, frozen=True):
     memory: Memory
+    empty: int = 0  # blocks of the reply that hold nothing
+    skipped: str | None = None  # why there is no summary, in the model's words
 
 
 class Nothing(Struct, frozen=True):
     """An explicit 'nothing worth keeping'."""
+
+    empty: int = 0
+    skipped: str | None = None
 
 
 class Throttled(Struct, frozen=True):

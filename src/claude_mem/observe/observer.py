@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from claude_mem.model.jobs import Spend, Spent
 from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
-from claude_mem.model.structs import map_text
+from claude_mem.model.structs import map_text, replace
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
@@ -88,7 +88,7 @@ class Observer:
         seen = tool_calls.read_all(batch.events)
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
-            outcome = Observed(evidence.marked(outcome.memory, seen))
+            outcome = replace(outcome, memory=evidence.marked(outcome.memory, seen))
         # A model may decode what came encoded, or invent it; and a reply that cannot be read is quoted.
         return map_text(outcome, self._clean), spend
 
@@ -117,7 +117,7 @@ class Observer:
             return answer, spend
         outcome = reply.read(answer.text)
         if isinstance(outcome, Observed):
-            outcome = Observed(evidence.correct(outcome.memory, seen))
+            outcome = replace(outcome, memory=evidence.correct(outcome.memory, seen))
         return outcome, spend
 
     def _may_ask(self, question: Prompt, session_id: int) -> bool:

@@ -1,7 +1,8 @@
 """Parses a model's reply: memory, an explicit nothing, or an unexpected format.
 
-Total: any text is read, in time linear in its length. Permissive inside a block, strict about confirming: a
-reply without a usable block and without an explicit "nothing" is Unreadable, so its batch is kept.
+Total: any text is read, in time linear in its length. A block that holds anything at all is kept, be it a type
+or a file's name; one that holds nothing is counted. Strict about confirming: a reply without such a block and
+without an explicit "nothing" is Unreadable, so its batch is kept.
 """
 
 from __future__ import annotations
@@ -143,7 +144,8 @@ ITEMS = {"facts": "fact", "concepts": "concept"} | dict.fromkeys(
 _OBSERVATION = "type title subtitle narrative text facts concepts files_read files_modified"
 _SUMMARY = "request investigated learned completed next_steps notes files_read files_edited"
 BLOCKS = {"observation": frozenset(_OBSERVATION.split()), "summary": frozenset(_SUMMARY.split())}
-EMPTY = frozenset(("nothing", "skip_summary"))
+SKIP = "skip_summary"
+EMPTY = frozenset(("nothing", SKIP))
 WRAPPER = "observations"  # not asked for, often given; empty it is an answer too
 NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAPPER,))
 
@@ -164,7 +166,7 @@ def read(text: str) -> Observed | Nothing | Unreadable:
     found = find_tags(text, NAMES)
     observations: list[Observation] = []
     summaries: list[Summary] = []
-    damaged = False
+    damaged, empty = False, 0
     for block in _blocks(text, found):
         observation = _observation(block) if block.name == "observation" else None
         summary = _summary(block) if block.name == "summary" else None
@@ -173,11 +175,13 @@ def read(text: str) -> Observed | Nothing | Unreadable:
         if summary and len(summaries) < MOST_BLOCKS:
             summaries.append(summary)
         damaged = damaged or not (block.whole or observation or summary)
+        empty += not (observation or summary)
+    skipped = _skip_reason(text, found)
     if observations or summaries:
-        return Observed(Memory(tuple(observations), tuple(summaries)))
+        return Observed(Memory(tuple(observations), tuple(summaries)), empty, skipped)
     # Cut off before its first whole field, a reply was about to say something: that is no "nothing".
     if not damaged and _says_nothing(text, found):
-        return Nothing()
+        return Nothing(empty, skipped)
     ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
     problem = "has tags without text" if ours else "is not in the expected format"
     return Unreadable(_unreadable_reason(f"The model's reply {problem}", text))
@@ -266,32 +270,30 @@ def _unbulleted(line: str) -> str:
 
 def _observation(block: _Block) -> Observation | None:
     texts, lists = block.texts, block.lists
-    kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()), "change")
+    kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()))
     text = texts.get("text", "")  # the older form: type and text, nothing else
     title = shortened(one_line(texts.get("title", ""))) or first_sentence(text)
     subtitle = shortened(one_line(texts.get("subtitle", "")))
     narrative = shortened(texts.get("narrative") or text)
     facts = first_texts(lists.get("facts", ()), MOST_ITEMS)
-    if not (title or subtitle or narrative or facts):
-        return None
     concepts = [concept.partition(":")[0].strip() for concept in lists.get("concepts", ())]
-    return Observation(
-        type=kind,
+    made = Observation(
+        type=kind or "change",
         title=title,
         subtitle=subtitle,
         narrative=narrative,
         facts=facts,
-        concepts=first_texts((each for each in concepts if each.lower() != kind), MOST_ITEMS),
+        concepts=first_texts((each for each in concepts if each.lower() != (kind or "change")), MOST_ITEMS),
         files_read=first_texts(lists.get("files_read", ()), MOST_FILES),
         files_modified=first_texts(lists.get("files_modified", ()), MOST_FILES),
     )
+    # A type that is none, and nothing else: a form that was repeated, not filled in.
+    return None if kind is None and made == Observation("change") else made
 
 
 def _summary(block: _Block) -> Summary | None:
     texts = {name: shortened(value) for name, value in block.texts.items()}
-    if not any(texts.values()):
-        return None
-    return Summary(
+    made = Summary(
         request=texts.get("request"),
         investigated=texts.get("investigated"),
         learned=texts.get("learned"),
@@ -301,6 +303,21 @@ def _summary(block: _Block) -> Summary | None:
         files_edited=first_texts(block.lists.get("files_edited", ()), MOST_FILES),
         notes=texts.get("notes"),
     )
+    return None if made == Summary() else made
+
+
+_REASON = re.compile(r"""\breason\s*+=\s*+["']([^"'<>]*+)["']""", re.IGNORECASE)
+
+
+def _skip_reason(text: str, found: Sequence[Tag]) -> str | None:
+    """Why there is no summary, where the model says so: in the tag, or between it and its end."""
+    for tag in found:
+        if tag.name == SKIP and not tag.closing:
+            inside = text[tag.end : found[tag.closed_by].start] if tag.closed_by is not None else ""
+            given = _REASON.search(text[tag.start : tag.end])
+            said = one_line(plain_text(given[1] if given else inside))
+            return shortened(said, MOST_PREVIEW)
+    return None
 
 
 def _says_nothing(text: str, found: Sequence[Tag]) -> bool:

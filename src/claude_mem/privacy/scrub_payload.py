@@ -10,7 +10,7 @@ import json
 import re
 
 from claude_mem.hook import paths
-from claude_mem.hook.drop_counters import NotAPayload
+from claude_mem.hook.drop_counters import NoSession, NotAPayload
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
 from claude_mem.privacy.private_turns import FileMarks, Marks
@@ -102,7 +102,7 @@ def clean(
     """What may be kept of a payload; None when that is nothing. `marks`: those of the hooks, unless given."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
-        raise NotAPayload
+        raise NoSession
     scrubbed, hid_private = scrub.scrub(payload, field_cap=FIELD_CAP, extra_rules=rules, globs=globs)
     scrubbed["hook_event_name"] = event
     return _without_private_turns(event, session, scrubbed, hid_private, marks or FileMarks())

@@ -11,14 +11,15 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from claude_mem import __version__
 from claude_mem.agents import base as agents
 from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents.claude_code.transcript_lines import epoch
 from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, spool_writer
-from claude_mem.model.clock import now
+from claude_mem.model.clock import DAY_MS, now
 from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Origin, SpooledEvent
 from claude_mem.model.structs import replace
@@ -35,7 +36,9 @@ SHORTEST_SECRET = 8
 BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
 MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
+OLDEST_MS = 5 * 365 * DAY_MS  # before that no agent had hooks: a clock that was never set
 
+_OF_THE_TURN = ("session_id", "cwd", "project", "prompt_id", "prompt_number", "timestamp")
 _STORE_TROUBLE = (StoreUnavailable, StoreDamaged)
 """Not the event's fault: it stays in the spool and is tried again."""
 
@@ -71,6 +74,7 @@ class Intake:
     ) -> Accepted:
         """An event that comes by another way than the spool. Durable on return. `request`: the id of the HTTP
         request that reports it, which becomes part of the event's."""
+        self._receive_prompt_of(name, payload, client)
         try:
             with self._marking:  # a marker's lock keeps processes apart, not the threads of this one
                 cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
@@ -84,7 +88,7 @@ class Intake:
             name,
             scrubbed,
             id=f"api-{at:013d}-{request}{os.urandom(2 if request else 8).hex()}",
-            at=at,
+            at=happened_at(scrubbed, at),
             client=client,
             private=private,
         )
@@ -98,6 +102,15 @@ class Intake:
             for new, session in zip(events, accepted.session_ids, strict=False):
                 log.debug("event=%s kind=%s session=%d", new.event.id, new.event.kind, session)
         return accepted
+
+    def _receive_prompt_of(self, name: str, payload: dict[str, object], client: str) -> None:
+        """A caller that reports only a turn's end may say there what was asked."""
+        asked, session = payload.get("last_user_message"), payload.get("session_id")
+        if name != "Stop" or not isinstance(asked, str) or not isinstance(session, str) or not asked.strip():
+            return
+        if not self._store.events.is_asked(session, self.cleaned(asked)):
+            known = {key: payload[key] for key in _OF_THE_TURN if key in payload}
+            self.receive("UserPromptSubmit", known | {"prompt": asked}, client=client)
 
     def place_of(self, cwd: str | None) -> Origin:
         """Where a directory lies, by the disk and its path alone."""
@@ -234,7 +247,7 @@ class Intake:
             spooled.event,
             payload,
             id=spooled.id,
-            at=spooled.at,
+            at=happened_at(payload, spooled.at),
             client=spooled.agent,
             private=spooled.private,
         )
@@ -254,6 +267,16 @@ def with_clean_branch(origin: Origin, clean: Callable[[str], str]) -> Origin:
     if origin.branch is None or len(origin.branch) < SHORTEST_SECRET:
         return origin
     return replace(origin, branch=clean(origin.branch))
+
+
+def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
+    """When it happened, by the payload's own `timestamp` if that can be believed; else when it was heard."""
+    stamp = payload.get("timestamp")
+    if isinstance(stamp, str):
+        stamp = epoch(stamp)
+    if not isinstance(stamp, int) or isinstance(stamp, bool):
+        return heard_at
+    return stamp if heard_at - OLDEST_MS < stamp <= heard_at else heard_at
 
 
 def ignore_shown(session: str, stamp: str, at: int) -> None:

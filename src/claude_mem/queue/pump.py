@@ -6,6 +6,7 @@ not only the one that asked; what a batch does holds back that batch alone.
 
 from __future__ import annotations
 
+import logging
 import random
 import threading
 import time
@@ -15,7 +16,17 @@ from typing import assert_never
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.jobs import Lease, SessionBacklog, Spend
-from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome, Paused, Throttled, Unreadable
+from claude_mem.model.memory import (
+    Batch,
+    Broken,
+    Memory,
+    Nothing,
+    Observed,
+    Outcome,
+    Paused,
+    Throttled,
+    Unreadable,
+)
 from claude_mem.queue.batch_log import BatchLog, BatchReport, outcome_of
 from claude_mem.queue.retry import (
     LONGEST_WAIT_MS,
@@ -29,6 +40,8 @@ from claude_mem.queue.retry import (
     decide,
 )
 from claude_mem.store.base import Queue
+
+log = logging.getLogger("claude_mem")
 
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back
@@ -218,6 +231,7 @@ class Pump:
             case Settle():
                 memory = outcome.memory if isinstance(outcome, Observed) else Memory()
                 self._work.settle(lease, memory, spend, provider=_author(spend))
+                self._note_left_out(lease, outcome)
             case Wait(until=until):
                 self._work.postpone(lease, until, _reason(outcome), failed=False, spend=spend)
             case Retry(until=until, reason=reason):
@@ -228,6 +242,15 @@ class Pump:
             case _:
                 assert_never(decision)
         return decision, news
+
+    def _note_left_out(self, lease: Lease, outcome: Outcome) -> None:
+        """What a model's reply had without saying anything, and why it skipped a summary."""
+        if isinstance(outcome, Observed | Nothing):
+            if outcome.empty:
+                log.warning("session %d: %d empty blocks in the reply", lease.session_id, outcome.empty)
+                self._work.count("empty_blocks", outcome.empty)
+            if outcome.skipped:
+                log.info("session %d: no summary: %s", lease.session_id, outcome.skipped)
 
     def _note(self, outcome: Outcome, session_id: int) -> str | None:
         """What this says about the provider: whether to hold all sessions back; and what to tell the user."""

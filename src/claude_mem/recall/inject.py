@@ -121,7 +121,7 @@ class Injector(Struct, frozen=True, kw_only=True):
                 told = self.prompted(project, asked.session, asked.cwd, asked.prompt)
             case _:
                 told = self.before_file(project, asked.session, asked.cwd, asked.file)
-        if told.text:
+        if told.text and asked.session:
             about = asked.file if asked.event == rules.FILE else None
             refs = tuple(map(str, told.refs))
             self.note(Injection(asked.session, asked.event, refs, told.tokens, self.clock(), about))

@@ -56,17 +56,18 @@ class HookQuestion(Struct, frozen=True):
 
     @classmethod
     def parse(cls, question: Mapping[str, object]) -> HookQuestion | None:
-        """None: it is no question of ours, or it does not name its session."""
+        """None: it is no question of ours, or it does not name its session; only a start may have none."""
         payload, event = question.get("payload"), question.get("event")
         if not isinstance(payload, dict) or event not in (START, PROMPT, FILE):
             return None
         text = {name: value for name, value in payload.items() if isinstance(value, str)}
         idle = payload.get("seconds_since_last_response")
-        if not text.get("session_id") or not text.get("cwd"):
+        session = text.get("session_id", "")
+        if not text.get("cwd") or not (session or event == START):
             return None
         return cls(
             event=str(event),
-            session=text["session_id"],
+            session=session,
             cwd=text["cwd"],
             prompt=text.get("prompt", ""),
             file=text.get("file_path", ""),

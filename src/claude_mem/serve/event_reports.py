@@ -37,8 +37,10 @@ def report(
     running.events_seen = True
     running.notify_queued()
     is_stored = accepted.fresh or accepted.duplicate
+    found = running.services.store.sessions.find(accepted.session_ids[0] if accepted.session_ids else session)
     return Outcome(
         "queued" if is_stored else "skipped",
         accepted.session_ids[0] if accepted.session_ids else None,
         accepted.duplicate > 0,
+        found.pending if found else 0,
     )

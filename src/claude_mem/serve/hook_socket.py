@@ -3,6 +3,8 @@ client can say.
 
 {"type":"observation","session_id":…,"tool_name":…}  ->  {"ok":true,"sessionDbId":…}   after the commit
 {"type":"finalize","session_id":…}                   ->  {"ok":true,…}
+the same without a session_id                        ->  of the session last named on this connection or, if
+                                                         none was, of the only open one
 {"type":"wake","version":…}                          ->  nothing: the spool is drained
 {"type":"ask","version":…,"event":…,"payload":…}     ->  {"type": "answer", "context": "…"}; it is a wake too
 anything else                                        ->  {"error":…}
@@ -158,10 +160,36 @@ IDLE_S = 30.0
 MOST_CONNECTIONS = 128
 
 _SESSION = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
-_TOOL_USE = ("tool_name", "tool_input", "tool_use_id", "cwd", "project", "prompt_id", "prompt_number")
-_LAST_WORDS = ("last_user_message", "last_assistant_message", "cwd", "project", "prompt_id", "prompt_number")
+_TOOL_USE = (
+    "tool_name",
+    "tool_input",
+    "tool_use_id",
+    "cwd",
+    "project",
+    "prompt_id",
+    "prompt_number",
+    "timestamp",
+)
+_LAST_WORDS = (
+    "last_user_message",
+    "last_assistant_message",
+    "cwd",
+    "project",
+    "prompt_id",
+    "prompt_number",
+    "timestamp",
+)
 
 Answer = dict[str, object] | None
+
+
+class _Conversation(Struct):
+    """One connection."""
+
+    task: asyncio.Task[None]
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    session: object = None  # the last that was named
 
 
 class HookListener:
@@ -204,7 +232,8 @@ class HookListener:
             return
         self._open.add(task)
         try:
-            while not self._running.stopping.is_set() and await self._exchange(task, reader, writer):
+            talk = _Conversation(task, reader, writer)
+            while not self._running.stopping.is_set() and await self._exchange(talk):
                 pass
         except (OSError, TimeoutError, asyncio.CancelledError):
             pass  # the caller has gone, said nothing for too long, or the worker stops: hang up
@@ -212,13 +241,12 @@ class HookListener:
             self._open.discard(task)
             writer.close()
 
-    async def _exchange(
-        self, task: asyncio.Task[None], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> bool:
+    async def _exchange(self, talk: _Conversation) -> bool:
         """One message and its answer; False at the end of the conversation."""
+        task, writer = talk.task, talk.writer
         try:
             async with asyncio.timeout(IDLE_S):
-                line = await reader.readline()
+                line = await talk.reader.readline()
         except ValueError:
             writer.write(_line({"error": f"The line is longer than {LONGEST_LINE} bytes."}))
             return False  # where the next message would begin is not known
@@ -226,7 +254,7 @@ class HookListener:
             return False
         self._busy.add(task)
         try:
-            answer = await self._answer(line)
+            answer = await self._answer(line, talk)
         finally:
             self._busy.discard(task)
         if answer is not None:
@@ -235,9 +263,9 @@ class HookListener:
                 await writer.drain()
         return True
 
-    async def _answer(self, line: bytes) -> Answer:
+    async def _answer(self, line: bytes, talk: _Conversation) -> Answer:
         try:
-            return await self._serve(parse(line))
+            return await self._serve(parse(line), talk)
         except Refusal as refusal:
             field: dict[str, object] = {"field": refusal.field} if refusal.field else {}
             return {"error": str(refusal), **field}
@@ -250,16 +278,18 @@ class HookListener:
             self._running.record_mishap("hookline", error)
             return {"error": "Something went wrong; see the worker's log."}
 
-    async def _serve(self, message: dict[str, object]) -> Answer:
+    async def _serve(self, message: dict[str, object], talk: _Conversation) -> Answer:
         match message.get("type"):
             case "wake":
                 self._wake(message)
                 return None
             case "observation":
                 output = message.get("tool_response", message.get("tool_output"))
-                return await self._report(event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output)
+                return await self._report(
+                    talk, event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output
+                )
             case "finalize":
-                return await self._report(event_reports.STOP, message, _LAST_WORDS)
+                return await self._report(talk, event_reports.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
                     # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
@@ -279,14 +309,28 @@ class HookListener:
         self._on_wake(version if isinstance(version, str) else "")
 
     async def _report(
-        self, event: str, message: dict[str, object], names: tuple[str, ...], **more: object
+        self,
+        talk: _Conversation,
+        event: str,
+        message: dict[str, object],
+        names: tuple[str, ...],
+        **more: object,
     ) -> Answer:
         session = next((message[name] for name in _SESSION if message.get(name)), None)
         if session is None:
-            raise Refusal(400, "missing_field", "`session_id` is missing.", field="session_id")
+            session = talk.session or await asyncio.to_thread(self._only_open_session)
+        talk.session = session
         payload: dict[str, Any] = {name: message.get(name) for name in names} | more
         report = partial(event_reports.report, self._running, event, session, **payload)
         return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
+
+    def _only_open_session(self) -> str:
+        """Whose a message without a session is. Raises Refusal where that cannot be told."""
+        found = self._running.services.store.sessions.last_open(2)
+        if len(found) == 1:
+            return found[0]
+        many = "several sessions are open" if found else "no session is open"
+        raise Refusal(400, "missing_field", f"`session_id` is missing, and {many}.", field="session_id")
 
 
 def _line(answer: dict[str, object]) -> bytes:

@@ -46,6 +46,9 @@ class Events(Protocol):
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]: ...
     def progress(self, since: int) -> BackfillProgress: ...
 
+    def is_asked(self, session: str, prompt: str) -> bool:
+        """Whether the session's current turn has a prompt, or this was its last."""
+
 
 class Queue(Protocol):
     """Events on their way to become memory. No lease is ever of a failed session."""
@@ -112,6 +115,7 @@ class Sessions(Protocol):
         """Mark open sessions without activity since `before` as interrupted."""
 
     def count_open(self) -> int: ...
+    def last_open(self, limit: int) -> list[str]: ...  # their clients' ids, the last active one first
 
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None

@@ -192,7 +192,6 @@ def test_the_older_form_becomes_a_narrative_with_a_title() -> None:
         '<skip_summary reason="a > b"/>',
         "<observations/>",
         "<observations>\n</observations>",
-        "<observation></observation><nothing/>",
     ],
 )
 def test_an_explicit_empty_answer_is_nothing(text: str) -> None:
@@ -211,9 +210,9 @@ def test_an_explicit_empty_answer_is_nothing(text: str) -> None:
         "You've hit your limit · resets 3pm",
         "<details><summary>More</summary></details>",
         "<observation/>",
-        "<observation><type>bugfix</type><files_read><file>a</file></files_read></observation>",
+        "<observation><type>bugfix|feature</type><facts><fact></fact></facts></observation>",
+        "<observation></observation><summary><request></request></summary>",
         "<nothing",
-        "<summary><files_read><file>a</file></files_read></summary>",
         "nothing",
         "<observations>",
         "<observations>I saw none.</observations>",
@@ -225,6 +224,49 @@ def test_an_explicit_empty_answer_is_nothing(text: str) -> None:
 )
 def test_what_is_not_in_our_grammar_is_never_confirmed(text: str) -> None:
     assert isinstance(reply.read(text), Unreadable)
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [
+        ("<type>bugfix</type>", Observation("bugfix")),
+        ("<files_read><file>a.py</file></files_read>", Observation("change", files_read=("a.py",))),
+        (
+            "<files_modified><file>a.py</file></files_modified>",
+            Observation("change", files_modified=("a.py",)),
+        ),
+        ("<concepts><concept>gotcha</concept></concepts>", Observation("change", concepts=("gotcha",))),
+    ],
+)
+def test_a_block_that_holds_anything_is_kept_alone_and_beside_others(fields: str, kept: Observation) -> None:
+    block = f"<observation>{fields}</observation>"
+    assert memory_of(block).observations == (kept,)
+    assert memory_of(FULL + block).observations == (one(FULL), kept)
+    assert memory_of("<summary><files_edited><file>b</file></files_edited></summary>").summaries == (
+        Summary(files_edited=("b",)),
+    )
+
+
+def test_blocks_that_hold_nothing_are_counted() -> None:
+    outcome = reply.read(f"<observation></observation>{FULL}<observation/><summary></summary>")
+    assert isinstance(outcome, Observed)
+    assert (len(outcome.memory.observations), outcome.empty) == (1, 3)
+    assert reply.read("<observation></observation><nothing/>") == Nothing(empty=1)
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [
+        '<skip_summary reason="a greeting"/>',
+        "<skip_summary>a\ngreeting</skip_summary>",
+        "<skip_summary reason='a greeting'>",
+    ],
+)
+def test_why_a_summary_was_skipped_is_kept(tag: str) -> None:
+    assert reply.read(tag) == Nothing(skipped="a greeting")
+    outcome = reply.read(FULL + tag)
+    assert isinstance(outcome, Observed)
+    assert outcome.skipped == "a greeting"
 
 
 def test_an_empty_reply_is_called_so() -> None:

@@ -19,10 +19,12 @@ from tests.unit.queue.pumping import (
 )
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
+from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, Spend
 from claude_mem.model.memory import (
     Batch,
     Memory,
+    Nothing,
     Observation,
     Observed,
     Summary,
@@ -250,3 +252,14 @@ def test_what_went_wrong_first_is_heard_of_also_when_there_is_nothing_left_to_gi
     a_turn(store, events)
     with pytest.raises(ValueError, match="oops"):
         make(forget).step()
+
+
+def test_empty_blocks_are_counted_and_a_skipped_summary_leaves_its_reason_in_the_log(
+    store: SqliteStore, events: Events, make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="claude_mem")
+    store.events.accept(new_events(events.tool(), events.make(Kind.STOP)))
+    make(Script(Nothing(empty=2, skipped="only a greeting"))).step()
+    assert store.queue.counters()["empty_blocks"] == 2
+    assert [record.getMessage() for record in caplog.records if "only a greeting" in record.getMessage()]
+    assert store.queue.figures().done == 2

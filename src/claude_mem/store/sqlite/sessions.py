@@ -30,6 +30,9 @@ class Sessions(Part):
     def count_open(self) -> int:
         return self._number("count_open_sessions")
 
+    def last_open(self, limit: int) -> list[str]:
+        return [row["claude_session_id"] for row in self._rows("last_open_sessions", limit=limit)]
+
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
     ) -> list[dict[str, Any]]:

@@ -88,7 +88,8 @@ def status(call: Call) -> Struct:
 @routes.add(
     "DELETE",
     "/sessions/{id}",
-    "Mark a session failed and abort its running work. Its queued events stay queued.",
+    "Mark a session failed and abort its running work. Its queued events stay queued until its next event, which "
+    "reopens it.",
     api.SessionAborted,
     UNKNOWN_SESSION,
 )
@@ -108,7 +109,16 @@ def _init(call: Call, session: str, body: api.PromptReport | api.PromptById, **k
     """A new prompt; without one, only the session is made known."""
     private = bool(body.prompt) and is_wholly_private(body.prompt or "")
     event, text = (PROMPT, {"prompt": body.prompt}) if body.prompt else (START, {"source": "api"})
-    outcome = report(call.running, event, session, client=body.client, project=body.project, **text, **known)
+    outcome = report(
+        call.running,
+        event,
+        session,
+        client=body.client,
+        project=body.project,
+        timestamp=body.timestamp,
+        **text,
+        **known,
+    )
     id = outcome.session_db_id
     found = call.services.store.sessions.find(id) if id is not None else None
     return api.Initialized(
@@ -118,6 +128,7 @@ def _init(call: Call, session: str, body: api.PromptReport | api.PromptById, **k
         private,
         private or outcome.status == "skipped",
         outcome.duplicate,
+        outcome.queue_length,
     )
 
 

@@ -44,6 +44,13 @@ ON CONFLICT DO NOTHING;
 INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
 VALUES (:session_id, :prompt_number, :prompt, :private, :prompt_id, :created_at, :created_at_epoch);
 
+-- name: turn_prompt
+-- What a session's last turn began or ended with, and what was asked last.
+SELECT p.kind, (SELECT u.prompt FROM user_prompts AS u WHERE u.session_id = s.id
+                ORDER BY u.prompt_number DESC LIMIT 1) AS prompt
+FROM sdk_sessions AS s JOIN pending_messages AS p ON p.session_id = s.id AND p.kind IN ('prompt', 'stop')
+WHERE s.claude_session_id = :session ORDER BY p.id DESC LIMIT 1;
+
 -- name: past_session
 -- How much of a session is known, and from where.
 SELECT s.past, s.seal,

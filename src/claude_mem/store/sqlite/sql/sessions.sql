@@ -23,6 +23,11 @@ WHERE status IN ('initialized', 'active', 'summarizing') AND updated_at_epoch < 
 -- Sessions somebody may still be working in.
 SELECT COUNT(*) FROM sdk_sessions WHERE status IN ('initialized', 'active', 'summarizing');
 
+-- name: last_open_sessions
+-- Those in which something last happened.
+SELECT claude_session_id FROM sdk_sessions WHERE status IN ('initialized', 'active', 'summarizing')
+ORDER BY updated_at_epoch DESC, id DESC LIMIT :limit;
+
 -- name: count_sessions
 -- How many such a list has.
 SELECT COUNT(*) FROM sdk_sessions AS m;

@@ -63,7 +63,7 @@ class HookQuestion(Struct, frozen=True):
         text = {name: value for name, value in payload.items() if isinstance(value, str)}
         idle = payload.get("seconds_since_last_response")
         session = text.get("session_id", "")
-        if not text.get("cwd") or not (session or event == START):
+        if not text.get("cwd") or not (session or (event == START and "session_id" not in payload)):
             return None
         return cls(
             event=str(event),

@@ -88,7 +88,7 @@ def status(call: Call) -> Struct:
 @routes.add(
     "DELETE",
     "/sessions/{id}",
-    "Mark a session failed and abort its running work. Its queued events stay queued until its next event, which "
+    "Mark a session failed and abort its running work. Its queued events stay queued until its next event "
     "reopens it.",
     api.SessionAborted,
     UNKNOWN_SESSION,

@@ -1,7 +1,7 @@
 """Parses a model's reply: memory, an explicit nothing, or an unexpected format.
 
 Total: any text is read, in time linear in its length. A block that holds anything at all is kept, be it a
-type or a file's name; one that holds nothing is counted. Strict about confirming: a reply without such a block
+type or a file's name; one that holds nothing is counted. Strict about confirming: a reply with no such block
 and without an explicit "nothing" is Unreadable, so its batch is kept.
 """
 

@@ -50,7 +50,7 @@ def report(recalling: Recall) -> int:
         ratio = ms / first[1]
         missed |= most is not None and ratio > most
         rows.append((what, f"{ms:.1f}", f"{ratio:.1f}x", f"{most:.0f}x" if most else ""))
-    total = recalling.memory.listed("observations", OF, Page(LIMIT, count=True))["total"]
+    total = recalling.memory.listed("observations", OF, Page(LIMIT, count=True)).total
     print(f"{total:,} observations in the project. {machine()}\n")
     print(table(("asked", "ms", "of the first page", "at most"), rows))
     return 1 if missed else 0
@@ -60,7 +60,7 @@ def questions(recalling: Recall) -> Iterator[tuple[str, Callable[[], object], fl
     """What is asked, how, and how many times the first page's cost it may have."""
     memory = recalling.memory
     counted = memory.listed("observations", OF, Page(LIMIT, count=True))
-    total, some = counted["total"], counted["items"][0]
+    total, some = counted.total or 0, counted.items[0]
     half, last = cursor_at(recalling, total // 2), cursor_at(recalling, total - LIMIT)
 
     def listed(page: Page, **narrow: Any) -> Callable[[], object]:
@@ -86,8 +86,8 @@ def questions(recalling: Recall) -> Iterator[tuple[str, Callable[[], object], fl
     yield "the merged feed, half of it counted", lambda: memory.search("", OF, Page(LIMIT, total // 2)), None
     for typed in ("s", "se", "sess", "session", "session c", "session cache"):
         yield f"found for {typed!r}", partial(memory.search, typed, OF, one), None
-    yield "sessions, the first page", lambda: memory.listed("sessions", OF, one), 2
-    yield "projects, with their figures", lambda: memory.listed("projects", SearchFilters(), one), 2
+    yield "sessions, the first page", lambda: memory.sessions(OF, one), 2
+    yield "projects, with their figures", lambda: memory.projects(one), 2
     yield "the project's page", lambda: memory.project(OF, days=365), 8
     yield "a session in order", lambda: memory.events(some["session_id"], (), Page(100)), None
     yield "where a memory comes from", lambda: memory.provenance(some["ref"]), None
@@ -99,7 +99,7 @@ def cursor_at(recalling: Recall, place: int) -> str:
     """Where the list goes on after so many."""
     say(f"  to the {place:,}th …")
     found = recalling.memory.listed("observations", OF, Page(LIMIT, max(0, place - LIMIT)))
-    return str(found["next"])
+    return str(found.next)
 
 
 def fastest(ask: Callable[[], object], rounds: int = 5) -> float:

@@ -15,13 +15,14 @@ import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 from tests.migration import made_up
 
+from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
 from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
 from claude_mem.store.sqlite.connection import open_writer
-from claude_mem.store.values import CopyReport, DeletionRequest, ExportSelection, Selection
+from claude_mem.store.values import DeletionRequest, ExportSelection, Selection
 
 CANARY = "zarquonvex"
 DAY = 24 * 60 * 60 * 1000

@@ -226,10 +226,20 @@ class Memory(Struct, frozen=True, kw_only=True):
     marks: Annotated[list[str], doc("Caveats, such as staleness.", [])]
 
 
+class FoundMemory(Memory, frozen=True, kw_only=True):
+    """A memory as an answer lists it."""
+
+    parts: Annotated[dict[str, float] | UnsetType, doc("With `explain`: what makes up the score.")] = UNSET
+    how: Annotated[str | UnsetType, doc("In a file's history: modified, read or named.")] = UNSET
+    told: Annotated[bool | UnsetType, doc("In a preview: whether it would be injected.")] = UNSET
+
+
+FullMemory = Annotated[dict[str, Any], Meta(extra_json_schema={"$ref": "#/components/schemas/Memory"})]
+"""The fields of a Memory and the columns of its kind."""
 Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])]
 
 
-class Undo(Struct):
+class Undo(Struct, frozen=True):
     token: Annotated[str, doc("For `POST /api/undo/{id}`.", "Zm9v")]
     until: Annotated[Milliseconds, doc("How long the undo is possible.", 1769853600000)]
 
@@ -245,22 +255,22 @@ class FoundSession(Struct, frozen=True, kw_only=True):
 
 
 class SearchAnswer(Struct, kw_only=True):
-    query: Annotated[str | None, doc("The query as interpreted.", "login fails")] = None
-    results: Annotated[list[Memory], doc("The memories, those of a session together.")]
-    sessions: Annotated[list[FoundSession], doc("Their sessions, in the same order.")] = []
+    query: Annotated[str, doc("The query.", "login fails")]
+    results: Annotated[list[FoundMemory], doc("The memories, those of a session together.")]
+    sessions: Annotated[list[FoundSession], doc("Their sessions, in the same order.")]
     offset: int
     limit: int
     has_more: Annotated[bool, doc("Whether another page follows.", False)] = field(name="hasMore")
-    legs: Annotated[list[str], doc("Which indexes were used: text, vectors.", ["text"])] = []
+    legs: Annotated[tuple[str, ...], doc("Which indexes were used: text, vectors.", ["text"])]
     note: Annotated[str | None, doc("A remark about the search.")] = None
     next: Next = None
 
 
 class TimelineAnswer(Struct, kw_only=True):
-    anchor: Annotated[Memory | None, doc("The memory in the middle.")] = None
-    at: Annotated[str | None, doc("The time in the middle.", "2026-01-31T09:00:00.000Z")] = None
-    before: Annotated[list[Memory], doc("From before it.")]
-    after: Annotated[list[Memory], doc("From after it.")]
+    anchor: Annotated[FoundMemory | None, doc("The memory in the middle.")]
+    at: Annotated[str, doc("The time in the middle.", "2026-01-31T09:00:00.000Z")]
+    before: Annotated[list[FoundMemory], doc("From before it.")]
+    after: Annotated[list[FoundMemory], doc("From after it.")]
 
 
 class ListAnswer(Struct, kw_only=True):
@@ -274,51 +284,41 @@ class ListAnswer(Struct, kw_only=True):
 
 
 class MemoryList(ListAnswer, kw_only=True):
-    items: Annotated[list[Memory], doc("Memories in full, newest first.")]
+    items: Annotated[list[FullMemory], doc("Memories in full, newest first.")]
 
 
-class MemoriesAnswer(Struct, kw_only=True):
-    results: Annotated[list[Memory], doc("Each in full, in the requested order.")]
-    missing: Missing = []
+class MemoriesAnswer(Struct):
+    results: Annotated[list[FullMemory], doc("Each in full, in the requested order.")]
+    missing: Missing
 
 
-class FileAnswer(Struct, kw_only=True):
+class FileAnswer(Struct):
     path: Annotated[str, doc("As requested.", "src/login.py")]
-    results: Annotated[list[Memory], doc("The newest first.")]
+    results: Annotated[list[FoundMemory], doc("The newest first.")]
 
 
-class SavedAnswer(Struct, kw_only=True):
+class SavedAnswer(Struct):
     status: Annotated[str, doc("saved, or known if the project already has it.", "saved")]
     id: Annotated[int, doc("The observation's number.", 12)]
     ref: Annotated[str, doc("Its id.", "12")]
     title: Annotated[str, doc("Its title.", "Deploying")]
 
 
-class PinnedMemory(Struct):
+class FlaggedMemory(Struct):
     ref: Annotated[str, doc("The memory.", "12")]
-    pinned: bool
+    pinned: bool | UnsetType = UNSET
+    wrong: bool | UnsetType = UNSET
 
 
-class WrongMemory(Struct):
-    ref: Annotated[str, doc("The memory.", "12")]
-    wrong: bool
-
-
-class PinAnswer(Struct):
-    results: Annotated[list[PinnedMemory], doc("Each that exists.")]
-    missing: Missing
-    undo: Undo | None
-
-
-class WrongAnswer(Struct):
-    results: Annotated[list[WrongMemory], doc("Each that exists.")]
+class FlagAnswer(Struct):
+    results: Annotated[list[FlaggedMemory], doc("Each that exists.")]
     missing: Missing
     undo: Undo | None
 
 
 class EditAnswer(Struct):
-    result: Annotated[Any, doc("The memory in full.")]
-    undo: Any
+    result: Annotated[FullMemory | None, doc("The memory in full.")]
+    undo: Undo
 
 
 class MergeAnswer(Struct):
@@ -339,11 +339,17 @@ class SelectAnswer(Struct):
     next: Next
 
 
-class FoundCopy(Struct):
+class CopyReport(Struct, frozen=True):
+    """A file that holds what is to be deleted, or may."""
+
     path: Annotated[str, doc("The file.", "backups/claude-mem-20260131-090000.db")]
     kind: Annotated[str, doc("backup, quarantine, export or spool.", "backup")]
     done: Annotated[str, doc("holds, rewritten, removed or left.", "rewritten")]
-    note: Annotated[str | None, doc("Why.", "")] = None
+    note: Annotated[str, doc("Why it was left or removed.", "")] = ""
+
+    @property
+    def stays(self) -> bool:
+        return self.done in ("holds", "left")
 
 
 class ForgetAnswer(Struct, kw_only=True):
@@ -354,17 +360,19 @@ class ForgetAnswer(Struct, kw_only=True):
     prompts: Count
     evidence: Count
     vectors: Count
-    sample: Annotated[list[Memory], doc("Some of them.")] = []
-    backups: Annotated[Any, doc("Backups that (still) contain it.", 0)] = None
+    sample: Annotated[list[FoundMemory], doc("Some of them.")]
+    backups: Annotated[int, doc("Backups that (still) contain it.", 0)]
     elsewhere: Annotated[
-        list[FoundCopy],
+        list[CopyReport],
         doc("Copies, exports and unreadable files that contain it, and what was done with each."),
-    ] = []
+    ]
+    confirm: Annotated[str | UnsetType, doc("For the MCP tool: the text that confirms it.")] = UNSET
 
 
 class RefusedRecord(Struct):
     index: Annotated[Count, doc("Which of the records, from 0.", 3)]
     message: Annotated[str, doc("Why.", "title is missing.")]
+    field: Annotated[str, doc("The field that caused it.", "title")]
 
 
 class ImportAnswer(Struct, kw_only=True, omit_defaults=True):
@@ -383,25 +391,26 @@ class ImportAnswer(Struct, kw_only=True, omit_defaults=True):
     ] = UNSET
 
 
+class InjectionInfo(Struct, frozen=True):
+    session_id: Annotated[str, doc("The session it was injected into.", "claude-session-123")]
+    event: Annotated[str, doc("At which hook event.", "SessionStart")]
+    at: Annotated[str, doc("When, in UTC.", "2026-01-31T09:00:00.000Z")]
+    tokens: Annotated[int, doc("What all that was injected there takes to read.", 700)]
+
+
 class Provenance(Struct, kw_only=True):
     """Where a memory comes from, and what became of it."""
 
     ref: Annotated[str, doc("The memory.", "12")]
-    branch: Annotated[str | None, doc("The git branch.", "main")] = None
-    commit: Annotated[str | None, doc("The commit that was checked out.", "1c2d3e4")] = None
-    client: Annotated[str | None, doc("The coding agent.", "claude-code")] = None
-    provider: Annotated[str | None, doc("What observed it.", "offline")] = None
-    session: Annotated[Any, doc("Its session.", {})] = None
-    prompt: Annotated[Memory | None, doc("The user's request.")] = None
-    tool_uses: Annotated[list[Memory], doc("What was done.")] = []
-    supersedes: Annotated[list[Memory], doc("What it replaced.")] = []
-    superseded_by: Annotated[Memory | None, doc("What replaced it.")] = None
-    injected: Annotated[
-        list[Any],
-        doc(
-            "The last sessions it was injected into.",
-            [{"session_id": "claude-session-123", "event": "SessionStart", "at": "…", "tokens": 700}],
-        ),
-    ] = []
-    injected_times: Annotated[int, doc("How often in total.", 3)] = 0
-    duplicates: Annotated[list[Memory], doc("Possible duplicates.")] = []
+    branch: Annotated[str | None, doc("The git branch.", "main")]
+    commit: Annotated[str | None, doc("The commit that was checked out.", "1c2d3e4")]
+    client: Annotated[str | None, doc("The coding agent.", "claude-code")]
+    provider: Annotated[str | None, doc("What observed it.", "offline")]
+    session: Annotated[Any, doc("Its session, as in a list of sessions.")]
+    prompt: Annotated[FoundMemory | None, doc("The user's request.")]
+    tool_uses: Annotated[list[FoundMemory], doc("What was done.")]
+    supersedes: Annotated[list[FoundMemory], doc("What it replaced.")]
+    superseded_by: Annotated[FoundMemory | None, doc("What replaced it.")]
+    injected: Annotated[list[InjectionInfo], doc("The last sessions it was injected into.")]
+    injected_times: Annotated[int, doc("How often in total.", 3)]
+    duplicates: Annotated[list[FoundMemory], doc("Possible duplicates.")]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from claude_mem.api.fields import Params, Session, doc
 from claude_mem.api.filters import SearchFilters
-from claude_mem.api.memories import Confirm, DryRun, Limit, ListAnswer, Memory, Offset
+from claude_mem.api.memories import Confirm, DryRun, FoundMemory, Limit, ListAnswer, Offset
 from claude_mem.api.sessions import SessionSummary
 
 SIZES = ("context_characters", "context_tokens", "prompt_characters")
@@ -104,6 +104,13 @@ class ProjectList(ListAnswer, kw_only=True):
     items: Annotated[list[ProjectSummary], doc("Projects, most recently used first.")]
 
 
+class ProjectDetails(ProjectSummary, frozen=True, kw_only=True):
+    remote: Annotated[str | None, doc("Its git remote.", "git.example/acme/shop")]
+    characters: Annotated[int, doc("How much text is stored.", 48000)]
+    merged: Annotated[tuple[str, ...], doc("Keys of the projects merged into it.", [])]
+    is_there: Annotated[bool, doc("Whether its directory exists.", True)]
+
+
 class MergeHint(Struct, kw_only=True):
     from_: Annotated[str, doc("The key of the possible duplicate.", "/home/ada/shop")] = field(name="from")
     into: Annotated[str, doc("The key of the project it may belong to.", "git.example/acme/shop")]
@@ -112,7 +119,7 @@ class MergeHint(Struct, kw_only=True):
 
 
 class ProjectsOverview(Struct):
-    items: Annotated[list[Any], doc("Projects, with `characters` (how much text is stored).", [])]
+    items: Annotated[list[ProjectDetails], doc("Projects, most recently used first.")]
     hints: Annotated[list[MergeHint], doc("Suggested merges.")]
 
 
@@ -122,14 +129,15 @@ class RenameAnswer(Struct):
     name: Annotated[str, doc("The new name.", "the shop")]
 
 
+class ProjectName(Struct):
+    key: Annotated[str, doc("Its key.", "git.example/acme/shop")]
+    name: Annotated[str, doc("Its name.", "shop")]
+
+
 class MergeProjectsAnswer(Struct, kw_only=True):
     dry_run: Annotated[bool, doc("Nothing was changed.", True)]
-    from_: Annotated[
-        dict[str, Any], doc("The project that is gone.", {"key": "/home/ada/shop", "name": "shop"})
-    ] = field(name="from")
-    into: Annotated[
-        dict[str, Any], doc("The project it is part of.", {"key": "git.example/acme/shop", "name": "shop"})
-    ]
+    from_: Annotated[ProjectName, doc("The project that is gone.")] = field(name="from")
+    into: Annotated[ProjectName, doc("The project it is part of.")]
     sessions: Annotated[int, doc("How many sessions it had.", 3)]
     observations: Annotated[int, doc("How many observations.", 40)]
 
@@ -145,7 +153,7 @@ class GcAnswer(Struct):
     items: Annotated[list[Freed], doc("What was freed, or would be.")]
     bytes: Annotated[int, doc("Approximate size on disk.", 1048576)]
     database: Annotated[
-        dict[str, Any], doc("The size of the database now.", {"size": 4096, "free": 0, "log": 0})
+        dict[str, int], doc("The size of the database now.", {"size": 4096, "free": 0, "log": 0})
     ]
 
 
@@ -162,34 +170,75 @@ class ProjectAnswer(Struct):
     types: Annotated[dict[str, int], doc("How many observations of each type.", {"bugfix": 3})]
     files: Annotated[list[Any], doc("Most changed files: `path`, `changes`, `last_at`.", [])]
     next_steps: Annotated[list[Any], doc("Open next steps: `ref`, `session_id`, `at`, `text`.", [])]
-    pinned: Annotated[list[Memory], doc("What is pinned.")]
+    pinned: Annotated[list[FoundMemory], doc("What is pinned.")]
     sessions: Annotated[list[SessionSummary], doc("The latest sessions.")]
 
 
 class FacetsAnswer(Struct, kw_only=True):
     """What the filters can be set to."""
 
-    projects: list[str]
-    types: list[str]
-    branches: list[str]
-    clients: list[str]
-    concepts: list[str]
+    projects: tuple[str, ...]
+    types: tuple[str, ...]
+    branches: tuple[str, ...]
+    clients: tuple[str, ...]
+    concepts: tuple[str, ...]
+
+
+class CostRow(Struct, frozen=True, kw_only=True):
+    """The calls of a day, a project or a model, in tokens, and in money where the price is known."""
+
+    day: Annotated[str | UnsetType, doc("In UTC.", "2026-01-31")] = UNSET
+    project: str | UnsetType = UNSET
+    provider: str | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    calls: int
+    input_tokens: int
+    cached_tokens: int
+    output_tokens: int
+    cost_usd: Annotated[float | None, doc("null: not known of any call.", 0.02)]
+
+
+class InjectedRow(Struct, frozen=True, kw_only=True):
+    day: str | UnsetType = UNSET
+    event: str | UnsetType = UNSET
+    times: int
+    tokens: int
+
+
+class Batching(Struct, frozen=True, kw_only=True):
+    """What one call per tool use would have cost."""
+
+    tool_uses: int
+    calls: int
+    input_tokens: int
+    estimated_input_tokens: int
+    saved_tokens: int
+    saved_usd: float | None
+    explained: Annotated[str, doc("How that is known.")]
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """Limits; 0: none."""
+
+    daily_tokens: int
+    daily_usd: float
+    session_tokens: int
+    session_usd: float
+    today: Annotated[dict[str, Any], doc("What today has cost.", {"tokens": 1200, "usd": 0.01})]
 
 
 class CostAnswer(Struct, kw_only=True):
-    """In tokens, and in money where prices are known."""
-
     days: int
     since: Annotated[str, doc("The first day.", "2026-01-02")]
-    rows: Annotated[list[Any], doc("By day, project, provider and model.", [])]
-    by_day: Annotated[list[Any], doc("Every day, including days without calls.", [])]
-    by_model: Annotated[list[Any], doc("By provider and model.", [])]
-    by_project: Annotated[list[Any], doc("By project.", [])]
-    total: Annotated[Any, doc("calls, input_tokens, cached_tokens, output_tokens, cost_usd.", {})]
-    injected: Annotated[list[Any], doc("What was injected into sessions: `day`, `times`, `tokens`.", [])]
-    injected_by_event: Annotated[list[Any], doc("The same by hook event.", [])]
-    batching: Annotated[Any, doc("What one call per tool use would have cost, and how that is known.", {})]
-    budget: Annotated[Any, doc("The limits (0: none), and what today has cost.", {})]
+    rows: Annotated[list[CostRow], doc("By day, project, provider and model.")]
+    by_day: Annotated[list[CostRow], doc("Every day, including days without calls.")]
+    by_model: Annotated[list[CostRow], doc("By provider and model.")]
+    by_project: Annotated[list[CostRow], doc("By project.")]
+    total: Annotated[CostRow, doc("All of them.")]
+    injected: Annotated[list[InjectedRow], doc("What was injected into sessions, by day.")]
+    injected_by_event: Annotated[list[InjectedRow], doc("The same by hook event.")]
+    batching: Batching
+    budget: Budget
 
 
 class ContextAnswer(Struct):

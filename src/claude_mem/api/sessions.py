@@ -8,7 +8,8 @@ from msgspec import Meta, Struct, field
 
 from claude_mem.api.fields import SESSION_ALIASES, Body, Count, Kinds, Milliseconds, Params, doc
 from claude_mem.api.filters import Page
-from claude_mem.api.memories import Cursor, ListAnswer, Memory, Next
+from claude_mem.api.memories import Cursor, FullMemory, ListAnswer, Next
+from claude_mem.model.refs import MemoryKind
 
 SessionId = Annotated[
     str, doc("The coding agent's id of the session.", "claude-session-123", aliases=SESSION_ALIASES)
@@ -187,18 +188,18 @@ class SessionList(ListAnswer, kw_only=True):
 
 class SessionAnswer(Struct, kw_only=True):
     session: Annotated[SessionSummary, doc("Who, where, when, and its status.")]
-    prompts: Annotated[list[Memory], doc("The user's prompts.")]
-    observations: Annotated[list[Memory], doc("What was observed.")]
-    summaries: Annotated[list[Memory], doc("The summary of each turn.")]
-    previous: Annotated[SessionSummary | None, doc("The previous session in the project.")] = None
-    next: Annotated[SessionSummary | None, doc("The next session in the project.")] = None
+    prompts: Annotated[list[FullMemory], doc("The user's prompts.")]
+    observations: Annotated[list[FullMemory], doc("What was observed.")]
+    summaries: Annotated[list[FullMemory], doc("The summary of each turn.")]
+    previous: Annotated[SessionSummary | None, doc("The previous session in the project.")]
+    next: Annotated[SessionSummary | None, doc("The next session in the project.")]
 
 
 class EventsAnswer(Struct, kw_only=True):
     session: Annotated[SessionSummary, doc("Who, where, when, and its status.")]
-    items: Annotated[list[Memory], doc("Prompts, evidence, observations, summaries; each in full.")]
-    next: Next = None
-    total: Annotated[int | None, doc("How many there are in all.", 34)] = None
-    counts: Annotated[dict[str, int], doc("How many of each kind.", {"prompt": 2, "evidence": 30})]
-    first_at_epoch: Annotated[Milliseconds | None, doc("When it began.", 1769850000000)] = None
-    last_at_epoch: Annotated[Milliseconds | None, doc("When something last happened.", 1769853600000)] = None
+    items: Annotated[list[FullMemory], doc("Prompts, evidence, observations, summaries; each in full.")]
+    next: Next
+    total: Annotated[int, doc("How many there are in all.", 34)]
+    counts: Annotated[dict[MemoryKind, int], doc("How many of each kind.", {"prompt": 2, "evidence": 30})]
+    first_at_epoch: Annotated[Milliseconds, doc("When it began.", 1769850000000)]
+    last_at_epoch: Annotated[Milliseconds, doc("When something last happened.", 1769853600000)]

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from msgspec.structs import asdict
 
+from claude_mem.api.projects import Batching, Budget, CostAnswer, CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS
-from claude_mem.recall.json_shapes import Json
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.values import Spending
+from claude_mem.store.values import InjectionCount, Spending
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
-_INJECTED = ("times", "tokens")
 _EXPLAINED = (
     "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "
     "the instructions (about {instructions:,} tokens). What the tool uses themselves say would have been "
@@ -39,7 +39,7 @@ class CostReport:
         self._store, self._clock, self._settings = store, clock, settings
         self._instructions = instructions
 
-    def cost(self, project: str, *, days: int) -> Json:
+    def cost(self, project: str, *, days: int) -> CostAnswer:
         """`project`: a name or a key. The days are those of UTC, as the budget's are; today is the last."""
         known = self._store.projects.find(project) if project else None
         project = known.name if known else project
@@ -49,72 +49,71 @@ class CostReport:
         injected = self._store.statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
         spent = self._store.queue.spent(0, now)
-        return {
-            "days": days,
-            "since": every[0],
-            "rows": [asdict(row) for row in rows],
-            "by_day": [{"day": day, **_sum(row for row in rows if row.day == day)} for day in every],
-            "by_model": _grouped(rows, "provider", "model"),
-            "by_project": _grouped(rows, "project"),
-            "total": _sum(rows),
-            "injected": [
-                {"day": day} | _totals((each for each in injected if each.day == day), *_INJECTED)
-                for day in every
+        events = sorted({each.event for each in injected})
+        return CostAnswer(
+            days=days,
+            since=every[0],
+            rows=[CostRow(**asdict(row)) for row in rows],
+            by_day=[_sum((row for row in rows if row.day == day), day=day) for day in every],
+            by_model=_grouped(rows, "provider", "model"),
+            by_project=_grouped(rows, "project"),
+            total=_sum(rows),
+            injected=[_injected((each for each in injected if each.day == day), day=day) for day in every],
+            injected_by_event=[
+                _injected((each for each in injected if each.event == event), event=event) for event in events
             ],
-            "injected_by_event": [
-                {"event": event} | _totals((each for each in injected if each.event == event), *_INJECTED)
-                for event in sorted({each.event for each in injected})
-            ],
-            "batching": self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
-            "budget": {
-                "daily_tokens": self._settings.daily_tokens,
-                "daily_usd": self._settings.daily_usd,
-                "session_tokens": self._settings.session_tokens,
-                "session_usd": self._settings.session_usd,
-                "today": {"tokens": spent.daily_tokens, "usd": spent.daily_usd},
-            },
-        }
+            batching=self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
+            budget=Budget(
+                daily_tokens=self._settings.daily_tokens,
+                daily_usd=self._settings.daily_usd,
+                session_tokens=self._settings.session_tokens,
+                session_usd=self._settings.session_usd,
+                today={"tokens": spent.daily_tokens, "usd": spent.daily_usd},
+            ),
+        )
 
-    def _batching(self, rows: list[Spending], uses: int) -> Json:
+    def _batching(self, rows: list[Spending], uses: int) -> Batching:
         total = _sum(rows)
-        calls, sent = total["calls"], total["input_tokens"] + total["cached_tokens"]
+        calls, sent = total.calls, total.input_tokens + total.cached_tokens
         more = max(0, uses - calls) if calls else 0
         saved = more * self._instructions
-        whole, usd = sent + total["output_tokens"], total["cost_usd"]
-        return {
-            "tool_uses": uses,
-            "calls": calls,
-            "input_tokens": sent,
-            "estimated_input_tokens": sent + saved,
-            "saved_tokens": saved,
-            "saved_usd": round(saved * usd / whole, 4) if usd is not None and whole else None,
-            "explained": _EXPLAINED.format(
+        whole, usd = sent + total.output_tokens, total.cost_usd
+        return Batching(
+            tool_uses=uses,
+            calls=calls,
+            input_tokens=sent,
+            estimated_input_tokens=sent + saved,
+            saved_tokens=saved,
+            saved_usd=round(saved * usd / whole, 4) if usd is not None and whole else None,
+            explained=_EXPLAINED.format(
                 uses=_many(uses, "tool use"),
                 calls=_many(calls, "call"),
                 more=_many(more, "call"),
                 instructions=self._instructions,
             ),
-        }
+        )
 
 
-def _sum(rows: Iterable[Spending]) -> Json:
+def _sum(rows: Iterable[Spending], **by: Any) -> CostRow:
+    """`by`: what they have in common. Money is not known of every model; what is known is summed."""
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
-    # Money is not known of every model; what is known is told.
-    return _totals(rows, *_SUMMED) | {"cost_usd": round(sum(known), 6) if known or not rows else None}
+    sums = {name: sum(getattr(row, name) for row in rows) for name in _SUMMED}
+    return CostRow(**by, **sums, cost_usd=round(sum(known), 6) if known or not rows else None)
 
 
-def _totals(rows: Iterable[object], *names: str) -> Json:
-    rows = list(rows)
-    return {name: sum(getattr(row, name) for row in rows) for name in names}
+def _injected(counts: Iterable[InjectionCount], **by: Any) -> InjectedRow:
+    counts = list(counts)
+    times, tokens = sum(each.times for each in counts), sum(each.tokens for each in counts)
+    return InjectedRow(**by, times=times, tokens=tokens)
 
 
-def _grouped(rows: list[Spending], *names: str) -> list[Json]:
+def _grouped(rows: list[Spending], *names: str) -> list[CostRow]:
     groups: dict[tuple[str, ...], list[Spending]] = {}
     for row in rows:
         groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
-    summed = [dict(zip(names, key, strict=True)) | _sum(group) for key, group in groups.items()]
-    return sorted(summed, key=lambda each: -(each["input_tokens"] + each["output_tokens"]))
+    summed = [_sum(group, **dict(zip(names, key, strict=True))) for key, group in groups.items()]
+    return sorted(summed, key=lambda each: -(each.input_tokens + each.output_tokens))
 
 
 def _many(count: int, one: str) -> str:

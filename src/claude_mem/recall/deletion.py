@@ -14,15 +14,15 @@ from msgspec.structs import asdict
 
 from claude_mem.api import memories as api
 from claude_mem.api.filters import SearchFilters
+from claude_mem.api.memories import CopyReport
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
-from claude_mem.recall.json_shapes import Json
 from claude_mem.store.base import Copies, Store
-from claude_mem.store.values import CopyReport, DeletionRequest, ForgetPlan, Forgotten, Selection
+from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Selection
 from claude_mem.store.wording import Wording
 
 SAMPLE = 10
@@ -38,7 +38,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     forgotten: Callable[[], None]
     """Hears that something was deleted."""
 
-    def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> Json:
+    def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> api.ForgetAnswer:
         selected = self._selection(wanted)
         while self.drain():
             pass
@@ -56,13 +56,13 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             self.forgotten()
             reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
         copies = [one for one in reports if one.kind in ("backup", "quarantine")]
-        return {
-            "dry_run": dry_run,
+        return api.ForgetAnswer(
+            dry_run=dry_run,
             **asdict(counts),
-            "sample": sample,
-            "backups": sum(one.stays for one in copies),
-            "elsewhere": [asdict(one) for one in reports],
-        }
+            sample=sample,
+            backups=sum(one.stays for one in copies),
+            elsewhere=reports,
+        )
 
     def _request(self, selected: Selection, plan: ForgetPlan) -> DeletionRequest:
         project = self.store.projects.by_id(selected.project_id) if selected.project_id is not None else None

@@ -12,7 +12,17 @@ from typing import cast
 
 from msgspec import UNSET, Struct
 
-from claude_mem.api.memories import EditRequest
+from claude_mem.api.memories import (
+    EditRequest,
+    FlagAnswer,
+    FlaggedMemory,
+    ImportAnswer,
+    MergeAnswer,
+    RefusedRecord,
+    SavedAnswer,
+    Undo,
+    UndoAnswer,
+)
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
@@ -20,7 +30,6 @@ from claude_mem.model.refs import Card, ObservationType, Ref, Source
 from claude_mem.privacy import excluded_projects
 from claude_mem.recall.context_files import OnChange
 from claude_mem.recall.filters import TYPES
-from claude_mem.recall.json_shapes import Json
 from claude_mem.store.base import Store
 from claude_mem.store.values import FieldValue, Revision
 
@@ -40,12 +49,12 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     """Takes out of a text what may not be kept."""
     changed: OnChange
 
-    def remember(self, text: str, given: Mapping[str, object]) -> Json:
+    def remember(self, text: str, given: Mapping[str, object]) -> SavedAnswer:
         ref, new, title = self._keep(text, given, source="user", provider="user")
         self._tell([ref])
-        return {"status": "saved" if new else "known", "id": ref.id, "ref": str(ref), "title": title}
+        return SavedAnswer("saved" if new else "known", ref.id, str(ref), title)
 
-    def import_observations(self, records: Sequence[Mapping[str, object]]) -> Json:
+    def import_observations(self, records: Sequence[Mapping[str, object]]) -> ImportAnswer:
         if len(records) > MOST_RECORDS:
             raise InvalidInput("records", f"At most {MOST_RECORDS:,} records at a time.")
         imported, skipped, errors = [], 0, []
@@ -53,13 +62,13 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
             try:
                 ref, new, _ = self._keep(_narrative_of(record), record, source="external", provider="import")
             except InvalidInput as error:
-                errors.append({"index": index, "field": error.field, "message": str(error)})
+                errors.append(RefusedRecord(index, str(error), error.field))
             else:
                 imported += [ref] if new else []
                 skipped += not new
         if imported:
             self._tell(imported)
-        return {"imported": len(imported), "skipped": skipped, "errors": errors}
+        return ImportAnswer(imported=len(imported), skipped=skipped, errors=errors)
 
     def _tell(self, refs: Sequence[Ref]) -> None:
         self.changed({card.project_id for card in self.store.memories.cards(refs)})
@@ -164,7 +173,7 @@ class Corrections:
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
 
-    def edit(self, request: EditRequest) -> Json:
+    def edit(self, request: EditRequest) -> tuple[Ref, Undo]:
         meant = _observation(str(request.id))
         values: dict[str, FieldValue] = {}
         for name in (*TEXTS, *LISTS):
@@ -180,15 +189,15 @@ class Corrections:
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
             raise NotFound(f"No observation with id {request.id}.")
-        return {"ref": str(meant), "undo": undo}
+        return meant, undo
 
-    def pin(self, refs: Sequence[str], *, pinned: bool) -> Json:
+    def pin(self, refs: Sequence[str], *, pinned: bool) -> FlagAnswer:
         return self._flag("pinned", refs, pinned)
 
-    def mark_wrong(self, refs: Sequence[str], *, wrong: bool) -> Json:
+    def mark_wrong(self, refs: Sequence[str], *, wrong: bool) -> FlagAnswer:
         return self._flag("wrong", refs, wrong)
 
-    def merge(self, into: str, refs: Sequence[str]) -> Json:
+    def merge(self, into: str, refs: Sequence[str]) -> MergeAnswer:
         target = _observation(into, "into")
         others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != target]
         if not others:
@@ -200,9 +209,9 @@ class Corrections:
         if len({card.project_id for card in cards.values()}) > 1:
             raise InvalidInput("ids", "Observations of different projects cannot be merged.")
         undo = self._revise("merge", _merged(cards[target], [cards[ref] for ref in others]))
-        return {"into": str(target), "merged": [str(ref) for ref in others], "undo": undo}
+        return MergeAnswer(str(target), [str(ref) for ref in others], undo)
 
-    def undo(self, token: str) -> Json:
+    def undo(self, token: str) -> UndoAnswer:
         with self._mutex:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
@@ -210,7 +219,7 @@ class Corrections:
             self._memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)
-        return {"status": "undone", "what": undo.what, "refs": [str(each.id) for each in undo.before]}
+        return UndoAnswer("undone", undo.what, [str(each.id) for each in undo.before])
 
     def drop_forgotten(self) -> None:
         """Something was forgotten: nothing of it can be brought back."""
@@ -223,17 +232,17 @@ class Corrections:
                 if all(each.id in there for each in undo.before)
             }
 
-    def _flag(self, name: str, refs: Sequence[str], value: bool) -> Json:
+    def _flag(self, name: str, refs: Sequence[str], value: bool) -> FlagAnswer:
         meant = [_observation(ref) for ref in refs]
         there = {card.ref for card in self._memories.cards(meant)}
         undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
-        return {
-            "results": [{"ref": str(ref), name: value} for ref in meant if ref in there],
-            "missing": [str(ref) for ref in meant if ref not in there],
-            "undo": undo,
-        }
+        return FlagAnswer(
+            [FlaggedMemory(str(ref), **{name: value}) for ref in meant if ref in there],
+            [str(ref) for ref in meant if ref not in there],
+            undo,
+        )
 
-    def _revise(self, what: str, revisions: Sequence[Revision]) -> Json | None:
+    def _revise(self, what: str, revisions: Sequence[Revision]) -> Undo | None:
         """What it takes to undo it; None: nothing was there to be changed."""
         if not revisions:
             return None
@@ -244,11 +253,11 @@ class Corrections:
             changed = {each.id for each in before}
             after = tuple(each for each in revisions if each.id in changed)
             token, until = secrets.token_urlsafe(16), self._clock() + UNDO_MS
-            standing = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
-            self._undos = dict(standing[1 - MOST_UNDOS :])
+            valid = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
+            self._undos = dict(valid[1 - MOST_UNDOS :])
             self._undos[token] = _Undo(until, what, tuple(before), after)
         self._tell(before)
-        return {"token": token, "until": until}
+        return Undo(token, until)
 
     def _tell(self, revised: Sequence[Revision]) -> None:
         cards = self._memories.cards([Ref("observation", each.id) for each in revised])

@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from claude_mem.api.memories import CopyReport
 from claude_mem.atomic_write import atomic_file
 from claude_mem.model.records import FORMAT, parse_name
-from claude_mem.store.values import CopyReport, DeletionRequest
+from claude_mem.store.values import DeletionRequest
 from claude_mem.store.wording import Wording
 
 KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt", "evidence": "event"}

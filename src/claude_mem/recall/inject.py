@@ -100,7 +100,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             "enough": rules.ENOUGH,
             "beside": rules.BESIDE_THE_BEST,
             "hits": [
-                json_shapes.result(hit, explain=True) | {"told": hit.card.ref in rendered.refs}
+                replace(json_shapes.result(hit, explain=True), told=hit.card.ref in rendered.refs)
                 for hit, _ in considered
             ],
         }

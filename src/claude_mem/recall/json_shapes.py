@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs, to_builtins
 
-from claude_mem.api.memories import FoundSession, Memory
-from claude_mem.api.projects import ProjectSummary
+from claude_mem.api.memories import FoundMemory, FoundSession, InjectionInfo
+from claude_mem.api.projects import ProjectDetails, ProjectSummary
 from claude_mem.api.sessions import SessionSummary
 from claude_mem.model.clock import LAST_MS
 from claude_mem.model.errors import InvalidInput
@@ -29,9 +29,9 @@ _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "cre
 _HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
 
 
-def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Json:
+def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> FoundMemory:
     card = hit.card
-    memory = Memory(
+    return FoundMemory(
         id=card.ref.id,
         ref=str(card.ref),
         kind=card.ref.kind,
@@ -51,11 +51,8 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Jso
         superseded_by=card.superseded_by,
         source=card.source,
         marks=[*(("marked wrong",) if card.wrong else ()), *hit.marks],
+        parts={name: round(value, 4) for name, value in hit.parts.items()} if explain else UNSET,
     )
-    data = structs.asdict(memory)
-    if explain:
-        data["parts"] = {name: round(value, 4) for name, value in hit.parts.items()}
-    return data
 
 
 def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Json:
@@ -63,20 +60,17 @@ def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] |
     shown = {name: value for name, value in columns.items() if name not in _HIDDEN}
     return {
         **shown,
-        **result(hit),
+        **to_builtins(result(hit)),
         "session_db_id": hit.card.session_db_id,
-        "injected": None if injected is None else injections(injected),
+        "injected": None if injected is None else to_builtins(injections(injected)),
     }
 
 
-def injections(found: Iterable[Injection]) -> list[Json]:
-    return [
-        {"session_id": each.session, "event": each.event, "at": iso(each.at), "tokens": each.tokens}
-        for each in found
-    ]
+def injections(found: Iterable[Injection]) -> list[InjectionInfo]:
+    return [InjectionInfo(each.session, each.event, iso(each.at), each.tokens) for each in found]
 
 
-def session(row: Mapping[str, Any]) -> Json:
+def session(row: Mapping[str, Any]) -> SessionSummary:
     values = dict(row) | {
         "id": row["claude_session_id"],
         "session_id": row["claude_session_id"],
@@ -84,13 +78,21 @@ def session(row: Mapping[str, Any]) -> Json:
         "title": row["title"] or _line(row["first_user_prompt"]),
         "prompts": row["prompt_counter"],
     }
-    return {name: values[name] for name in SessionSummary.__struct_fields__}
+    return SessionSummary(**{name: values[name] for name in SessionSummary.__struct_fields__})
 
 
-def project(each: Project | StoredProject) -> Json:
+def project(each: Project) -> ProjectSummary:
+    return ProjectSummary(**_project_fields(each, ProjectSummary))
+
+
+def project_details(each: StoredProject, *, is_there: bool) -> ProjectDetails:
+    return ProjectDetails(**_project_fields(each, ProjectDetails), is_there=is_there)
+
+
+def _project_fields(each: Project, shape: type[ProjectSummary]) -> Json:
     last_at = None if each.last_at is None else iso(each.last_at)
     values = structs.asdict(each) | {"last_at": last_at, "last_at_epoch": each.last_at}
-    return {name: values[name] for name in ProjectSummary.__struct_fields__}
+    return {name: values[name] for name in shape.__struct_fields__ if name in values}
 
 
 def snippet(card: Card, words: Sequence[str]) -> str:
@@ -101,17 +103,15 @@ def snippet(card: Card, words: Sequence[str]) -> str:
     return label.matched(card.title, card.text, SNIPPET, wanted)
 
 
-def found_session(row: Mapping[str, Any], events: int, more: int) -> Json:
-    return structs.asdict(
-        FoundSession(
-            session_id=row["claude_session_id"],
-            title=row["title"] or _line(row["first_user_prompt"]),
-            project=row["project"],
-            created_at=row["created_at"],
-            created_at_epoch=row["created_at_epoch"],
-            events=events,
-            more=more,
-        )
+def found_session(row: Mapping[str, Any], events: int, more: int) -> FoundSession:
+    return FoundSession(
+        session_id=row["claude_session_id"],
+        title=row["title"] or _line(row["first_user_prompt"]),
+        project=row["project"],
+        created_at=row["created_at"],
+        created_at_epoch=row["created_at_epoch"],
+        events=events,
+        more=more,
     )
 
 

@@ -6,16 +6,28 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import (
+    FileAnswer,
+    FoundMemory,
+    FoundSession,
+    MemoriesAnswer,
+    MemoryList,
+    Provenance,
+    SearchAnswer,
+    SelectAnswer,
+    TimelineAnswer,
+)
+from claude_mem.api.projects import FacetsAnswer, ProjectAnswer, ProjectList, ProjectSummary
+from claude_mem.api.sessions import EventsAnswer, SessionAnswer, SessionList
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
-from claude_mem.recall.filters import TYPES, UNDERSTOOD, FilterResolver
+from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.results import PER_SESSION, Fold, SessionHits, by_session, without_question
 from claude_mem.recall.search import Search, SearchResults, Truth
@@ -59,7 +71,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     catch_up: Callable[[], None]
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 
-    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Json:
+    def search(
+        self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False
+    ) -> SearchAnswer:
         filters = self.resolver.filters(narrowing)
         words = query_words(query)[0]
         groups: list[SessionHits] = []
@@ -84,26 +98,25 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             hits = [self._hit(card) for card in self._newest(_right(filters), page)]
             found = SearchResults(hits, ("time",))
         shown = hits[: page.limit]
-        return {
-            "query": query,
-            "results": [json_shapes.result(hit, words, explain=explain) for hit in shown],
-            "sessions": self._found_sessions(shown, groups),
-            "offset": page.offset,
-            "limit": page.limit,
-            "hasMore": len(hits) > page.limit,
-            "legs": list(found.legs),
-            "note": found.note,
-            "next": None
-            if query.strip()
-            else json_shapes.next_cursor([hit.card for hit in hits], page.limit),
-        }
+        is_list = not query.strip()
+        return SearchAnswer(
+            query=query,
+            results=[json_shapes.result(hit, words, explain=explain) for hit in shown],
+            sessions=self._found_sessions(shown, groups),
+            offset=page.offset,
+            limit=page.limit,
+            has_more=len(hits) > page.limit,
+            legs=found.legs,
+            note=found.note,
+            next=json_shapes.next_cursor([hit.card for hit in hits], page.limit) if is_list else None,
+        )
 
     def _understood_of(self, filters: Filters, session: str) -> list[Card]:
         """What events of a session may be folded into: all of it that passes the filters."""
         of_session = replace(filters, session=session, kinds=UNDERSTOOD, wrong=False)
         return self.store.memories.list_cards(of_session, limit=MOST_OF_A_SESSION)
 
-    def _found_sessions(self, hits: Sequence[Hit], groups: Sequence[SessionHits]) -> list[Json]:
+    def _found_sessions(self, hits: Sequence[Hit], groups: Sequence[SessionHits]) -> list[FoundSession]:
         by_id = {group.session: group for group in groups}
         ids = {hit.card.session: hit.card.session_db_id for hit in hits}
         rows = self.store.sessions.titles(list(ids.values()))
@@ -121,7 +134,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def timeline(
         self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
-    ) -> Json:
+    ) -> TimelineAnswer:
         filters = self.resolver.filters(narrowing)
         middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
         if filters.project_id is None and middle is not None:
@@ -137,26 +150,26 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             for card in listed(replace(filters, since=at), limit=after + 1, newest_first=False)
             if card.ref != itself and card not in earlier
         ]
-        return {
-            "anchor": json_shapes.result(middle) if middle else None,
-            "at": json_shapes.iso(at),
-            "before": [json_shapes.result(self._hit(card)) for card in reversed(earlier[:before])],
-            "after": [json_shapes.result(self._hit(card)) for card in later[:after]],
-        }
+        return TimelineAnswer(
+            anchor=json_shapes.result(middle) if middle else None,
+            at=json_shapes.iso(at),
+            before=[json_shapes.result(self._hit(card)) for card in reversed(earlier[:before])],
+            after=[json_shapes.result(self._hit(card)) for card in later[:after]],
+        )
 
-    def details(self, refs: Sequence[str]) -> Json:
+    def details(self, refs: Sequence[str]) -> MemoriesAnswer:
         parsed = [(text, Ref.parse(str(text))) for text in refs]
         whole = self.store.memories.details([ref for _, ref in parsed if ref is not None])
         results = []
         for ref in dict.fromkeys(ref for _, ref in parsed if ref in whole):
             card, columns = whole[ref]
-            few = len(parsed) <= MOST_LOOKED_UP
-            injected = self.store.injections.injections(ref=ref, limit=20) if few else None
+            is_looked_up = len(parsed) <= MOST_LOOKED_UP
+            injected = self.store.injections.injections(ref=ref, limit=20) if is_looked_up else None
             results.append(json_shapes.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in parsed if ref not in whole]
-        return {"results": results, "missing": missing}
+        return MemoriesAnswer(results, missing)
 
-    def session(self, id: str) -> Json:
+    def session(self, id: str) -> SessionAnswer:
         found = self._session(id)
         filters = Filters(session=found["claude_session_id"])
         memories: dict[str, list[Json]] = {}
@@ -165,13 +178,14 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             memories[name] = self._details(
                 self.store.memories.refs(kind, limit=MOST_RESULTS, newest_first=False)
             )
-        beside = {
-            name: json_shapes.session(found[key]) if found[key] else None
-            for name, key in (("previous", "before"), ("next", "after"))
-        }
-        return {"session": json_shapes.session(found), **memories, **beside}
+        return SessionAnswer(
+            session=json_shapes.session(found),
+            **memories,
+            previous=json_shapes.session(found["before"]) if found["before"] else None,
+            next=json_shapes.session(found["after"]) if found["after"] else None,
+        )
 
-    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Json:
+    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> FileAnswer:
         if not path.strip():
             raise InvalidInput("path", "Specify a file: its path, or the end of it.")
         filters = _right(self.resolver.filters(narrowing))
@@ -179,28 +193,33 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
         touching = self.store.memories.of_file
         chosen = touching(path.strip(), _understood(filters), limit) or touching(path.strip(), filters, limit)
-        results = [json_shapes.result(self._hit(each.card)) | {"how": each.how} for each in chosen]
-        return {"path": path, "results": results}
+        return FileAnswer(
+            path, [replace(json_shapes.result(self._hit(each.card)), how=each.how) for each in chosen]
+        )
 
-    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> Json:
-        filters = self.resolver.filters(narrowing)
-        if kind == "projects":
-            projects = self.store.projects.newest(page.limit + 1, page.offset)
-            return _page([json_shapes.project(each) for each in projects], page)
-        if kind == "sessions":
-            return self._sessions(filters, page)
-        if kind not in LISTS:
-            lists = ", ".join((*LISTS, "sessions", "projects"))
-            raise InvalidInput("kind", f"Unknown list {kind!r}. Use one of: {lists}.")
-        filters = replace(filters, kinds=(LISTS[kind],))
+    def projects(self, page: Page) -> ProjectList:
+        found = self.store.projects.newest(page.limit + 1, page.offset)
+        return ProjectList(
+            items=[json_shapes.project(each) for each in found[: page.limit]],
+            offset=page.offset,
+            limit=page.limit,
+            has_more=len(found) > page.limit,
+        )
+
+    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> MemoryList:
+        filters = replace(self.resolver.filters(narrowing), kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
-        items = self._details(refs[: page.limit])
-        return _page(items, page, more=len(refs) > page.limit) | {
-            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
-            "total": self.store.memories.count(filters) if page.count else None,
-        }
+        items, has_more = self._details(refs[: page.limit]), len(refs) > page.limit
+        return MemoryList(
+            items=items,
+            offset=page.offset,
+            limit=page.limit,
+            has_more=has_more,
+            next=json_shapes.cursor_after(items) if has_more else None,
+            total=self.store.memories.count(filters) if page.count else None,
+        )
 
     def last_ids(self) -> dict[MemoryKind, int]:
         return self.store.memories.last_ids()
@@ -211,14 +230,19 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             raise NotFound(f"No session {id!r}.")
         return found
 
-    def _sessions(self, filters: Filters, page: Page) -> Json:
+    def sessions(self, narrowing: SearchFilters, page: Page) -> SessionList:
+        filters = self.resolver.filters(narrowing)
         after = json_shapes.parse_session_cursor(page.cursor)
         rows = self.store.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
-        return _page([json_shapes.session(each) for each in rows], page) | {
-            "next": json_shapes.session_cursor(last) if last else None,
-            "total": self.store.sessions.count_sessions(filters) if page.count else None,
-        }
+        return SessionList(
+            items=[json_shapes.session(each) for each in rows[: page.limit]],
+            offset=page.offset,
+            limit=page.limit,
+            has_more=last is not None,
+            next=json_shapes.session_cursor(last) if last else None,
+            total=self.store.sessions.count_sessions(filters) if page.count else None,
+        )
 
     def _anchor(
         self, anchor: str, query: str, filters: Filters, narrowing: SearchFilters
@@ -259,7 +283,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     # -- The viewer's pages --
 
-    def provenance(self, ref: str) -> Json:
+    def provenance(self, ref: str) -> Provenance:
         meant = Ref.parse(ref)
         found = self.store.memories.details([meant]) if meant else {}
         if meant is None or not found:
@@ -273,25 +297,25 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         uses = columns["tool_use_ids"] if is_observation else []
         newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
         injections = self.store.injections.injections(ref=meant, limit=INJECTED)
-        return {
-            "ref": str(meant),
-            "branch": card.branch,
-            "commit": card.commit,
-            "client": card.client,
-            "provider": card.provider,
-            "session": json_shapes.session(session) if session else None,
-            "prompt": next(iter(self._shown([prompt] if prompt else [])), None),
-            "tool_uses": self._shown(self.store.statistics.tool_uses(card.session_db_id, uses))
-            if uses
-            else [],
-            "supersedes": self._shown(self.store.statistics.superseded(meant.id)) if is_observation else [],
-            "superseded_by": next(iter(self._shown(newer)), None),
-            "injected": json_shapes.injections(injections),
-            "injected_times": self.store.statistics.times_injected(meant),
-            "duplicates": self._like(meant, card.title, card.project_id) if is_observation else [],
-        }
+        tool_uses = self.store.statistics.tool_uses(card.session_db_id, uses) if uses else []
+        older = self.store.statistics.superseded(meant.id) if is_observation else []
+        return Provenance(
+            ref=str(meant),
+            branch=card.branch,
+            commit=card.commit,
+            client=card.client,
+            provider=card.provider,
+            session=json_shapes.session(session) if session else None,
+            prompt=next(iter(self._shown([prompt] if prompt else [])), None),
+            tool_uses=self._shown(tool_uses),
+            supersedes=self._shown(older),
+            superseded_by=next(iter(self._shown(newer)), None),
+            injected=json_shapes.injections(injections),
+            injected_times=self.store.statistics.times_injected(meant),
+            duplicates=self._like(meant, card.title, card.project_id) if is_observation else [],
+        )
 
-    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> Json:
+    def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> EventsAnswer:
         found = self._session(session)
         counts = self.store.memories.count_by_kind(found["claude_session_id"])
         wanted = tuple(kind for kind in KINDS if kind in kinds)
@@ -299,44 +323,44 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         after = json_shapes.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
         items = self._details(refs[: page.limit])
-        return {
-            "session": json_shapes.session(found),
-            "items": items,
-            "next": json_shapes.cursor_after(items) if len(refs) > page.limit else None,
-            "total": sum(counts[kind] for kind in wanted or KINDS),
-            "counts": counts,
-            "first_at_epoch": found["created_at_epoch"],
-            "last_at_epoch": found["updated_at_epoch"],
-        }
+        return EventsAnswer(
+            session=json_shapes.session(found),
+            items=items,
+            next=json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            total=sum(counts[kind] for kind in wanted or KINDS),
+            counts=counts,
+            first_at_epoch=found["created_at_epoch"],
+            last_at_epoch=found["updated_at_epoch"],
+        )
 
-    def project(self, narrowing: SearchFilters, *, days: int) -> Json:
+    def project(self, narrowing: SearchFilters, *, days: int) -> ProjectAnswer:
         project = self.resolver.project(narrowing)
         if project is None:
             raise NotFound("No memories of that directory.")
         since = self.clock() - days * DAY_MS
         activity = self.store.statistics.activity(project.id, since)
-        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False)
-        pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=PINNED)
+        current = Filters(project_id=project.id, kinds=("observation",), superseded=False, pinned=True)
+        pinned = self.store.memories.list_cards(current, limit=PINNED)
         sessions = self.store.sessions.sessions(Filters(project_id=project.id), limit=SESSIONS)
-        return {
-            "project": self._figures(project, sessions),
-            "days": days,
-            "activity": [
+        return ProjectAnswer(
+            project=self._figures(project, sessions),
+            days=days,
+            activity=[
                 {"day": day, "observations": 0, "prompts": 0, "summaries": 0} | activity[day]
                 for day in sorted(activity)
             ],
-            "types": self.store.statistics.types(project.id),
-            "files": self._changed_files(project.id),
-            "next_steps": self._next_steps(project.id),
-            "pinned": [json_shapes.result(self._hit(card)) for card in pinned],
-            "sessions": [json_shapes.session(each) for each in sessions],
-        }
+            types=self.store.statistics.types(project.id),
+            files=self._changed_files(project.id),
+            next_steps=self._next_steps(project.id),
+            pinned=[json_shapes.result(self._hit(card)) for card in pinned],
+            sessions=[json_shapes.session(each) for each in sessions],
+        )
 
-    def facets(self, narrowing: SearchFilters) -> Json:
+    def facets(self, narrowing: SearchFilters) -> FacetsAnswer:
         project = self.resolver.project(narrowing)
-        return {"types": TYPES, **asdict(self.store.statistics.facets(project.id if project else None))}
+        return self.store.statistics.facets(project.id if project else None)
 
-    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> Json:
+    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> SelectAnswer:
         filters = self.resolver.filters(narrowing)
         if query.strip():
             self.catch_up()
@@ -348,13 +372,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             # As it is listed: also what was marked wrong.
             cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
             refs, further = [card.ref for card in cards], json_shapes.next_cursor(cards, MOST_SELECTED)
-        return {
-            "ids": [str(ref) for ref in refs[:MOST_SELECTED]],
-            "more": len(refs) > MOST_SELECTED,
-            "next": further,
-        }
+        return SelectAnswer([str(ref) for ref in refs[:MOST_SELECTED]], len(refs) > MOST_SELECTED, further)
 
-    def _figures(self, project: Project, sessions: Sequence[Json]) -> Json:
+    def _figures(self, project: Project, sessions: Sequence[Json]) -> ProjectSummary:
         count, observations = self.store.sessions.figures(project.id)
         last = sessions[0]["updated_at_epoch"] if sessions else None
         return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
@@ -384,7 +404,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             if columns["next_steps"]
         ]
 
-    def _like(self, ref: Ref, title: str, project_id: int) -> list[Json]:
+    def _like(self, ref: Ref, title: str, project_id: int) -> list[FoundMemory]:
         """Others that may say the same; whether they do, a person sees."""
         filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
         hits = self.engine(title, filters, 2 * DUPLICATES, hurried=True).hits
@@ -397,7 +417,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         ]
         return [json_shapes.result(hit) for hit in alike[:DUPLICATES]]
 
-    def _shown(self, refs: Sequence[Ref]) -> list[Json]:
+    def _shown(self, refs: Sequence[Ref]) -> list[FoundMemory]:
         cards = {card.ref: card for card in self.store.memories.cards(refs)} if refs else {}
         return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
 
@@ -410,17 +430,6 @@ def _right(filters: Filters) -> Filters:
 def _understood(filters: Filters) -> Filters:
     """Raw evidence is for finding; the newest of it is what the agent is doing this moment."""
     return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
-
-
-def _page(items: list[Json], page: Page, *, more: bool | None = None) -> Json:
-    """`more`: whether another page follows; None: there is one item too many then."""
-    follows = len(items) > page.limit if more is None else more
-    return {
-        "items": items[: page.limit],
-        "offset": page.offset,
-        "limit": page.limit,
-        "hasMore": follows,
-    }
 
 
 def _words(title: str) -> frozenset[str]:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from claude_mem.api import projects as api
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, enclosing_directories, repository_of
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
-from claude_mem.recall.json_shapes import Json
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project, ProjectDetails
 
@@ -22,19 +22,13 @@ MOST_ASKED = 8
 """Repositories that are asked for a commit: each may take git a while."""
 
 
-class MergeCandidate(Struct, frozen=True):
-    gone: ProjectDetails
-    into: ProjectDetails
-    why: str  # a clause
-
-
 def merge_hints(
     projects: Sequence[ProjectDetails],
     is_there: Callable[[str], bool],
     has_commit: Callable[[str, str], bool],
-) -> list[MergeCandidate]:
+) -> list[api.MergeHint]:
     """`projects`: the one last worked in first, which is what another is merged into."""
-    found: list[MergeCandidate] = []
+    found: list[api.MergeHint] = []
     placed = [project for project in projects if project.root]
     there = {root: is_there(root) for root in {project.root for project in placed}}
     for number, project in enumerate(placed):
@@ -42,7 +36,7 @@ def merge_hints(
         same = next((one for one in newer if _is_same(one, project)), None)
         if same is not None:
             what = f"both lie in {same.root}" if same.root == project.root else f"both are {same.remote}"
-            found.append(MergeCandidate(project, same, what))
+            found.append(_hint(project, same, what))
         elif not there[project.root]:
             others = [one for one in placed if one is not project and there[one.root]]
             hint = _part(project, others) or _moved(project, others, has_commit)
@@ -50,22 +44,26 @@ def merge_hints(
     return found
 
 
+def _hint(gone: ProjectDetails, into: ProjectDetails, why: str) -> api.MergeHint:
+    return api.MergeHint(from_=gone.key, into=into.key, names=[gone.name, into.name], why=why)
+
+
 def _is_same(one: ProjectDetails, other: ProjectDetails) -> bool:
     return one.root == other.root or (one.remote is not None and one.remote == other.remote)
 
 
-def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> MergeCandidate | None:
+def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> api.MergeHint | None:
     """A worktree or a folder of another project."""
     for root in enclosing_directories(repository_of(project.root)):
         whole = next((one for one in others if one.root == root), None)
         if whole:
-            return MergeCandidate(project, whole, f"{project.root} is gone and was inside {root}")
+            return _hint(project, whole, f"{project.root} is gone and was inside {root}")
     return None
 
 
 def _moved(
     project: ProjectDetails, others: Sequence[ProjectDetails], has_commit: Callable[[str, str], bool]
-) -> MergeCandidate | None:
+) -> api.MergeHint | None:
     """Where the work of a project whose directory is gone goes on."""
     alike = [one for one in others if _base(one) == _base(project) or one.name == project.name]
     rest = [one for one in others if one not in alike]
@@ -73,11 +71,9 @@ def _moved(
     if commit:
         for one in [*alike, *rest][:MOST_ASKED]:
             if has_commit(one.root, commit):
-                return MergeCandidate(
-                    project, one, f"{project.root} is gone, and its last commit is in {one.root}"
-                )
+                return _hint(project, one, f"{project.root} is gone, and its last commit is in {one.root}")
     if len(alike) == 1 and not (project.remote and alike[0].remote):
-        return MergeCandidate(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
+        return _hint(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
     return None
 
 
@@ -103,23 +99,14 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
     clean: Callable[[str], str]
     alone: Callable[[Callable[[], int]], int]
 
-    def overview(self) -> Json:
+    def overview(self) -> api.ProjectsOverview:
         found = self.store.projects.all()
-        return {
-            "items": [
-                json_shapes.project(project)
-                | {"remote": project.remote, "characters": project.characters}
-                | {"merged": list(project.merged), "is_there": self.is_there(project.root)}
-                for project in found
-            ],
-            "hints": [
-                {"from": hint.gone.key, "into": hint.into.key, "names": [hint.gone.name, hint.into.name]}
-                | {"why": hint.why}
-                for hint in merge_hints(found, self.is_there, self.has_commit)
-            ],
-        }
+        return api.ProjectsOverview(
+            [json_shapes.project_details(each, is_there=self.is_there(each.root)) for each in found],
+            merge_hints(found, self.is_there, self.has_commit),
+        )
 
-    def rename(self, given: str, name: str) -> Json:
+    def rename(self, given: str, name: str) -> api.RenameAnswer:
         project = self._one("project", given)
         name = " ".join(self.clean(name).split())
         if not name:
@@ -128,19 +115,19 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             raise InvalidInput("name", f"The name is longer than {LONGEST_NAME} characters.")
         self.store.projects.rename(project.id, name)
         self.changed([project.id])
-        return {"key": project.key, "before": project.name, "name": name}
+        return api.RenameAnswer(project.key, project.name, name)
 
-    def merge(self, given: str, into: str, *, dry_run: bool) -> Json:
+    def merge(self, given: str, into: str, *, dry_run: bool) -> api.MergeProjectsAnswer:
         gone, stays = self._one("from", given), self._one("into", into)
         if gone.id == stays.id:
             raise InvalidInput("into", f"{given!r} and {into!r} are the same project.")
-        answer = {
-            "dry_run": dry_run,
-            "from": {"key": gone.key, "name": gone.name},
-            "into": {"key": stays.key, "name": stays.name},
-            "sessions": gone.sessions,
-            "observations": gone.observations,
-        }
+        answer = api.MergeProjectsAnswer(
+            dry_run=dry_run,
+            from_=api.ProjectName(gone.key, gone.name),
+            into=api.ProjectName(stays.key, stays.name),
+            sessions=gone.sessions,
+            observations=gone.observations,
+        )
         if not dry_run:
             self.alone(lambda: self.store.projects.merge(gone.id, stays.id))
             self.moved()

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from claude_mem.api.filters import SearchFilters
+from claude_mem.api.memories import ImportAnswer
 from claude_mem.model import records
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput
@@ -14,10 +15,9 @@ from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import map_text, replace
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
-from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.search import Search
 from claude_mem.store.base import Store, Transfer
-from claude_mem.store.values import ExportSelection
+from claude_mem.store.values import ExportSelection, ImportResult
 
 LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
@@ -145,13 +145,13 @@ class Importer:
         transfer: Transfer,
         clock: Callable[[], int],
         clean: Callable[[str], str],
-        import_observations: Callable[[Sequence[Mapping[str, object]]], Json],
+        import_observations: Callable[[Sequence[Mapping[str, object]]], ImportAnswer],
         catch_up: Callable[[], None],
     ) -> None:
         self._transfer, self._clock, self._clean = transfer, clock, clean
         self._import_observations, self._catch_up = import_observations, catch_up
 
-    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> Json:
+    def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> ImportResult:
         now = self._clock()
         places: list[int] = []
         fitting: list[Record] = []
@@ -175,16 +175,16 @@ class Importer:
         taken, known = dict(done.taken), dict(done.known)
         if plain:
             saved = self._import_observations([record for _, record in plain])
-            taken["observation"] = taken.get("observation", 0) + saved["imported"]
-            known["observation"] = known.get("observation", 0) + saved["skipped"]
-            refused += [(plain[error["index"]][0], error["message"]) for error in saved["errors"]]
+            taken["observation"] = taken.get("observation", 0) + (saved.imported or 0)
+            known["observation"] = known.get("observation", 0) + (saved.skipped or 0)
+            refused += [(plain[error.index][0], error.message) for error in saved.errors or ()]
         if any(taken.values()):
             self._catch_up()
-        return {
-            "taken": {kind: count for kind, count in taken.items() if count},
-            "known": {kind: count for kind, count in known.items() if count},
-            "refused": [{"index": place, "message": why} for place, why in sorted(refused)],
-        }
+        return ImportResult(
+            {kind: count for kind, count in taken.items() if count},
+            {kind: count for kind, count in known.items() if count},
+            tuple(sorted(refused)),
+        )
 
 
 def check_head(record: Mapping[str, object]) -> None:

@@ -15,6 +15,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from msgspec import to_builtins
 from starlette.types import Message
 
 from claude_mem.api.tools import input_schema
@@ -94,7 +95,7 @@ async def _called(
 ) -> types.CallToolResult:
     try:
         given = read_arguments(tool.arguments, arguments)
-        found = await asyncio.to_thread(tool.run, running.services, given, visitor.cwd)
+        found = to_builtins(await asyncio.to_thread(tool.run, running.services, given, visitor.cwd))
         text = tool.tell(found).in_words()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))

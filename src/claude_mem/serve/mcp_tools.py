@@ -12,6 +12,7 @@ from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
+from claude_mem.model.structs import replace
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.label import headline
@@ -230,46 +231,46 @@ class Tool(Struct, frozen=True):
     title: str
     about: str
     arguments: type[Struct]
-    run: Callable[[Services, Any, str], Json]
+    run: Callable[[Services, Any, str], Struct]
     """(services, the arguments as their struct, the client's directory)"""
     tell: Callable[[Json], ToolText]
     only_reads: bool = True
     destroys: bool = False
 
 
-def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Json:
+def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Struct:
     _known_place(given.project, cwd)
     return services.recall.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
 
 
-def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Json:
+def _timeline(services: Services, given: tools.TimelineArguments, cwd: str) -> Struct:
     filters = _in_project(given.project, cwd)
     return services.recall.memory.timeline(
         given.anchor, filters, before=given.before, after=given.after, query=given.query
     )
 
 
-def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Json:
+def _read(services: Services, given: tools.ReadArguments, cwd: str) -> Struct:
     del cwd
     return services.recall.memory.details(_refs(given.ids))
 
 
-def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Json:
+def _session(services: Services, given: tools.SessionArguments, cwd: str) -> Struct:
     del cwd
     return services.recall.memory.session(given.id)
 
 
-def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Json:
+def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> Struct:
     return services.recall.memory.file_history(given.path, _in_project(given.project, cwd), limit=given.limit)
 
 
-def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Json:
+def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Struct:
     more: dict[str, object] = {"title": given.title, "type": given.type, "files": list(given.files)}
     more |= tools.place(given.project or tools.HERE, cwd)
     return services.recall.writer.remember(given.text, {name: value for name, value in more.items() if value})
 
 
-def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
+def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Struct:
     """The confirmation names what goes, so that it cannot be given for something else."""
     del cwd
     refs = _refs(given.ids)
@@ -278,7 +279,7 @@ def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Json:
     if confirmed and confirmed != text:
         raise InvalidInput("confirm", f'Nothing was deleted: `confirm` must be exactly "{text}".')
     found = services.recall.deleter.forget(ForgetRequest(ids=tuple(refs)), dry_run=not confirmed)
-    return found if confirmed else found | {"confirm": text}
+    return found if confirmed else replace(found, confirm=text)
 
 
 def _in_project(project: str, cwd: str) -> SearchFilters:

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from claude_mem.api.projects import Freed, GcAnswer
 from claude_mem.model.clock import DAY_MS, now
 from claude_mem.recall.context_files import ContextFiles
-from claude_mem.recall.json_shapes import Json
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.values import Evidence
@@ -43,16 +43,16 @@ class Retention:
             "room": self._store.upkeep.shrink,
         }
 
-    def collect(self, *, dry_run: bool) -> Json:
+    def collect(self, *, dry_run: bool) -> GcAnswer:
         old, large = self._old(), self._excess()
         contexts, markers = self._contexts.old(), self._stale_markers(time.time())
         surplus = self._store.copies.surplus()
         items = [
-            _item("evidence_old", old.events, old.characters),
-            _item("evidence_large", large.events, large.characters),
-            _item("contexts", len(contexts), sum(map(_size, contexts))),
-            _item("markers", len(markers), sum(_size(self._settings.place(path)) for path in markers)),
-            _item("backups", len(surplus), sum(map(_size, surplus))),
+            Freed("evidence_old", old.events, old.characters),
+            Freed("evidence_large", large.events, large.characters),
+            Freed("contexts", len(contexts), sum(map(_size, contexts))),
+            Freed("markers", len(markers), sum(_size(self._settings.place(path)) for path in markers)),
+            Freed("backups", len(surplus), sum(map(_size, surplus))),
         ]
         freed = self._store.upkeep.size().free
         if not dry_run:
@@ -64,15 +64,15 @@ class Retention:
             self._expire()
             freed = self._store.upkeep.shrink_fully()
             self._store.upkeep.checkpoint()
-        items.append(_item("free", 0, freed))
-        room = self._store.upkeep.size()
-        files = sum(int(item["bytes"]) for item in items if not str(item["what"]).startswith("evidence"))
-        return {
-            "dry_run": dry_run,
-            "items": items,
-            "bytes": files + (old.characters + large.characters if dry_run else 0),
-            "database": {"size": room.size, "free": room.free, "log": room.log},
-        }
+        items.append(Freed("free", 0, freed))
+        size = self._store.upkeep.size()
+        files = sum(item.bytes for item in items if not item.what.startswith("evidence"))
+        return GcAnswer(
+            dry_run,
+            items,
+            files + (old.characters + large.characters if dry_run else 0),
+            {"size": size.size, "free": size.free, "log": size.log},
+        )
 
     def _expire(self) -> None:
         if self._settings.evidence_days:
@@ -100,10 +100,6 @@ class Retention:
 
     def _before(self) -> int:
         return now() - self._settings.evidence_days * DAY_MS
-
-
-def _item(what: str, count: int, bytes_: int) -> Json:
-    return {"what": what, "count": count, "bytes": bytes_}
 
 
 def _size(path: Path) -> int:

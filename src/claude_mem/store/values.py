@@ -189,19 +189,6 @@ class DeletionRequest(Struct, frozen=True):
     traces: tuple[MemoryIdentity, ...] = ()
 
 
-class CopyReport(Struct, frozen=True):
-    """Something that holds what is to be forgotten, or may."""
-
-    path: str
-    kind: str  # backup, quarantine, export, spool
-    done: str  # holds, rewritten, removed, left
-    note: str = ""  # why it was left or removed, in a clause
-
-    @property
-    def stays(self) -> bool:
-        return self.done in ("holds", "left")
-
-
 class Injection(Struct, frozen=True):
     session: str
     event: str
@@ -253,13 +240,6 @@ class InjectionCount(Struct, frozen=True):
     event: str
     times: int
     tokens: int
-
-
-class Facets(Struct, frozen=True):
-    projects: tuple[str, ...] = ()
-    branches: tuple[str, ...] = ()
-    clients: tuple[str, ...] = ()
-    concepts: tuple[str, ...] = ()
 
 
 class Today(Struct, frozen=True):

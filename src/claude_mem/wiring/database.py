@@ -10,6 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
+from claude_mem.api.memories import ImportAnswer
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
@@ -65,14 +68,15 @@ def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes],
                 scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths
             ),
             # What other tools wrote is looked at more closely when it is taken in.
-            import_observations=lambda records: {"imported": len(records), "skipped": 0, "errors": []},
+            import_observations=lambda records: ImportAnswer(imported=len(records)),
             catch_up=lambda: None,
         )
 
         def absorb(lines: bytes) -> dict[str, Any]:
             try:
-                return absorbed(lines, partial(importer.absorb, own=own))
+                done: dict[str, Any] = to_builtins(absorbed(lines, partial(importer.absorb, own=own)))
             except InvalidInput as error:
                 raise ClaudeMemError(str(error)) from None
+            return done
 
         yield absorb

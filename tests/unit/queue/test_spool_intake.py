@@ -146,9 +146,8 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(
         tool_input={"questions": [question]},
         tool_response={"questions": [question], "answers": answers},
     )
-    (decision,) = parts.recall.memory.listed("observations", SearchFilters(types=("decision",)), Page())[
-        "items"
-    ]
+    decisions = SearchFilters(types=("decision",))
+    (decision,) = parts.recall.memory.listed("observations", decisions, Page()).items
     assert "PostgreSQL" in decision["title"]
 
 
@@ -163,7 +162,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Services
         tool_input={"todos": todos},
         tool_response={"oldTodos": [], "newTodos": todos},
     )
-    (summary,) = parts.recall.memory.listed("summaries", SearchFilters(), Page())["items"]
+    (summary,) = parts.recall.memory.listed("summaries", SearchFilters(), Page()).items
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]
 

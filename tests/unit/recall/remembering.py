@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
+from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
@@ -23,7 +24,7 @@ from claude_mem.recall.inject import InjectionLimits, Injector
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search, SearchResults
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.values import CopyReport, DeletionRequest, Injection, Project
+from claude_mem.store.values import DeletionRequest, Injection, Project
 from claude_mem.vectors.indexer import Similarity
 
 DAY = 24 * 60 * 60 * 1000

@@ -197,7 +197,7 @@ def shown(memory: House, history: Callable[[Scene], Outcome]) -> tuple[Outcome, 
         memory.indexing.catch_up()
         project, found = memory.project(), []
         answer = memory.reading.search(PROMPT, SearchFilters(kinds=("observation",)), Page(50))
-        by_ref = {each["ref"]: each for each in answer["results"]}
+        by_ref = {each.ref: each for each in answer.results}
         texts = {
             "prompt": memory.injector.prompted(project, "now", project.root, PROMPT).text,
             "file": memory.injector.before_file(project, "now", project.root, f"{project.root}/{FILE}").text,
@@ -205,7 +205,7 @@ def shown(memory: House, history: Callable[[Scene], Outcome]) -> tuple[Outcome, 
         }
         for ref in (*outcome.stale, *outcome.holds):
             if each := by_ref.get(str(ref)):
-                found.append(Shown("search", ref, bool(each["marks"] or each["superseded_by"])))
+                found.append(Shown("search", ref, bool(each.marks or each.superseded_by)))
             for face, text in texts.items():
                 lines = [
                     line for line in text.splitlines() if re.search(rf"#{ref}\b", line.split(" (newer")[0])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import Events, SettableClock, new_events
 
+from claude_mem.api.projects import CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
@@ -50,34 +51,30 @@ def costing(tmp_path: Path) -> Iterator[CostReport]:
 
 def test_it_is_told_by_day_model_and_project_and_adds_up(costing: CostReport) -> None:
     cost = costing.cost("", days=3)
-    assert [day["day"] for day in cost["by_day"]] == ["2026-01-29", "2026-01-30", "2026-01-31"]
-    assert [day["calls"] for day in cost["by_day"]] == [0, 3, 2]
-    assert [(each["model"], each["input_tokens"]) for each in cost["by_model"]] == [
+    assert [day.day for day in cost.by_day] == ["2026-01-29", "2026-01-30", "2026-01-31"]
+    assert [day.calls for day in cost.by_day] == [0, 3, 2]
+    assert [(each.model, each.input_tokens) for each in cost.by_model] == [
         ("haiku", 4_000),
         ("local", 500),
     ]
-    assert {each["project"]: each["cost_usd"] for each in cost["by_project"]} == {"shop": 0.03, "mill": None}
-    assert cost["total"] == {
-        "calls": 5,
-        "input_tokens": 4_500,
-        "cached_tokens": 600,
-        "output_tokens": 550,
-        "cost_usd": 0.03,
-    }
-    assert cost["injected"][1:] == [
-        {"day": "2026-01-30", "times": 2, "tokens": 800},
-        {"day": "2026-01-31", "times": 1, "tokens": 90},
+    assert {each.project: each.cost_usd for each in cost.by_project} == {"shop": 0.03, "mill": None}
+    assert cost.total == CostRow(
+        calls=5, input_tokens=4_500, cached_tokens=600, output_tokens=550, cost_usd=0.03
+    )
+    assert cost.injected[1:] == [
+        InjectedRow(day="2026-01-30", times=2, tokens=800),
+        InjectedRow(day="2026-01-31", times=1, tokens=90),
     ]
-    assert cost["budget"]["today"] == {"tokens": 1_650, "usd": 0.01}
+    assert cost.budget.today == {"tokens": 1_650, "usd": 0.01}
 
 
 def test_what_batching_saved_is_an_estimate_that_says_so(costing: CostReport) -> None:
-    saved = costing.cost("", days=3)["batching"]
-    assert (saved["tool_uses"], saved["calls"]) == (100, 5)
-    assert saved["saved_tokens"] == 95 * 800
-    assert saved["estimated_input_tokens"] == 5_100 + 95 * 800
-    assert saved["saved_usd"] == pytest.approx(95 * 800 * 0.03 / 5_650, abs=1e-4)
-    assert saved["explained"].startswith(
+    saved = costing.cost("", days=3).batching
+    assert (saved.tool_uses, saved.calls) == (100, 5)
+    assert saved.saved_tokens == 95 * 800
+    assert saved.estimated_input_tokens == 5_100 + 95 * 800
+    assert saved.saved_usd == pytest.approx(95 * 800 * 0.03 / 5_650, abs=1e-4)
+    assert saved.explained.startswith(
         "An estimate: 100 tool uses took 5 calls. One call for each would have been 95 calls more, and every "
         "call sends the instructions (about 800 tokens)."
     )
@@ -85,8 +82,8 @@ def test_what_batching_saved_is_an_estimate_that_says_so(costing: CostReport) ->
 
 def test_one_project_is_told_alone(costing: CostReport) -> None:
     cost = costing.cost("mill", days=3)
-    assert [row["project"] for row in cost["rows"]] == ["mill"]
-    assert cost["total"]["cost_usd"] is None
-    assert cost["batching"]["saved_usd"] is None
-    assert sum(day["times"] for day in cost["injected"]) == 2
+    assert [row.project for row in cost.rows] == ["mill"]
+    assert cost.total.cost_usd is None
+    assert cost.batching.saved_usd is None
+    assert sum(day.times for day in cost.injected) == 2
     assert costing.cost(MILL.key, days=3) == cost, "by its key as by its name"

@@ -18,12 +18,12 @@ def test_forgetting_is_tried_first_and_then_done(memory: House) -> None:
     memory.keep("new heron")
     selection = ForgetRequest(text="heron", until="3 days ago")
     tried = memory.deleter.forget(selection, dry_run=True)
-    assert (tried["dry_run"], tried["observations"], tried["backups"]) == (True, 1, 2)
-    assert [sample["title"] for sample in tried["sample"]] == ["old heron"]
+    assert (tried.dry_run, tried.observations, tried.backups) == (True, 1, 2)
+    assert [sample.title for sample in tried.sample] == ["old heron"]
     assert len(memory.found("heron")) == 2
     done = memory.deleter.forget(selection, dry_run=False)
-    assert (done["dry_run"], done["observations"], done["backups"]) == (False, 1, 0)
-    assert [lying["done"] for lying in done["elsewhere"]] == ["rewritten", "rewritten"]
+    assert (done.dry_run, done.observations, done.backups) == (False, 1, 0)
+    assert [lying.done for lying in done.elsewhere] == ["rewritten", "rewritten"]
     assert memory.found("heron") == ["2"]
 
 
@@ -40,9 +40,9 @@ def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_
 ) -> None:
     memory.keep("heron", session="88e16f61-d1b7")
     tried = memory.deleter.forget(ForgetRequest(session="88e16f61"), dry_run=True)
-    assert (tried["sessions"], tried["observations"]) == (1, 1)
-    assert [sample["title"] for sample in tried["sample"]] == ["heron"]
-    assert memory.deleter.forget(ForgetRequest(session="88e16f61"), dry_run=False)["sessions"] == 1
+    assert (tried.sessions, tried.observations) == (1, 1)
+    assert [sample.title for sample in tried.sample] == ["heron"]
+    assert memory.deleter.forget(ForgetRequest(session="88e16f61"), dry_run=False).sessions == 1
     assert memory.found("heron") == []
 
 

@@ -11,6 +11,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 from tests.unit.recall.remembering import DAY, House
 
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import SavedAnswer
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
@@ -22,17 +23,17 @@ HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
 def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) -> None:
     answer = memory.writing.remember("Always rebase.\nNever merge.", HERE | {"type": "decision"})
-    assert answer == {"status": "saved", "id": 1, "ref": "1", "title": "Always rebase."}
-    (found,) = memory.reading.search("rebase", SearchFilters(project="shop"), Page())["results"]
-    assert (found["source"], found["type"], found["ref"]) == ("user", "decision", "1")
-    assert memory.writing.remember("Always rebase.\nNever merge.", HERE)["status"] == "known"
+    assert answer == SavedAnswer("saved", 1, "1", "Always rebase.")
+    (found,) = memory.reading.search("rebase", SearchFilters(project="shop"), Page()).results
+    assert (found.source, found.type, found.ref) == ("user", "decision", "1")
+    assert memory.writing.remember("Always rebase.\nNever merge.", HERE).status == "known"
     assert memory.changes == 2, "what is rendered is to be made anew"
 
 
 def test_a_title_that_is_all_of_the_text_is_saved_in_full_however_long(memory: House) -> None:
     words = " ".join(f"word{number}" for number in range(60))
     memory.writing.remember(words, HERE | {"title": words})
-    (saved,) = memory.reading.details(["1"])["results"]
+    (saved,) = memory.reading.details(["1"]).results
     assert words in (saved["title"], saved["narrative"])
 
 
@@ -77,8 +78,8 @@ def test_an_import_tells_what_it_took_what_it_knew_and_what_was_wrong(memory: Ho
         {"title": "x", "project": "y", "type": "z"},
     ]
     answer = memory.writing.import_observations(records)
-    assert (answer["imported"], answer["skipped"]) == (1, 1)
-    assert [(error["index"], error["field"]) for error in answer["errors"]] == [
+    assert (answer.imported, answer.skipped) == (1, 1)
+    assert [(error.index, error.field) for error in answer.errors or ()] == [
         (2, "text"),
         (3, "records"),
         (4, "type"),
@@ -102,30 +103,36 @@ def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
         yield Corrections(store=store, clock=clock, clean=str, changed=lambda _projects: None)
 
 
+def undo_token(correcting: Corrections) -> str:
+    undo = correcting.pin(["1"], pinned=True).undo
+    assert undo is not None
+    return undo.token
+
+
 def test_only_observations_are_pinned(correcting: Corrections) -> None:
-    assert correcting.pin(["1", "9"], pinned=True)["missing"] == ["9"]
+    assert correcting.pin(["1", "9"], pinned=True).missing == ["9"]
     with pytest.raises(InvalidInput):
         correcting.pin(["s1"], pinned=True)
 
 
 def test_for_an_hour(correcting: Corrections, clock: SettableClock) -> None:
-    first, second = (correcting.pin(["1"], pinned=True)["undo"] for _ in range(2))
+    first, second = (undo_token(correcting) for _ in range(2))
     clock.now += UNDO_MS
-    assert correcting.undo(second["token"])["refs"] == ["1"]
+    assert correcting.undo(second).refs == ["1"]
     correcting.pin(["1"], pinned=True)
     clock.now += 1
     with pytest.raises(NotFound):
-        correcting.undo(first["token"])
+        correcting.undo(first)
 
 
 def test_the_last_so_many(correcting: Corrections) -> None:
-    undos = [correcting.pin(["1"], pinned=True)["undo"] for _ in range(MOST_UNDOS + 1)]
+    undos = [undo_token(correcting) for _ in range(MOST_UNDOS + 1)]
     with pytest.raises(NotFound):
-        correcting.undo(undos[0]["token"])
-    assert correcting.undo(undos[1]["token"])["status"] == "undone"
+        correcting.undo(undos[0])
+    assert correcting.undo(undos[1]).status == "undone"
 
 
 def test_nobody_guesses_a_token(correcting: Corrections) -> None:
-    tokens = {correcting.pin(["1"], pinned=True)["undo"]["token"] for _ in range(20)}
+    tokens = {undo_token(correcting) for _ in range(20)}
     assert len(tokens) == 20
     assert all(len(token) >= 20 for token in tokens)

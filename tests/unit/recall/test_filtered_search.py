@@ -140,8 +140,8 @@ def test_a_filter_that_thousands_pass_gives_those_and_no_others(crowd: House, qu
 
 def test_the_desk_filters_a_search_by_what_is_pinned(crowd: House) -> None:
     found = crowd.reading.search(FREQUENT, SearchFilters(pinned=True), Page())
-    assert [result["session_id"] for result in found["results"]] == ["pinned"]
-    assert not found["hasMore"]
+    assert [result.session_id for result in found.results] == ["pinned"]
+    assert not found.has_more
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_files_history_is_narrowed_before_it_is_cut_off(memory: House) -> None
     memory.keep("The till rounds up", type="decision", session="needle", days_ago=99, **asked)
     copied(memory, memory.keep("Mended the till", session="crowd", indexed=False, **asked), 300)
     history = memory.reading.file_history("src/till.py", SearchFilters(types=("decision",)))
-    assert [result["session_id"] for result in history["results"]] == ["needle"]
+    assert [result.session_id for result in history.results] == ["needle"]
 
 
 def test_what_was_understood_of_a_file_is_not_hidden_by_how_often_it_was_read(memory: House) -> None:
@@ -271,4 +271,4 @@ def test_what_was_understood_of_a_file_is_not_hidden_by_how_often_it_was_read(me
     ]
     memory.turn(None, *reads, session="reads")
     history = memory.reading.file_history("src/till.py", SearchFilters())
-    assert [result["session_id"] for result in history["results"]] == ["needle"]
+    assert [result.session_id for result in history.results] == ["needle"]

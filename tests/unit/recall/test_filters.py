@@ -33,7 +33,7 @@ def test_a_project_goes_by_several_names(asked: House, narrowing: SearchFilters)
 
 def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
     answer = asked.reading.search("one", SearchFilters(cwd="/home/a/new"), Page())
-    assert answer["results"] == []
+    assert answer.results == []
 
 
 def test_dates_are_given_in_words(asked: House) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import NOON, SettableClock
 
+from claude_mem.api.projects import MergeHint
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall.projects import MergeCandidate, ProjectManager, merge_hints
+from claude_mem.recall.projects import ProjectManager, merge_hints
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Project, ProjectDetails
 
@@ -69,23 +70,23 @@ def test_a_name_that_two_projects_have_is_refused_with_their_keys(house: House) 
         house.housing.rename("nobodys", "x")
     with pytest.raises(InvalidInput, match="same project"):
         house.housing.merge("mill", "/c/mill", dry_run=False)
-    assert len(house.housing.overview()["items"]) == 3
+    assert len(house.housing.overview().items) == 3
     house.housing.merge("/b/shop", SHOP.key, dry_run=False)
     assert house.told == ["moved", "changed"]
-    assert len(house.housing.overview()["items"]) == 2
+    assert len(house.housing.overview().items) == 2
 
 
 def test_a_dry_run_merges_nothing(house: House) -> None:
     told = house.housing.merge("/b/shop", "mill", dry_run=True)
-    assert (told["sessions"], told["observations"]) == (1, 1)
-    assert len(house.housing.overview()["items"]) == 3
+    assert (told.sessions, told.observations) == (1, 1)
+    assert len(house.housing.overview().items) == 3
 
 
 @pytest.mark.parametrize("name", ["", "  ", "hunter2", "x" * 201])
 def test_a_name_is_checked_like_any_text_of_a_caller(house: House, name: str) -> None:
     with pytest.raises(InvalidInput):
         house.housing.rename("mill", name)
-    assert house.housing.rename("mill", " the \n mill ")["name"] == "the mill"
+    assert house.housing.rename("mill", " the \n mill ").name == "the mill"
 
 
 def test_a_project_is_looked_for_only_where_its_old_place_is_gone(house: House) -> None:
@@ -138,13 +139,13 @@ def project(id: int, key: str, root: str, **more: object) -> ProjectDetails:
 def found(
     projects: list[ProjectDetails], there: set[str], commits: dict[str, str] | None = None
 ) -> list[tuple[int, int]]:
-    told = hinted(projects, there, commits)
-    return [(hint.gone.id, hint.into.id) for hint in told]
+    ids = {project.key: project.id for project in projects}
+    return [(ids[hint.from_], ids[hint.into]) for hint in hinted(projects, there, commits)]
 
 
 def hinted(
     projects: list[ProjectDetails], there: set[str], commits: dict[str, str] | None = None
-) -> list[MergeCandidate]:
+) -> list[MergeHint]:
     return merge_hints(projects, there.__contains__, lambda root, commit: (commits or {}).get(root) == commit)
 
 
@@ -166,7 +167,7 @@ def test_a_directory_that_is_gone_is_looked_for_by_its_commit_and_then_by_its_na
     there = {"/b/store", "/c/shop"}
     assert found([moved, namesake, gone], there, {"/b/store": "c0ffee"}) == [(1, 2)]
     (by_name,) = hinted([moved, namesake, gone], there)
-    assert (by_name.into.id, by_name.why) == (3, "/a/shop is gone, and /c/shop has its name")
+    assert (by_name.into, by_name.why) == ("/c/shop", "/a/shop is gone, and /c/shop has its name")
 
 
 def test_a_directory_that_is_gone_is_part_of_the_project_around_it() -> None:

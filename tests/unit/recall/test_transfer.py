@@ -17,7 +17,7 @@ from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Ref
 from claude_mem.recall import transfer
 from claude_mem.recall.transfer import Exporter, Importer, UnfitRecord
-from claude_mem.store.values import ExportSelection
+from claude_mem.store.values import ExportSelection, ImportResult
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
 
 
 @pytest.fixture
-def arriving(memory: House) -> Callable[..., dict[str, Any]]:
+def arriving(memory: House) -> Callable[..., ImportResult]:
     importer = Importer(
         transfer=memory.store.transfer,
         clock=memory.clock,
@@ -108,10 +108,10 @@ class TestArriving:
         self, memory: House, arriving: Callable[..., Any]
     ) -> None:
         done = arriving(PROJECT, SESSION, made("observation", title="A heron lands", at=NOON - 9 * DAY))
-        assert done == {"taken": {"project": 1, "session": 1, "observation": 1}, "known": {}, "refused": []}
-        (found,) = memory.reading.search("heron", SearchFilters(project="shop"), Page())["results"]
-        assert (found["session_id"], found["created_at_epoch"]) == ("theirs", NOON - 9 * DAY)
-        assert found["source"] == "external"
+        assert done == ImportResult({"project": 1, "session": 1, "observation": 1})
+        (found,) = memory.reading.search("heron", SearchFilters(project="shop"), Page()).results
+        assert (found.session_id, found.created_at_epoch) == ("theirs", NOON - 9 * DAY)
+        assert found.source == "external"
 
     @pytest.mark.parametrize("own", [True, False])
     def test_secrets_go_from_every_field_of_a_strangers_export_and_of_ones_own(
@@ -131,13 +131,13 @@ class TestArriving:
 
     def test_what_other_tools_wrote_is_taken_too(self, memory: House, arriving: Callable[..., Any]) -> None:
         one = {"title": "Kept elsewhere", "project": "shop"}
-        assert arriving(one, {"records": [one, {"title": "Another heron", "project": "shop"}]}, own=True)[
-            "taken"
-        ] == {"observation": 2}
-        (found,) = memory.reading.search("heron", SearchFilters(), Page())["results"]
-        assert found["source"] == "external"
-        refused = arriving(made("project"), {"title": "Whose?"}, {"nothing": 1})["refused"]
-        assert [each["index"] for each in refused] == [1, 2]
+        assert arriving(
+            one, {"records": [one, {"title": "Another heron", "project": "shop"}]}, own=True
+        ).taken == {"observation": 2}
+        (found,) = memory.reading.search("heron", SearchFilters(), Page()).results
+        assert found.source == "external"
+        refused = arriving(made("project"), {"title": "Whose?"}, {"nothing": 1}).refused
+        assert [index for index, _ in refused] == [1, 2]
 
     def test_what_has_no_kind_is_kept_apart_from_the_session_it_names(
         self, memory: House, arriving: Callable[..., Any]
@@ -159,9 +159,9 @@ class TestArriving:
 
     def test_what_it_cannot_take_is_told_by_its_place(self, arriving: Callable[..., Any]) -> None:
         future = made("observation", at=NOON + 3 * DAY)
-        refused = arriving(PROJECT, {"kind": "x"}, SESSION, future, made("prompt", number=-1))["refused"]
-        assert [each["index"] for each in refused] == [1, 3, 4]
-        assert "future" in refused[1]["message"]
+        refused = arriving(PROJECT, {"kind": "x"}, SESSION, future, made("prompt", number=-1)).refused
+        assert [index for index, _ in refused] == [1, 3, 4]
+        assert "future" in refused[1][1]
 
     def test_an_import_from_elsewhere_takes_the_place_of_nothing(
         self, memory: House, arriving: Callable[..., Any]

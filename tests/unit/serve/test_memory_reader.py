@@ -19,7 +19,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 def imported(services: Services, count: int) -> None:
     records = [{"title": f"The parser failed on line {number}", "project": "shop"} for number in range(count)]
-    assert services.recall.writer.import_observations(records)["imported"] == count
+    assert services.recall.writer.import_observations(records).imported == count
 
 
 def test_past_the_last_result_that_is_listed_a_search_says_that_there_are_others(
@@ -30,12 +30,12 @@ def test_past_the_last_result_that_is_listed_a_search_says_that_there_are_others
     imported(services, 8)
     search = services.recall.memory.search
     first, past = (search("parser", SearchFilters(), Page(1, offset)) for offset in (0, 50))
-    assert (len(first["results"]), first["hasMore"]) == (1, True)
-    assert service.MORE_EXIST not in (first["note"] or "")
-    assert (past["results"], past["hasMore"]) == ([], False)
-    assert service.MORE_EXIST in past["note"]
+    assert (len(first.results), first.has_more) == (1, True)
+    assert service.MORE_EXIST not in (first.note or "")
+    assert (past.results, past.has_more) == ([], False)
+    assert service.MORE_EXIST in (past.note or "")
     monkeypatch.setattr(service, "MOST_RESULTS", 8)
-    assert service.MORE_EXIST not in (search("parser", SearchFilters(), Page(1, 50))["note"] or "")
+    assert service.MORE_EXIST not in (search("parser", SearchFilters(), Page(1, 50)).note or "")
 
 
 def test_a_directory_is_not_taken_for_a_project_that_has_its_key_as_a_name(
@@ -48,5 +48,5 @@ def test_a_directory_is_not_taken_for_a_project_that_has_its_key_as_a_name(
     origin = services.intake.origin_of
     services.recall.projects.rename(origin(shop).key, origin(till).key)
     found = services.recall.memory.search
-    assert found("", SearchFilters(cwd=shop), Page())["results"]
-    assert not found("", SearchFilters(cwd=till), Page())["results"]
+    assert found("", SearchFilters(cwd=shop), Page()).results
+    assert not found("", SearchFilters(cwd=till), Page()).results

@@ -77,7 +77,7 @@ def keep(house: Retention) -> None:
 
 
 def items(house: Retention) -> dict[str, int]:
-    return {item["what"]: item["count"] or item["bytes"] for item in house.collect(dry_run=True)["items"]}
+    return {item.what: item.count or item.bytes for item in house.collect(dry_run=True).items}
 
 
 def test_evidence_past_its_size_goes_the_oldest_first_and_nothing_else(
@@ -123,11 +123,11 @@ def test_evidence_past_its_age_goes_and_the_room_it_took_is_given_back(
 def test_collecting_leaves_nothing_unused(data: Path, store: SqliteStore) -> None:
     sessions(store, 20, 100_000, days_ago=40)
     told = retention_of(data, store, evidence_days=30).collect(dry_run=False)
-    assert told["database"]["free"] == 0
-    assert told["bytes"] > 1_000_000
+    assert told.database["free"] == 0
+    assert told.bytes > 1_000_000
     assert kept(store) == (0, 20)
     again = retention_of(data, store, evidence_days=30).collect(dry_run=True)
-    assert again["bytes"] == 0
+    assert again.bytes == 0
 
 
 def test_copies_past_those_that_are_kept_are_counted_and_go(data: Path, store: SqliteStore) -> None:

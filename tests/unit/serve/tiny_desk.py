@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from claude_mem.api.filters import Page, SearchFilters
-from claude_mem.api.memories import ForgetRequest
+from claude_mem.api.memories import ForgetAnswer, ForgetRequest
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.recall.json_shapes import Json
 
@@ -92,8 +93,11 @@ class TinyDesk:
         self.asked.append(("remember", text, dict(given)))
         return {"status": "saved", "id": 9, "ref": "9", "title": text}
 
-    def forget(self, asked: ForgetRequest, *, dry_run: bool) -> Json:
-        sample = [one for one in self.memories if one["ref"] in asked.ids]
+    def forget(self, asked: ForgetRequest, *, dry_run: bool) -> ForgetAnswer:
+        sample: list[Any] = [one for one in self.memories if one["ref"] in asked.ids]
         if not dry_run:
             self.memories = [one for one in self.memories if one not in sample]
-        return {"dry_run": dry_run, "observations": len(sample), "sample": sample, "backups": 1}
+        counts: dict[str, Any] = {"sessions": 0, "summaries": 0, "prompts": 0, "evidence": 0, "vectors": 0}
+        return ForgetAnswer(
+            dry_run=dry_run, observations=len(sample), sample=sample, backups=1, elsewhere=[], **counts
+        )

@@ -61,14 +61,16 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
             store.text_index.step()
 
         found = assembled.memory.search("heron", SearchFilters(), Page())
-        assert [result["title"] for result in found["results"]] == ["heron 0"]
-        assert assembled.memory.timeline("", SearchFilters(), query="heron")["anchor"]["title"] == "heron 0"
-        assert len(assembled.memory.file_history("till.py", SearchFilters())["results"]) == 1
-        assert len(assembled.memory.search("", SearchFilters(file="till.py"), Page())["results"]) == 1
+        assert [result.title for result in found.results] == ["heron 0"]
+        anchor = assembled.memory.timeline("", SearchFilters(), query="heron").anchor
+        assert anchor is not None
+        assert anchor.title == "heron 0"
+        assert len(assembled.memory.file_history("till.py", SearchFilters()).results) == 1
+        assert len(assembled.memory.search("", SearchFilters(file="till.py"), Page()).results) == 1
 
         hog.unlink()
         store.upkeep.checkpoint()
-        assert len(assembled.memory.search("heron", SearchFilters(), Page())["results"]) > 1
+        assert len(assembled.memory.search("heron", SearchFilters(), Page()).results) > 1
 
 
 def worked(store: SqliteStore, *origins: Origin) -> None:
@@ -127,8 +129,8 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
         while made.background.step() or made.background.embed():
             pass
         before = rendered(tmp_path)
-        undo = made.corrections.edit(EditRequest(id=1, title="Did another thing"))["undo"]
-        made.corrections.undo(undo["token"])
+        _, undo = made.corrections.edit(EditRequest(id=1, title="Did another thing"))
+        made.corrections.undo(undo.token)
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
         while made.background.step() or made.background.embed():
             pass

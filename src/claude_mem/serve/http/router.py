@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from claude_mem.api.fields import Error
 from claude_mem.serve.services import Recall, Running, Services
@@ -129,9 +129,7 @@ def respond(found: object, status: int = 200) -> Response:
     """What a handler returned, as a response."""
     if isinstance(found, Response):
         return found
-    if isinstance(found, Struct):
-        return Response(msgspec.json.encode(found), status, media_type="application/json")
-    return JSONResponse(found, status)
+    return Response(msgspec.json.encode(found), status, media_type="application/json")
 
 
 BAD = Answer(400, "The request is invalid; `field` names the field.", Error)

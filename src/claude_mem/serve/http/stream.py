@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -160,9 +160,9 @@ class _Teller(Struct):
         self.cursor = cursor
         states = self._new_sessions()
         self.queue, self.observer = self._queue(), self._observer()
-        projects = self.memory.listed("projects", SearchFilters(), Page(100))["items"]
-        standing = {"queue": self.queue, "observer": self.observer}
-        events.append(self._event("initial", projects=projects, sessions=states, **standing))
+        state = {"queue": self.queue, "observer": self.observer}
+        projects = to_builtins(self.memory.projects(Page(100)).items)
+        events.append(self._event("initial", projects=projects, sessions=states, **state))
         if behind > MOST_BEHIND:
             message = "Too many changes were missed; reload the lists."
             events.append(self._event("reset", message=message))
@@ -206,16 +206,12 @@ class _Teller(Struct):
 
     def _after(self, kind: MemoryKind, last: int) -> list[dict[str, Any]]:
         refs = [str(Ref(kind, id)) for id in range(last + 1, last + WINDOW + 1)]
-        results: list[dict[str, Any]] = self.memory.details(refs)["results"]
-        return results
+        return self.memory.details(refs).results
 
     def _new_sessions(self) -> list[dict[str, Any]]:
         """Those that stand otherwise than when it was last told."""
-        latest = [
-            item
-            for item in self.memory.listed("sessions", SearchFilters(), Page(SESSIONS))["items"]
-            if self._concerns(item)
-        ]
+        listed = to_builtins(self.memory.sessions(SearchFilters(), Page(SESSIONS)).items)
+        latest = [item for item in listed if self._concerns(item)]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]
         self.sessions = {item["id"]: item.get("status") for item in latest}
         return new

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from claude_mem.api.memories import CopyReport
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.store.sqlite import backup, database_files, forget, schema
 from claude_mem.store.sqlite.connection import open_draft, open_sealed, translated
 from claude_mem.store.sqlite.database_files import beside, copy, is_plain, private_directory, put_in_place
-from claude_mem.store.values import CopyReport, DeletionRequest, ForgetPlan
+from claude_mem.store.values import DeletionRequest, ForgetPlan
 
 if TYPE_CHECKING:
     from claude_mem.store.sqlite.store import SqliteStore

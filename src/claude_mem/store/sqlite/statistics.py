@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, get_args
 
+from claude_mem.api.projects import FacetsAnswer
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError, StoreForeign
 from claude_mem.model.refs import ObservationType, Ref, span
@@ -27,7 +28,6 @@ from claude_mem.store.sqlite.connection import Part, execute, open_reader, trans
 from claude_mem.store.sqlite.rows import Value, columns
 from claude_mem.store.values import (
     ChangedFile,
-    Facets,
     InjectionCount,
     InjectionTotals,
     News,
@@ -137,7 +137,7 @@ LOOKED_AT = 20_000
 OF_CONCEPTS = 2_000
 MOST = 200
 MOST_PROJECTS = 500
-_TYPES = json.dumps(get_args(ObservationType))
+_TYPES: tuple[str, ...] = get_args(ObservationType)
 
 
 class Statistics(Part):
@@ -181,7 +181,7 @@ class Statistics(Part):
         return days
 
     def types(self, project_id: int) -> dict[str, int]:
-        found = self._rows("types_of_project", project_id=project_id, types=_TYPES)
+        found = self._rows("types_of_project", project_id=project_id, types=json.dumps(_TYPES))
         return {row["type"]: row["times"] for row in found}
 
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
@@ -189,19 +189,17 @@ class Statistics(Part):
         found = self._rows("changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
         return [ChangedFile(**row) for row in found]
 
-    def facets(self, project_id: int | None) -> Facets:
+    def facets(self, project_id: int | None) -> FacetsAnswer:
         of: dict[str, Value] = {"limit": MOST, "project_id": project_id}
         concepts = "concepts_of_all" if project_id is None else "concepts_of_project"
         with self._readers.read() as db:
-            return Facets(
-                tuple(row["name"] for row in execute(db, "project_names", limit=MOST_PROJECTS)),
-                tuple(row["branch"] for row in execute(db, "branches_of", **of)),
-                tuple(row["client"] for row in execute(db, "clients_of", **of)),
-                tuple(
-                    row["concept"]
-                    for row in execute(db, concepts, most=OF_CONCEPTS, **of)
-                    if isinstance(row["concept"], str)
-                ),
+            named = execute(db, concepts, most=OF_CONCEPTS, **of)
+            return FacetsAnswer(
+                projects=tuple(row["name"] for row in execute(db, "project_names", limit=MOST_PROJECTS)),
+                types=_TYPES,
+                branches=tuple(row["branch"] for row in execute(db, "branches_of", **of)),
+                clients=tuple(row["client"] for row in execute(db, "clients_of", **of)),
+                concepts=tuple(row["concept"] for row in named if isinstance(row["concept"], str)),
             )
 
     def tool_uses(self, session_db_id: int, tool_use_ids: Sequence[str]) -> list[Ref]:

@@ -56,7 +56,7 @@ def imported(parts: Services, what: str, count: int, **more: object) -> None:
         {"title": sha256(f"{what} {number}".encode()).hexdigest(), "project": "shop"} | more
         for number in range(count)
     ]
-    assert parts.recall.writer.import_observations(records)["imported"] == count
+    assert parts.recall.writer.import_observations(records).imported == count
 
 
 async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
-from typing import Any, cast
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 from starlette.responses import Response, StreamingResponse
 
 from claude_mem.api import memories as api
@@ -18,6 +18,7 @@ from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, Se
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal, parse
+from claude_mem.store.values import ImportResult
 
 PIECE = 64 << 10  # bytes sent at a time
 MOST_LINES = 1_000
@@ -31,7 +32,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
 
 
 @routes.get("/api/search", "Search memory. Without q: the newest.", api.SearchAnswer)
-def search(call: Call, query: api.SearchQuery) -> Json:
+def search(call: Call, query: api.SearchQuery) -> api.SearchAnswer:
     return call.recall.memory.search(query.q, query, query.page, explain=query.explain)
 
 
@@ -41,32 +42,36 @@ def search(call: Call, query: api.SearchQuery) -> Json:
     api.TimelineAnswer,
     NOT_FOUND,
 )
-def timeline(call: Call, query: api.TimelineQuery) -> Json:
+def timeline(call: Call, query: api.TimelineQuery) -> api.TimelineAnswer:
     memory = call.recall.memory
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
 @routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
-def file(call: Call, query: api.FileQuery) -> Json:
+def file(call: Call, query: api.FileQuery) -> api.FileAnswer:
     filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
     return call.recall.memory.file_history(query.path, filters, limit=query.limit)
 
 
-def _add_list(kind: str, shape: type[Struct]) -> None:
-    @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", shape)
-    def listed(call: Call, query: api.ListQuery) -> Json:
+def _add_list(kind: str) -> None:
+    @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", api.MemoryList)
+    def listed(call: Call, query: api.ListQuery) -> api.MemoryList:
         return call.recall.memory.listed(kind, query, query.page)
 
 
 for _kind in ("observations", "summaries", "prompts"):
-    _add_list(_kind, api.MemoryList)
-_add_list("sessions", SessionList)
+    _add_list(_kind)
+
+
+@routes.get("/api/sessions", "A page of sessions, newest first.", SessionList)
+def sessions(call: Call, query: api.ListQuery) -> SessionList:
+    return call.recall.memory.sessions(query, query.page)
 
 
 @routes.get("/api/observation/{id}", "One memory in full.", api.Memory, NOT_FOUND, **_MEMORY)
-def observation(call: Call) -> Json:
-    for memory in call.recall.memory.details([call.id])["results"]:
-        return cast(Json, memory)
+def observation(call: Call) -> api.FullMemory:
+    for memory in call.recall.memory.details([call.id]).results:
+        return memory
     raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
 
 
@@ -77,16 +82,16 @@ def observation(call: Call) -> Json:
     NOT_FOUND,
     **_MEMORY,
 )
-def provenance(call: Call) -> Json:
+def provenance(call: Call) -> api.Provenance:
     return call.recall.memory.provenance(call.id)
 
 
 @routes.post("/api/observations/batch", "Many memories at once, in full.", api.MemoriesAnswer)
-def batch(call: Call, body: api.BatchRequest) -> Json:
+def batch(call: Call, body: api.BatchRequest) -> api.MemoriesAnswer:
     found = call.recall.memory.details(_some(body.ids))
     if body.order_by is not None:
-        found["results"].sort(key=itemgetter("created_at_epoch"), reverse=body.order_by == "date_desc")
-    return found | {"results": found["results"][: body.limit]}
+        found.results.sort(key=itemgetter("created_at_epoch"), reverse=body.order_by == "date_desc")
+    return api.MemoriesAnswer(found.results[: body.limit], found.missing)
 
 
 @routes.get(
@@ -95,7 +100,7 @@ def batch(call: Call, body: api.BatchRequest) -> Json:
     SessionAnswer,
     NOT_FOUND,
 )
-def session(call: Call) -> Json:
+def session(call: Call) -> SessionAnswer:
     return call.recall.memory.session(call.id)
 
 
@@ -105,7 +110,7 @@ def session(call: Call) -> Json:
     EventsAnswer,
     NOT_FOUND,
 )
-def events(call: Call, query: EventsQuery) -> Json:
+def events(call: Call, query: EventsQuery) -> EventsAnswer:
     return call.recall.memory.events(call.id, query.kinds, query.page)
 
 
@@ -118,7 +123,7 @@ def stats(call: Call) -> Json:
 
 
 @routes.post("/api/memory/save", "Save a memory at the user's request.", api.SavedAnswer)
-def save(call: Call, body: api.SaveRequest) -> Json:
+def save(call: Call, body: api.SaveRequest) -> api.SavedAnswer:
     saved = call.recall.writer.remember(body.text, structs.asdict(body))
     call.running.notify_change()
     return saved
@@ -127,20 +132,20 @@ def save(call: Call, body: api.SaveRequest) -> Json:
 @routes.post(
     "/api/memory/pin",
     "Pin memories, so that they are recalled first, or unpin them.",
-    api.PinAnswer,
+    api.FlagAnswer,
     NOT_FOUND,
 )
-def pin(call: Call, body: api.PinRequest) -> Json:
+def pin(call: Call, body: api.PinRequest) -> api.FlagAnswer:
     return _announced(call, "pin", call.recall.corrections.pin(_some(body.ids), pinned=body.pinned))
 
 
 @routes.post(
     "/api/memory/wrong",
     "Mark observations wrong (stored, but never recalled), or remove the mark.",
-    api.WrongAnswer,
+    api.FlagAnswer,
     NOT_FOUND,
 )
-def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
+def mark_wrong(call: Call, body: api.WrongRequest) -> api.FlagAnswer:
     return _announced(call, "wrong", call.recall.corrections.mark_wrong(_some(body.ids), wrong=body.wrong))
 
 
@@ -150,11 +155,11 @@ def mark_wrong(call: Call, body: api.WrongRequest) -> Json:
     api.EditAnswer,
     NOT_FOUND,
 )
-def edit(call: Call, body: api.EditRequest) -> Struct:
-    edited = call.recall.corrections.edit(body)
-    found = call.recall.memory.details([edited["ref"]])
-    call.running.announce("edit", [edited["ref"]])
-    return api.EditAnswer(next(iter(found["results"]), None), edited["undo"])
+def edit(call: Call, body: api.EditRequest) -> api.EditAnswer:
+    ref, undo = call.recall.corrections.edit(body)
+    found = call.recall.memory.details([str(ref)])
+    call.running.announce("edit", [str(ref)])
+    return api.EditAnswer(next(iter(found.results), None), undo)
 
 
 @routes.post(
@@ -163,9 +168,9 @@ def edit(call: Call, body: api.EditRequest) -> Struct:
     api.MergeAnswer,
     NOT_FOUND,
 )
-def merge(call: Call, body: api.MergeRequest) -> Json:
+def merge(call: Call, body: api.MergeRequest) -> api.MergeAnswer:
     merged = call.recall.corrections.merge(str(body.into), _some(body.ids))
-    call.running.announce("merge", [merged["into"], *merged["merged"]])
+    call.running.announce("merge", [merged.into, *merged.merged])
     return merged
 
 
@@ -177,9 +182,9 @@ def merge(call: Call, body: api.MergeRequest) -> Json:
     Answer(409, "It has been changed again since; nothing was undone.", Error),
     id=("The `token` of an `undo`.", "Zm9v"),
 )
-def undo(call: Call) -> Json:
+def undo(call: Call) -> api.UndoAnswer:
     undone = call.recall.corrections.undo(call.id)
-    call.running.announce("undo", undone["refs"])
+    call.running.announce("undo", undone.refs)
     return undone
 
 
@@ -188,7 +193,7 @@ def undo(call: Call) -> Json:
     "The ids of all results of a search or, without q, of a list. Changes nothing.",
     api.SelectAnswer,
 )
-def select(call: Call, body: api.SelectRequest) -> Json:
+def select(call: Call, body: api.SelectRequest) -> api.SelectAnswer:
     return call.recall.memory.select(body.q, body, cursor=body.cursor)
 
 
@@ -198,7 +203,7 @@ def select(call: Call, body: api.SelectRequest) -> Json:
     api.ForgetAnswer,
     NOT_FOUND,
 )
-def forget(call: Call, body: api.ForgetRequest) -> Json:
+def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
     """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
     if body.dry_run is False and not body.confirm:
         message = "`confirm` must be true: deletion cannot be undone."
@@ -234,7 +239,7 @@ def export(call: Call, query: api.ExportQuery) -> Response:
     api.ImportAnswer,
     takes_lines=True,
 )
-def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> Json:
+def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> api.ImportAnswer:
     if body is None:
         done = absorbed(call.lines or b"", partial(call.recall.importer.absorb, own=query.own))
     else:
@@ -243,13 +248,13 @@ def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) 
     return done
 
 
-def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], dict[str, Any]]) -> dict[str, Any]:
+def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], ImportResult]) -> api.ImportAnswer:
     """A line that cannot be read is reported by its number, and the others are taken all the same."""
     lines = raw.split(b"\n")
     if len(lines) > MOST_LINES + 1:
         raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
     records: list[dict[str, object]] = []
-    places: list[int] = []
+    numbers: list[int] = []
     refused: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
         if not line.strip():
@@ -259,10 +264,10 @@ def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], dict[str, A
         except Refusal as why:
             refused.append((number, str(why)))
         else:
-            places.append(number)
+            numbers.append(number)
     done = absorb(records)
-    refused += [(places[each["index"]], each["message"]) for each in done["refused"]]
-    return {"taken": done["taken"], "known": done["known"], "refused": sorted(refused)}
+    refused += [(numbers[index], why) for index, why in done.refused]
+    return api.ImportAnswer(taken=done.taken, known=done.known, refused=sorted(refused))
 
 
 def line(record: Mapping[str, Any]) -> bytes:
@@ -292,8 +297,8 @@ def _some(ids: Iterable[int | str]) -> list[str]:
     return refs
 
 
-def _announced(call: Call, what: str, changed: Json) -> Json:
-    if not changed["results"]:
+def _announced(call: Call, what: str, changed: api.FlagAnswer) -> api.FlagAnswer:
+    if not changed.results:
         raise Refusal(404, "not_found", "No memory with these ids.")
-    call.running.announce(what, [each["ref"] for each in changed["results"]])
+    call.running.announce(what, [each.ref for each in changed.results])
     return changed

@@ -14,8 +14,8 @@ routes = Routes()
 
 
 @routes.get("/api/projects", "A page of projects, most recently used first.", api.ProjectList)
-def listed(call: Call, query: api.ProjectsQuery) -> Json:
-    return call.recall.memory.listed("projects", SearchFilters(), Page(query.limit, query.offset))
+def listed(call: Call, query: api.ProjectsQuery) -> api.ProjectList:
+    return call.recall.memory.projects(Page(query.limit, query.offset))
 
 
 @routes.get(
@@ -23,17 +23,17 @@ def listed(call: Call, query: api.ProjectsQuery) -> Json:
     "All projects with their size, most recently used first, and possible duplicates.",
     api.ProjectsOverview,
 )
-def overview(call: Call) -> Json:
+def overview(call: Call) -> api.ProjectsOverview:
     return call.recall.projects.overview()
 
 
 @routes.get("/api/project", "An overview of a project. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
-def project(call: Call, query: api.ProjectQuery) -> Json:
+def project(call: Call, query: api.ProjectQuery) -> api.ProjectAnswer:
     return call.recall.memory.project(_one_project(query), days=query.days)
 
 
 @routes.get("/api/facets", "The available values of the filters.", api.FacetsAnswer)
-def facets(call: Call, query: api.FacetsQuery) -> Json:
+def facets(call: Call, query: api.FacetsQuery) -> api.FacetsAnswer:
     return call.recall.memory.facets(query.filters)
 
 
@@ -42,7 +42,7 @@ def facets(call: Call, query: api.FacetsQuery) -> Json:
     "What memory costs, by day, model and project; what was injected; what batching saved.",
     api.CostAnswer,
 )
-def cost(call: Call, query: api.CostQuery) -> Json:
+def cost(call: Call, query: api.CostQuery) -> api.CostAnswer:
     return call.recall.costs.cost(query.project, days=query.days)
 
 
@@ -68,7 +68,7 @@ def preview(call: Call, body: api.PreviewRequest) -> Json:
 
 
 @routes.post("/api/projects/rename", "Give a project another name.", api.RenameAnswer, NOT_FOUND)
-def rename(call: Call, body: api.RenameRequest) -> Json:
+def rename(call: Call, body: api.RenameRequest) -> api.RenameAnswer:
     renamed = call.recall.projects.rename(body.project, body.name)
     call.running.notify_change()
     return renamed
@@ -80,7 +80,7 @@ def rename(call: Call, body: api.RenameRequest) -> Json:
     api.MergeProjectsAnswer,
     NOT_FOUND,
 )
-def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
+def merge(call: Call, body: api.MergeProjectsRequest) -> api.MergeProjectsAnswer:
     """It cannot be undone, so it takes two words, as forgetting does."""
     dry_run = body.dry_run is True or not body.confirm
     merged = call.recall.projects.merge(body.from_, body.into, dry_run=dry_run)
@@ -89,7 +89,7 @@ def merge(call: Call, body: api.MergeProjectsRequest) -> Json:
 
 
 @routes.post("/api/gc", "Delete expired data and reclaim disk space.", api.GcAnswer)
-def collect(call: Call, body: api.GcRequest) -> Json:
+def collect(call: Call, body: api.GcRequest) -> api.GcAnswer:
     return call.recall.retention.collect(dry_run=body.dry_run is True)
 
 

@@ -1,7 +1,7 @@
 """The worker's process: `python -m claude_mem.worker`, which hooks and commands start.
 
 It has an entry of its own, because it needs nothing of the command line. `--from-hook`: exit quietly if
-another worker is running.
+another worker is running. `--replace`: but take the place of one that no longer answers.
 """
 
 from __future__ import annotations
@@ -20,13 +20,22 @@ if TYPE_CHECKING:
 LOOK_EVERY_S = 10.0
 
 
-def run(*, from_hook: bool) -> int:
+def run(*, from_hook: bool, replaces: bool = False) -> int:
     """Be the worker until told to stop; returns the exit code."""
+    replaced: int | None = None
+    if replaces:
+        from claude_mem.serve import replacement
+        from claude_mem.settings import data_directory
+
+        found = replacement.take_place(data_directory())
+        if not isinstance(found, int) and found != "free":
+            return 0
+        replaced = found if isinstance(found, int) else None
     gc.disable()  # a tenth of the start would be spent on looking for garbage among new modules
     from claude_mem import __version__, settings
     from claude_mem.serve import lifecycle
 
-    return lifecycle.run(settings.load(), _build, from_hook=from_hook, version=__version__)
+    return lifecycle.run(settings.load(), _build, from_hook=from_hook, version=__version__, replaced=replaced)
 
 
 def _build(chosen: Settings) -> Services:
@@ -57,4 +66,4 @@ class ConnectionCheck:
 
 
 if __name__ == "__main__":
-    sys.exit(run(from_hook="--from-hook" in sys.argv[1:]))
+    sys.exit(run(from_hook="--from-hook" in sys.argv[1:], replaces="--replace" in sys.argv[1:]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, urlencode
 
@@ -73,7 +74,10 @@ def request(
         try:
             status, answer = control.request(data_dir, method, path, body, deadline_s=within_s)
         except TimeoutError:
-            raise WorkerHung(control.status(data_dir).pid) from None
+            hung = WorkerHung(control.status(data_dir).pid)
+            # What was to be changed may have been: only a question is asked twice.
+            if method != "GET" or not starts_left or not _replaced(data_dir):
+                raise hung from None
         except OSError:
             if starts_left:
                 with output.waiting("Starting the worker ..."):
@@ -85,6 +89,17 @@ def request(
     if not starts:
         raise ClaudeMemError("The worker is not running. Start it: claude-mem worker start")
     raise ClaudeMemError("The worker keeps exiting. See its log: claude-mem worker logs")
+
+
+def _replaced(data_dir: Path) -> bool:
+    """Start another worker in the place of one that answers nobody, if it may be ended."""
+    from claude_mem.serve import replacement
+
+    with output.waiting("The worker does not answer. Restarting it ..."):
+        if not isinstance(replacement.take_place(data_dir), int):
+            return False
+        control.start(load_settings().data_dir)
+    return True
 
 
 def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 START_AT_MOST_EVERY_S = 5
+SILENT_S = 20
+"""A worker that has answered nobody for so long is looked into (serve/replacement.py decides)."""
 
 
 def wake(executable: str) -> None:
@@ -39,7 +41,7 @@ def poke() -> bool:
         sock.connect(paths.HOOK_SOCK)
         sock.send(b'{"type":"wake","version":"%s"}\n' % __version__.encode())
     except BlockingIOError:
-        pass  # its backlog is full: it has plenty to wake up to
+        note_silence()  # its backlog is full: it has plenty to wake up to, or never will
     except OSError:
         return False
     finally:
@@ -47,7 +49,34 @@ def poke() -> bool:
     return True
 
 
-def start(executable: str) -> None:
+def note_silence() -> None:
+    """The worker is there and did not answer in time. When nobody was answered for a while, a new one is
+    started that takes its place, if it hangs."""
+    import sys
+
+    try:
+        since = posix.stat(paths.SILENT).st_mtime
+    except OSError:
+        since = 0.0
+    silent_s = time.time() - since
+    if 0 <= silent_s < SILENT_S:
+        return
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    fd = posix.open(paths.SILENT, flags, 0o600)
+    posix.utime(fd)  # from here on it counts anew
+    posix.close(fd)
+    if since and silent_s > 0:
+        start(sys.executable, "--replace")
+
+
+def _heard() -> None:
+    try:
+        posix.unlink(paths.SILENT)
+    except OSError:
+        pass  # it was not silent
+
+
+def start(executable: str, *more: str) -> None:
     """Start a worker that outlives this process, at most once every few seconds over all hooks."""
     if not executable or not _is_my_turn():
         return
@@ -58,7 +87,7 @@ def start(executable: str) -> None:
         _let_go_of_the_client()
         # By its whole path: a relative one meant the directory the client was in.
         environ = posix.environ | {b"CLAUDE_MEM_DATA_DIR": posix.getcwdb()}
-        posix.execve(executable, worker_command(executable, from_hook=True), environ)
+        posix.execve(executable, [*worker_command(executable, from_hook=True), *more], environ)
     finally:
         posix._exit(127)
 
@@ -152,16 +181,21 @@ def ask(event: bytes, payload: bytes, within_s: float) -> bytes | None:
         try:
             sock.connect(paths.HOOK_SOCK)
         except BlockingIOError:
-            return None  # its backlog is full
+            note_silence()  # its backlog is full
+            return None
         except OSError as error:
             raise NobodyListens from error
         # A line break between JSON's tokens is a blank like any other; inside a string there is none.
         sock.sendall(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")))
         said = _hear(sock, deadline)
+    except TimeoutError:
+        note_silence()
+        return None
     except OSError:
-        return None  # too late, or hung up on
+        return None  # hung up on
     finally:
         sock.close()
+    _heard()
     if not said.startswith(OPENING) or not said.endswith(CLOSING):
         return None
     return answer_with(event, said[len(OPENING) : -len(CLOSING)])

@@ -176,8 +176,10 @@ def run(
     from_hook: bool,
     version: str,
     successor: Sequence[str] | None = None,
+    replaced: int | None = None,
 ) -> int:
-    """Be the worker until told to stop; returns the exit code. `successor` is what a handover starts."""
+    """Be the worker until told to stop; returns the exit code. `successor` is what a handover starts;
+    `replaced`, the process whose place this one has taken."""
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())
 
@@ -185,11 +187,13 @@ def run(
         control.spawn_detached(successor or control.worker_command(from_hook=True), settings.data_dir)
 
     try:
-        left = data_dir.prepare_data_dir(settings.data_dir)
+        left = [f"left as it is: {each}" for each in data_dir.prepare_data_dir(settings.data_dir)]
         os.chdir(settings.data_dir)
         if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
+            if replaced is not None:
+                left.append(f"process {replaced} did not answer any more; this worker has replaced it")
             made_way = _work(settings, build, version, held, left, succeed)
     except LockHeld as error:
         return 0 if from_hook else _fail(error)
@@ -213,7 +217,7 @@ def _work(
     _raise_file_limit()
     with worker_log.open_log(Path(paths.LOGS), settings.log_level):
         for what in left:
-            log.warning("left as it is: %s", what)
+            log.warning("%s", what)
         try:
             control.mark_starting(Path(), "opening the database")
             parts = build(settings)

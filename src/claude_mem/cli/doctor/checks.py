@@ -227,6 +227,10 @@ def _worker(fact: WorkerFacts) -> Iterator[Finding]:
             yield ok("worker", says)
         case "hung":
             says = f"{who} holds the lock but does not answer. Hooks keep recording to the spool"
+            if fact.is_left is None:
+                says += ", and restart it once it has been silent for a while"
+            elif fact.is_left == "stopped":
+                says += ". It was stopped by a signal or a debugger, so it is not restarted automatically"
             yield bad("worker", says, RESTART, hinders="the worker does not answer")
         case _:
             yield from _running(fact, who)

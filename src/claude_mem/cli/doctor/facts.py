@@ -21,7 +21,7 @@ from msgspec import Struct, field
 
 from claude_mem import settings
 from claude_mem.hook import drop_counters, paths, spool_writer
-from claude_mem.serve import control, pause_switches
+from claude_mem.serve import control, pause_switches, replacement
 from claude_mem.serve.pause_switches import PauseState
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import without_password
@@ -90,6 +90,7 @@ class WorkerFacts(Struct, frozen=True):
     observer: str | None = None
     paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
+    is_left: str | None = None  # why one that hangs is not restarted by itself
     queue_alert: str | None = None  # why the queue is too long or too old
 
 
@@ -303,6 +304,7 @@ def _connected(chosen: Settings) -> Connected:
 def _worker(chosen: Settings) -> WorkerFacts:
     now = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S)
     health: dict[str, Any] = dict(now.health or {})
+    is_left = replacement.why_not(chosen.data_dir, now.pid or 0) if now.state == "hung" else None
     observer = health.get("observer") or {}
     return WorkerFacts(
         state=now.state,
@@ -317,6 +319,7 @@ def _worker(chosen: Settings) -> WorkerFacts:
         observer=observer.get("provider"),
         paused=observer.get("paused"),
         spent_up=observer.get("spentUp"),
+        is_left=is_left,
         queue_alert=(health.get("queue") or {}).get("alert"),
     )
 

@@ -1,0 +1,169 @@
+"""Takes the place of a worker that holds the lock and no longer answers: when that is safe, and seldom.
+
+Nobody is judged by a number in a file: only the lock's holder, as the kernel names it at that moment, is ever
+signalled, and only if it is this user's, runs our worker detached, has once come up, and was not stopped by a
+signal or a debugger. What it had leased goes back to the queue; nothing that was accepted is lost.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from claude_mem.atomic_write import write_file
+from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.serve import control, lock
+from claude_mem.serve.data_dir import leave_notice
+
+SILENT_S = 20.0
+"""Without an answer on either socket, on top of what a hook or a command has waited before."""
+REST_S = 600.0
+"""After a worker was replaced, no other is for so long: if the next one hangs too, somebody must look."""
+POLL_S = 0.2
+MODULE = "claude_mem.worker"
+
+Refusal = Literal[
+    "free", "answers", "starting", "unseen", "another user's", "stopped", "not ours", "too soon"
+]
+
+
+class Process(Struct, frozen=True):
+    owner: int
+    is_stopped: bool  # by a signal, or a debugger
+    arguments: tuple[str, ...]
+
+
+def process(pid: int) -> Process | None:
+    """What the system says of it; None: it is gone, or nothing is said."""
+    try:
+        return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return None
+
+
+def _from_proc(pid: int) -> Process:
+    folder = Path("/proc") / str(pid)
+    state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
+    arguments = (folder / "cmdline").read_bytes().split(b"\0")
+    return Process(folder.stat().st_uid, state in (b"T", b"t"), tuple(map(os.fsdecode, arguments)))
+
+
+def _from_ps(pid: int) -> Process:
+    command = ["/bin/ps", "-ww", "-p", str(pid), "-o", "uid=,state=,command="]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=5).stdout  # noqa: S603
+    owner, state, arguments = printed.split(maxsplit=2)
+    return Process(int(owner), state.startswith("T"), tuple(arguments.split()))
+
+
+def why_not(data_dir: Path, pid: int | None) -> Refusal | None:
+    """Why the lock's holder may not be replaced, whether or not it answers; None: it may."""
+    if pid is None:
+        return "free"
+    if (data_dir / control.STARTING_FILE).exists():
+        return "starting"  # however long it takes: killed, an upgrade would begin anew, for ever
+    found = None if pid == lock.UNSEEN else process(pid)
+    if found is None:
+        return "unseen"
+    if found.owner != os.geteuid():
+        return "another user's"
+    if MODULE not in found.arguments:
+        return "not ours"
+    return "stopped" if found.is_stopped else None
+
+
+def take_place(data_dir: Path, *, silent_s: float = SILENT_S) -> int | Refusal:
+    """End a worker that does not answer for so long. Returns its process id, or why it was left alone."""
+    with _turn(data_dir) as is_mine:
+        if not is_mine:
+            return "too soon"
+        pid = _holder(data_dir)
+        refusal = why_not(data_dir, pid)
+        if refusal is None and answers(data_dir, silent_s):
+            refusal = "answers"
+            _forget_silence(data_dir)
+        # Again, and the same one: it may have ended, come up anew or been stopped meanwhile.
+        refusal = refusal or why_not(data_dir, _holder(data_dir))
+        if refusal is None and _holder(data_dir) != pid:
+            refusal = "free"
+        return refusal or _end(data_dir, pid or lock.UNSEEN)
+
+
+def _end(data_dir: Path, pid: int) -> int | Refusal:
+    write_file(data_dir / paths.REPLACED, b"")  # first: if it cannot be ended, nobody tries again for a while
+    try:
+        control.stop(data_dir, force=True)
+    except ClaudeMemError:
+        return "unseen"
+    _forget_silence(data_dir)
+    leave_notice(
+        data_dir,
+        f"claude-mem: the worker (process {pid}) stopped answering and was restarted. Nothing was lost. "
+        "If it happens again, see: claude-mem worker logs",
+    )
+    return pid
+
+
+def _holder(data_dir: Path) -> int | None:
+    return lock.holder(data_dir / paths.WORKER_LOCK)
+
+
+def _forget_silence(data_dir: Path) -> None:
+    with suppress(OSError):
+        (data_dir / paths.SILENT).unlink()
+
+
+def answers(data_dir: Path, within_s: float) -> bool:
+    """Anything at all, on either socket: it may be slow at one thing and well otherwise."""
+    end = time.monotonic() + within_s
+    while (left := end - time.monotonic()) > 0:
+        share = max(0.1, left / 2)
+        with suppress(OSError):
+            control.request(data_dir, "GET", "/health", deadline_s=share)
+            return True
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.settimeout(share)
+            with control.socket_address(data_dir, paths.HOOK_SOCK) as address:
+                client.connect(address)
+            client.sendall(b'{"type":"ask"}\n')
+            if client.recv(1):
+                return True
+        time.sleep(POLL_S)  # a socket that is gone refuses at once; a worker makes it anew
+    return False
+
+
+@contextmanager
+def _turn(data_dir: Path) -> Iterator[bool]:
+    """One at a time, and none for a while after one was replaced."""
+    if _is_recent(data_dir / paths.REPLACED):
+        yield False
+        return
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+    fd = os.open(data_dir / paths.SILENT, flags, stat.S_IRUSR | stat.S_IWUSR)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(fd)
+
+
+def _is_recent(stamp: Path) -> bool:
+    try:
+        return abs(time.time() - stamp.stat().st_mtime) < REST_S
+    except FileNotFoundError:
+        return False

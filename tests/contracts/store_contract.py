@@ -75,7 +75,7 @@ def ids(jobs: Sequence[Job]) -> list[str]:
     return [job.event.id for job in jobs]
 
 
-class Ground:
+class StoreSuite:
     """What every suite about a store stands on: a clock, and events that take place by it."""
 
     @pytest.fixture
@@ -112,7 +112,7 @@ def catch_up(store: Store) -> None:
         pass
 
 
-class StoreContract(Ground):
+class StoreContract(StoreSuite):
     # Taking in
 
     def test_accepting_nothing_changes_nothing(self, store: Store) -> None:

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from tests.contracts.keeping_contract import KeepingContract
-from tests.contracts.library_contract import LibraryContract
-from tests.contracts.portable_contract import PortableContract
-from tests.contracts.revising_contract import RevisingContract
+from tests.contracts.correction_contract import CorrectionContract
+from tests.contracts.memory_read_contract import MemoryReadContract
+from tests.contracts.memory_write_contract import MemoryWriteContract
+from tests.contracts.queue_contract import QueueContract
 from tests.contracts.store_contract import StoreContract
-from tests.contracts.work_contract import WorkContract
+from tests.contracts.transfer_contract import TransferContract
 
 
 class TestStore(StoreContract):
     pass
 
 
-class TestWork(WorkContract):
+class TestWork(QueueContract):
     pass
 
 
-class TestKeeping(KeepingContract):
+class TestKeeping(MemoryWriteContract):
     pass
 
 
-class TestLibrary(LibraryContract):
+class TestLibrary(MemoryReadContract):
     pass
 
 
-class TestPortable(PortableContract):
+class TestPortable(TransferContract):
     pass
 
 
-class TestRevising(RevisingContract):
+class TestRevising(CorrectionContract):
     pass

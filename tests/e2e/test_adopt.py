@@ -245,7 +245,7 @@ def test_what_the_worker_refuses_is_counted_and_said_with_its_number_and_fails_t
     assert reason["message"] in settled("adopt", path, "--yes", code=1).stderr
 
 
-@pytest.mark.prove  # `make test` interrupts an import, in test_travelling.py
+@pytest.mark.prove  # `make test` interrupts an import, in test_export_import.py
 def test_interrupted_it_keeps_what_was_sent_and_goes_on_the_next_time(mem: Newcomer) -> None:
     with claude_mem_ts_data.made(mem.data / "claude-mem.db") as their:
         their.session()

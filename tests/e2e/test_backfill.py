@@ -327,7 +327,7 @@ def test_a_folder_that_is_not_there_is_said(worker: Path, tmp_path: Path) -> Non
     assert "--from DIR" in backfill(worker, code=1, env=home).stderr
 
 
-@pytest.mark.prove  # `make test` interrupts an import, in test_travelling.py
+@pytest.mark.prove  # `make test` interrupts an import, in test_export_import.py
 def test_an_interrupted_import_says_how_far_it_came_and_goes_on(past: Past) -> None:
     for number in range(30):
         past.session(f"s{number:02}", day=f"2026-05-{number + 1:02}", turns=6, filling=20_000)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.test_house import as_data, mem, work
+from tests.e2e.test_maintenance import as_data, mem, work
 from tests.harness import workers
 from tests.harness.commands import Mem
 from tests.harness.embedding_models import (

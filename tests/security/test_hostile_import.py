@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.worker_client import Worker
-from tests.e2e.test_travelling import lines, run
+from tests.e2e.test_export_import import lines, run
 from tests.harness import hook_process, payloads, workers
 from tests.security.test_poisoned_recall import CANARY, HIDDEN, NEXT, POISON, before_reading
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.contracts.portable_contract import HEAD, PROJECT, SESSION, made
 from tests.contracts.store_contract import HOUR, NOON
+from tests.contracts.transfer_contract import HEAD, PROJECT, SESSION, made
 
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FOREIGN, name_of

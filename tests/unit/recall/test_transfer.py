@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.contracts.portable_contract import PROJECT, SESSION, made
 from tests.contracts.store_contract import NOON
+from tests.contracts.transfer_contract import PROJECT, SESSION, made
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import Page, SearchFilters

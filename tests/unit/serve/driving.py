@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import claude_mem
 from claude_mem.serve import control
 
-PROGRAM = Path(__file__).with_name("steered_worker.py")
+PROGRAM = Path(__file__).with_name("faulty_worker.py")
 SOURCE = Path(claude_mem.__file__).parents[1]
 DEADLINE_S = 60.0  # far more than anything takes; a hang fails instead of blocking the suite
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec import structs
 from tests.unit.serve import driving
-from tests.unit.serve.steered_worker import built
+from tests.unit.serve.faulty_worker import built
 
 from claude_mem.api.system import Banner, Health, QueueStatus, RecallProgress
 from claude_mem.model.errors import StoreUnavailable

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from tests.unit.serve.steered_worker import asking, built
+from tests.unit.serve.faulty_worker import asking, built
 
 from claude_mem.hook import worker_link
 from claude_mem.serve import health, hook_socket, sockets

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 from starlette.types import Message
-from tests.unit.serve import steered_worker
-from tests.unit.serve.tiny_desk import EVIL, TinyDesk
+from tests.unit.serve import faulty_worker
+from tests.unit.serve.memory_stub import EVIL, MemoryStub
 
 from claude_mem.api.filters import Page, SearchFilters, filter_infos
 from claude_mem.model.structs import replace
@@ -61,7 +61,7 @@ class Answer:
 
 class Worker:
     def __init__(self, services: Services) -> None:
-        self.desk = TinyDesk()
+        self.desk = MemoryStub()
         desk: Any = self.desk
         recall = replace(services.recall, memory=desk, writer=desk, deleter=desk)
         self.running = Running(replace(services, recall=recall))
@@ -105,7 +105,7 @@ class Worker:
 
 @pytest.fixture
 def worker(tmp_path: Path) -> Iterator[Worker]:
-    with steered_worker.built(tmp_path) as services:
+    with faulty_worker.built(tmp_path) as services:
         yield Worker(services)
 
 

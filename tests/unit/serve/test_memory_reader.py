@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.serve.steered_worker import built
+from tests.unit.serve.faulty_worker import built
 
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.recall import memory_reader as service

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.serve.steered_worker import built
+from tests.unit.serve.faulty_worker import built
 
 from claude_mem.api.system import QueueQuery
 from claude_mem.model.structs import replace

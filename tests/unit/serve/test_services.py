@@ -1,7 +1,7 @@
 import asyncio
 from pathlib import Path
 
-from tests.unit.serve.steered_worker import built
+from tests.unit.serve.faulty_worker import built
 
 from claude_mem.serve.services import Running
 

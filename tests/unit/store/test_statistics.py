@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE
+from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.events import Kind

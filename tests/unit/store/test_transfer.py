@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.contracts.portable_contract import made
 from tests.contracts.store_contract import NOON
+from tests.contracts.transfer_contract import made
 
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import SessionStatus

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE
+from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import NOON, ORIGIN, Events, new_events
 from tests.harness.faults import fill, small_disk
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, new_events
+from tests.contracts.memory_write_contract import ELSEWHERE
+from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, StoreSuite, new_events
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.jobs import SessionStatus, Spend
@@ -27,7 +27,7 @@ Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Travelling:
+class TransferFixture:
     """A store, seen by those who fill it and those who carry its memory."""
 
     store: Store
@@ -101,20 +101,20 @@ HEAD: Record = {"kind": "claude-mem", "version": 1}
 PROJECT, SESSION = made("project"), made("session")
 
 
-class PortableContract(Ground):
+class TransferContract(StoreSuite):
     @pytest.fixture
-    def stores(self, open_store: Callable[[], Store]) -> Callable[[], Travelling]:
+    def stores(self, open_store: Callable[[], Store]) -> Callable[[], TransferFixture]:
         """Each call gives another empty one."""
-        return lambda: Travelling(open_store())
+        return lambda: TransferFixture(open_store())
 
     @pytest.fixture
-    def ours(self, stores: Callable[[], Travelling]) -> Travelling:
+    def ours(self, stores: Callable[[], TransferFixture]) -> TransferFixture:
         return stores()
 
     # Out and in again
 
     def test_an_export_taken_in_elsewhere_is_the_same_memory(
-        self, stores: Callable[[], Travelling], events: Events
+        self, stores: Callable[[], TransferFixture], events: Events
     ) -> None:
         one, other = stores(), stores()
         one.lived_in(events)
@@ -130,7 +130,9 @@ class PortableContract(Ground):
         assert any(card.superseded_by for card in mine)
         assert any(card.seen_again for card in mine)
 
-    def test_taking_in_twice_changes_nothing(self, stores: Callable[[], Travelling], events: Events) -> None:
+    def test_taking_in_twice_changes_nothing(
+        self, stores: Callable[[], TransferFixture], events: Events
+    ) -> None:
         one, other = stores(), stores()
         one.lived_in(events)
         records = one.out()
@@ -140,7 +142,7 @@ class PortableContract(Ground):
         assert one.out() == other.out() == records
 
     def test_in_parts_and_in_batches_it_is_the_same(
-        self, stores: Callable[[], Travelling], events: Events
+        self, stores: Callable[[], TransferFixture], events: Events
     ) -> None:
         one, other = stores(), stores()
         one.lived_in(events)
@@ -148,7 +150,7 @@ class PortableContract(Ground):
             other.take(record)
         assert other.out() == one.out()
 
-    def test_what_is_there_stays_as_it_is_and_what_is_not_is_added(self, ours: Travelling) -> None:
+    def test_what_is_there_stays_as_it_is_and_what_is_not_is_added(self, ours: TransferFixture) -> None:
         ours.take(PROJECT, SESSION, made("prompt", text="mine"))
         absorbed = ours.take(
             made("project", name="theirs"), made("session", title="theirs"), made("prompt", text="theirs")
@@ -158,7 +160,7 @@ class PortableContract(Ground):
         assert "theirs" not in str([record for record in ours.out() if record.get("text") == "theirs"])
         assert [record["text"] for record in ours.out() if record["kind"] == "prompt"] == ["mine", "new"]
 
-    def test_zero_is_a_time_and_a_number_as_any_other(self, ours: Travelling) -> None:
+    def test_zero_is_a_time_and_a_number_as_any_other(self, ours: TransferFixture) -> None:
         records = [
             made("project", created_at=0, root=""),
             made("session", created_at=0, updated_at=0, prompt_counter=0, completed_at=0),
@@ -170,7 +172,7 @@ class PortableContract(Ground):
         assert [again[2]["at"], again[2]["number"], again[2]["text"]] == [0, 0, ""]
         assert (again[1]["completed_at"], again[3]["prompt_number"]) == (0, 0)
 
-    def test_what_still_waits_is_not_told(self, ours: Travelling, events: Events) -> None:
+    def test_what_still_waits_is_not_told(self, ours: TransferFixture, events: Events) -> None:
         ours.store.events.accept(new_events(events.prompt("go"), events.tool()))
         assert ours.kinds() == ["project", "session", "prompt"]
         ours.observe()
@@ -178,7 +180,7 @@ class PortableContract(Ground):
 
     # What goes out
 
-    def test_a_project_a_session_or_a_time_can_be_chosen(self, ours: Travelling, events: Events) -> None:
+    def test_a_project_a_session_or_a_time_can_be_chosen(self, ours: TransferFixture, events: Events) -> None:
         ours.lived_in(events)
 
         def sessions(**chosen: Any) -> list[str]:
@@ -195,7 +197,7 @@ class PortableContract(Ground):
         assert {record.get("session_id", "s2") for record in ours.out(session="s2")} == {"s2"}
 
     def test_memories_can_be_chosen_and_come_with_their_sessions_alone(
-        self, ours: Travelling, events: Events
+        self, ours: TransferFixture, events: Events
     ) -> None:
         ours.lived_in(events)
         assert ours.kinds(refs=(Ref("observation", 1),)) == ["project", "session", "observation"]
@@ -203,13 +205,13 @@ class PortableContract(Ground):
             *("project", "session", "prompt", "summary")
         ]
 
-    def test_evidence_can_be_left_out(self, ours: Travelling, events: Events) -> None:
+    def test_evidence_can_be_left_out(self, ours: TransferFixture, events: Events) -> None:
         ours.lived_in(events)
         left = [kind for kind in ours.kinds() if kind != "event"]
         assert ours.kinds(evidence=False) == left
 
     def test_names_and_merges_of_projects_travel_but_not_a_strangers(
-        self, stores: Callable[[], Travelling]
+        self, stores: Callable[[], TransferFixture]
     ) -> None:
         project = made("project", named=True, aliases=["github.com/a/old-shop"])
         one, other = stores(), stores()
@@ -256,7 +258,7 @@ class PortableContract(Ground):
         ],
     )
     def test_what_is_no_record_is_refused_with_a_sentence_and_the_others_are_taken(
-        self, ours: Travelling, record: Any, why: str
+        self, ours: TransferFixture, record: Any, why: str
     ) -> None:
         absorbed = ours.take(HEAD, PROJECT, SESSION, record, made("observation", title="Taken"))
         ((number, sentence),) = absorbed.refused
@@ -265,7 +267,7 @@ class PortableContract(Ground):
         assert sentence.endswith(".")
         assert absorbed.taken == {"project": 1, "session": 1, "observation": 1}
 
-    def test_unknown_fields_are_passed_over_and_half_letters_replaced(self, ours: Travelling) -> None:
+    def test_unknown_fields_are_passed_over_and_half_letters_replaced(self, ours: TransferFixture) -> None:
         ours.take(PROJECT, SESSION, made("observation", mood="good", title="half \ud83d of it"))
         (record,) = [record for record in ours.out() if record["kind"] == "observation"]
         assert record["title"] == "half \ufffd of it"
@@ -273,7 +275,7 @@ class PortableContract(Ground):
 
     # Strangers
 
-    def test_a_strangers_memory_is_external_in_sessions_marked_as_such(self, ours: Travelling) -> None:
+    def test_a_strangers_memory_is_external_in_sessions_marked_as_such(self, ours: TransferFixture) -> None:
         absorbed = ours.take(
             made("project", root="/home/a/elsewhere"),
             made("session", client="claude-code", cwd="/home/a", transcript_path="/t", status="active"),
@@ -298,7 +300,7 @@ class PortableContract(Ground):
         cards = ours.cards(kinds=("observation", "summary", "prompt", "evidence"))
         assert [card.source for card in cards] == ["external"] * 4
 
-    def test_the_same_from_oneself_is_as_it_was(self, ours: Travelling) -> None:
+    def test_the_same_from_oneself_is_as_it_was(self, ours: TransferFixture) -> None:
         records = [
             made("project", root="/home/a/elsewhere"),
             made("session", client="claude-code", cwd="/home/a", transcript_path="/t", status="active"),
@@ -313,7 +315,7 @@ class PortableContract(Ground):
         assert {"source": "user", "pinned": True, "provider": "user"}.items() <= ours.out()[5].items()
 
     @pytest.mark.parametrize("kind", ["prompt", "event", "observation", "summary"])
-    def test_a_stranger_adds_nothing_to_a_session_of_ones_own(self, ours: Travelling, kind: str) -> None:
+    def test_a_stranger_adds_nothing_to_a_session_of_ones_own(self, ours: TransferFixture, kind: str) -> None:
         ours.take(PROJECT, SESSION)
         before = ours.out()
         absorbed = ours.take(made(kind), own=False)
@@ -324,12 +326,12 @@ class PortableContract(Ground):
         assert ours.take(made(kind), own=False).known == {kind: 1}, "and then it is known"
 
     @pytest.mark.parametrize("kind", ["prompt", "event", "observation", "summary"])
-    def test_a_strangers_own_session_grows(self, ours: Travelling, kind: str) -> None:
+    def test_a_strangers_own_session_grows(self, ours: TransferFixture, kind: str) -> None:
         ours.take(PROJECT, SESSION, own=False)
         assert ours.take(made(kind), own=False).taken == {kind: 1}
 
     @pytest.mark.parametrize("own", [True, False])
-    def test_a_stranger_supersedes_no_memory_of_ones_own(self, ours: Travelling, own: bool) -> None:
+    def test_a_stranger_supersedes_no_memory_of_ones_own(self, ours: TransferFixture, own: bool) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"))
         name = _name_of("Odd ports")
         newer = made("observation", session_id="other", at=NOON + 1, supersedes=name)
@@ -338,14 +340,16 @@ class PortableContract(Ground):
         (card,) = [each for each in ours.cards(kinds=("observation",)) if each.title == "Odd ports"]
         assert (card.superseded_by is not None) == own
 
-    def test_a_stranger_supersedes_a_strangers(self, ours: Travelling) -> None:
+    def test_a_stranger_supersedes_a_strangers(self, ours: TransferFixture) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"), own=False)
         name = _name_of("Odd ports")
         ours.take(made("observation", at=NOON + 1, supersedes=name), own=False)
         (card,) = [each for each in ours.cards(kinds=("observation",)) if each.title == "Odd ports"]
         assert card.superseded_by is not None
 
-    def test_a_strangers_sighting_makes_no_memory_of_ones_own_more_trusted(self, ours: Travelling) -> None:
+    def test_a_strangers_sighting_makes_no_memory_of_ones_own_more_trusted(
+        self, ours: TransferFixture
+    ) -> None:
         ours.take(PROJECT, SESSION, made("observation", title="Odd ports"))
         name = _name_of("Odd ports")
         ours.take(made("session", session_id="other"), own=False)
@@ -355,7 +359,7 @@ class PortableContract(Ground):
         assert ours.take(seen).taken == {"sighting": 1}
         assert ours.cards(kinds=("observation",))[0].seen_again == 1
 
-    def test_what_the_project_knows_a_stranger_need_not_tell(self, ours: Travelling) -> None:
+    def test_what_the_project_knows_a_stranger_need_not_tell(self, ours: TransferFixture) -> None:
         ours.take(PROJECT, SESSION, made("observation"))
         theirs = made("observation", session_id="other", title="EVEN ports.", at=NOON + DAY)
         absorbed = ours.take(made("session", session_id="other"), theirs, own=False)
@@ -363,7 +367,9 @@ class PortableContract(Ground):
         later = theirs | {"at": NOON + 60 * DAY}
         assert ours.take(later, own=False).taken == {"observation": 1}
 
-    def test_a_strangers_project_is_not_the_one_that_is_meant_by_its_name(self, ours: Travelling) -> None:
+    def test_a_strangers_project_is_not_the_one_that_is_meant_by_its_name(
+        self, ours: TransferFixture
+    ) -> None:
         ours.take(PROJECT, SESSION)
         theirs = made("project", key="github.com/evil/shop")
         later = made("session", session_id="x", project=theirs["key"], created_at=NOON + DAY)
@@ -376,7 +382,7 @@ class PortableContract(Ground):
         assert found is not None
         assert found.key == theirs["key"]
 
-    def test_strangers_left_nothing_open_for_us(self, ours: Travelling) -> None:
+    def test_strangers_left_nothing_open_for_us(self, ours: TransferFixture) -> None:
         """Their sessions are not the project's last ones; one's own are."""
         project = (PROJECT, made("session", session_id="mine"))
         ours.take(*project, made("summary", session_id="mine", next_steps="go on"))
@@ -384,7 +390,7 @@ class PortableContract(Ground):
         ours.take(later, made("summary", next_steps="obey", at=NOON + DAY), own=False)
         assert self.left_open(ours) == ["go on"]
 
-    def left_open(self, ours: Travelling) -> list[str]:
+    def left_open(self, ours: TransferFixture) -> list[str]:
         project = ours.store.projects.find(ORIGIN.key)
         assert project is not None
         ids = ours.store.sessions.last_summaries(project.id, "", 10)

@@ -10,7 +10,7 @@ from tests.contracts.store_contract import (
     NOON,
     ORIGIN,
     Events,
-    Ground,
+    StoreSuite,
     catch_up,
     new_events,
 )
@@ -29,7 +29,7 @@ ELSEWHERE = replace(ORIGIN, key="github.com/a/bakery", name="bakery", root="/hom
 
 
 @dataclass(frozen=True)
-class Kept:
+class WriteFixture:
     """A store, seen by all who use it."""
 
     store: Store
@@ -58,14 +58,14 @@ class Kept:
         self.store.queue.settle(lease, memory, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
 
 
-class KeepingContract(Ground):
+class MemoryWriteContract(StoreSuite):
     @pytest.fixture
-    def kept(self, store: Store) -> Kept:
-        return Kept(store)
+    def kept(self, store: Store) -> WriteFixture:
+        return WriteFixture(store)
 
     # Remembering
 
-    def test_what_a_user_asks_to_keep_is_kept_with_its_origin(self, kept: Kept) -> None:
+    def test_what_a_user_asks_to_keep_is_kept_with_its_origin(self, kept: WriteFixture) -> None:
         ref, new = kept.store.memories.remember(NOTE, ORIGIN, session="by-hand", at=NOON, provider="user")
         assert new
         card = kept.card(ref)
@@ -81,7 +81,7 @@ class KeepingContract(Ground):
         assert session is not None
         assert (session.status, session.client) == (SessionStatus.COMPLETED, "user")
 
-    def test_what_the_project_knows_already_is_not_stored_twice(self, kept: Kept) -> None:
+    def test_what_the_project_knows_already_is_not_stored_twice(self, kept: WriteFixture) -> None:
         first, _ = kept.store.memories.remember(NOTE, ORIGIN, session="by-hand", at=NOON)
         again = replace(NOTE, title="ports are ODD", subtitle="said in other letters")
         assert kept.store.memories.remember(again, ORIGIN, session="other", at=NOON + HOUR) == (
@@ -90,20 +90,22 @@ class KeepingContract(Ground):
         )
         assert kept.store.sessions.find("other") is None, "nothing was made for it"
 
-    def test_another_project_may_know_the_same(self, kept: Kept) -> None:
+    def test_another_project_may_know_the_same(self, kept: WriteFixture) -> None:
         first, _ = kept.store.memories.remember(NOTE, ORIGIN, session="by-hand", at=NOON)
         second, new = kept.store.memories.remember(NOTE, ELSEWHERE, session="by-hand", at=NOON)
         assert new
         assert first != second
 
-    def test_a_note_in_a_session_that_goes_on_leaves_it_as_it_is(self, kept: Kept, events: Events) -> None:
+    def test_a_note_in_a_session_that_goes_on_leaves_it_as_it_is(
+        self, kept: WriteFixture, events: Events
+    ) -> None:
         kept.store.events.accept(new_events(events.prompt("go")))
         kept.remember("a note", session="s1")
         session = kept.store.sessions.find("s1")
         assert session is not None
         assert (session.status, session.client) == (SessionStatus.ACTIVE, "claude-code")
 
-    def test_an_observation_can_be_pinned(self, kept: Kept) -> None:
+    def test_an_observation_can_be_pinned(self, kept: WriteFixture) -> None:
         ref = kept.remember("a note")
         assert kept.store.memories.revise([Revision(ref.id, {"pinned": 1})])
         assert (card := kept.card(ref)) is not None
@@ -120,7 +122,7 @@ class KeepingContract(Ground):
         [(True, (), "external"), (True, ("src/a.py",), "work"), (False, (), "work")],
     )
     def test_what_was_only_read_is_kept_as_external(
-        self, kept: Kept, events: Events, read_outside: bool, changed: tuple[str, ...], source: str
+        self, kept: WriteFixture, events: Events, read_outside: bool, changed: tuple[str, ...], source: str
     ) -> None:
         kept.store.events.accept(new_events(events.tool()))
         found = Observation("discovery", "T", narrative="N", files_modified=changed)
@@ -131,11 +133,11 @@ class KeepingContract(Ground):
 
     # What is doomed
 
-    def test_nothing_said_selects_nothing(self, kept: Kept) -> None:
+    def test_nothing_said_selects_nothing(self, kept: WriteFixture) -> None:
         kept.remember("a note")
         assert kept.store.deletion.plan(Selection()) == ForgetPlan()
 
-    def test_a_session_and_a_project_alone_go_as_a_whole(self, kept: Kept) -> None:
+    def test_a_session_and_a_project_alone_go_as_a_whole(self, kept: WriteFixture) -> None:
         kept.remember("one", session="a")
         kept.remember("two", session="b")
         ref = kept.remember("three", session="c", origin=ELSEWHERE)
@@ -145,7 +147,7 @@ class KeepingContract(Ground):
         assert kept.store.deletion.plan(Selection(project_id=bakery, session="a")) == ForgetPlan()
         assert kept.store.deletion.plan(Selection(session="nobody")) == ForgetPlan()
 
-    def test_all_that_is_said_must_hold(self, kept: Kept) -> None:
+    def test_all_that_is_said_must_hold(self, kept: WriteFixture) -> None:
         old, new = kept.remember("old plan", at=NOON), kept.remember("new plan", at=NOON + HOUR)
         other = kept.remember("old plan", session="c", origin=ELSEWHERE)
         doomed = kept.store.deletion.plan
@@ -157,7 +159,9 @@ class KeepingContract(Ground):
         assert doomed(Selection(refs=(Ref("observation", 999),))) == ForgetPlan()
         assert doomed(Selection(since=NOON + HOUR)).refs == (new,)
 
-    def test_words_are_found_wherever_they_stand_and_in_any_case(self, kept: Kept, events: Events) -> None:
+    def test_words_are_found_wherever_they_stand_and_in_any_case(
+        self, kept: WriteFixture, events: Events
+    ) -> None:
         tool = ToolCall("Bash", '{"command": "echo \\"Grün\\""}', "no", "t1")
         kept.store.events.accept(
             new_events(
@@ -174,7 +178,7 @@ class KeepingContract(Ground):
     @pytest.mark.parametrize(
         "asked", ["src/till.py", "till.py", "/home/a/shop/src/till.py", "src/", "src/*.py"]
     )
-    def test_memories_of_a_file_are_found_by_any_way_to_name_it(self, kept: Kept, asked: str) -> None:
+    def test_memories_of_a_file_are_found_by_any_way_to_name_it(self, kept: WriteFixture, asked: str) -> None:
         told = Observation("change", "T", narrative="N", files_modified=("/home/a/shop/src/till.py",))
         ref, _ = kept.store.memories.remember(told, ORIGIN, session="a", at=NOON)
         kept.remember("of no file")
@@ -183,7 +187,7 @@ class KeepingContract(Ground):
 
     # Forgetting
 
-    def test_a_forgotten_memory_is_found_no_more(self, kept: Kept) -> None:
+    def test_a_forgotten_memory_is_found_no_more(self, kept: WriteFixture) -> None:
         ref, other = kept.remember("zebra crossing"), kept.remember("pelican crossing")
         kept.index()
         assert kept.store.deletion.forget(ForgetPlan(refs=(ref,))) == Forgotten(observations=1)
@@ -194,7 +198,7 @@ class KeepingContract(Ground):
             "and once more does no harm"
         )
 
-    def test_what_it_superseded_stands_again(self, kept: Kept) -> None:
+    def test_what_it_superseded_stands_again(self, kept: WriteFixture) -> None:
         def told(title: str, narrative: str, at: int) -> Ref:
             what = Observation("change", title, narrative=narrative, files_modified=("a.py",))
             return kept.store.memories.remember(what, ORIGIN, session="a", at=at)[0]
@@ -208,7 +212,7 @@ class KeepingContract(Ground):
         assert card.superseded_by is None
 
     def test_a_forgotten_session_is_gone_with_its_jobs_but_not_its_cost(
-        self, kept: Kept, events: Events
+        self, kept: WriteFixture, events: Events
     ) -> None:
         kept.store.events.accept(new_events(events.prompt("first"), events.tool()))
         kept.observe(Memory((NOTE,), (Summary(request="r"),)))
@@ -224,7 +228,7 @@ class KeepingContract(Ground):
         assert kept.store.injections.injections(session="s1") == []
 
     def test_a_batch_under_way_in_a_forgotten_session_leaves_nothing(
-        self, kept: Kept, events: Events
+        self, kept: WriteFixture, events: Events
     ) -> None:
         kept.store.events.accept(new_events(events.tool()))
         lease = kept.store.queue.lease(10)
@@ -236,7 +240,7 @@ class KeepingContract(Ground):
 
     @pytest.mark.parametrize("forgotten", ["e2", "p1"])
     def test_a_batch_that_holds_what_is_forgotten_is_handed_out_anew_without_it(
-        self, kept: Kept, events: Events, forgotten: str
+        self, kept: WriteFixture, events: Events, forgotten: str
     ) -> None:
         kept.store.events.accept(new_events(events.prompt("canary"), events.make(Kind.STOP, text="canary")))
         kept.store.events.accept(new_events(events.tool()))
@@ -257,7 +261,7 @@ class KeepingContract(Ground):
         assert anew.attempt == 1
 
     def test_an_emptied_event_is_still_known_when_it_is_delivered_again(
-        self, kept: Kept, events: Events
+        self, kept: WriteFixture, events: Events
     ) -> None:
         said = events.make(Kind.STOP, text="canary")
         kept.store.events.accept(new_events(said))
@@ -268,7 +272,7 @@ class KeepingContract(Ground):
         assert kept.store.deletion.plan(Selection(text="canary")) == ForgetPlan()
         assert kept.card(doomed.refs[0]) is None
 
-    def test_a_session_is_called_by_what_is_left_of_it(self, kept: Kept, events: Events) -> None:
+    def test_a_session_is_called_by_what_is_left_of_it(self, kept: WriteFixture, events: Events) -> None:
         kept.store.events.accept(new_events(events.prompt("first canary"), events.make(Kind.STOP, text="x")))
         kept.observe(Memory((), (Summary(request="Canary wanted", completed="canary"),)))
         kept.store.events.accept(new_events(events.prompt("second"), events.make(Kind.STOP, text="y")))
@@ -282,7 +286,7 @@ class KeepingContract(Ground):
             "done",
         )
 
-    def test_a_project_of_which_nothing_is_left_is_gone(self, kept: Kept) -> None:
+    def test_a_project_of_which_nothing_is_left_is_gone(self, kept: WriteFixture) -> None:
         ref = kept.remember("three", session="c", origin=ELSEWHERE)
         kept.store.deletion.forget(kept.store.deletion.plan(Selection(project_id=_project(kept, ref))))
         assert kept.store.projects.find("bakery") is None
@@ -290,7 +294,7 @@ class KeepingContract(Ground):
 
     # What was told
 
-    def test_what_was_told_is_read_back_the_newest_first(self, kept: Kept) -> None:
+    def test_what_was_told_is_read_back_the_newest_first(self, kept: WriteFixture) -> None:
         first = Injection("s1", "SessionStart", ("1", "s2"), 100, NOON)
         second = Injection("s1", "PreToolUse", ("12",), 20, NOON + 1, about="a.py")
         third = Injection("s2", "UserPromptSubmit", ("1",), 30, NOON + 2)
@@ -302,7 +306,7 @@ class KeepingContract(Ground):
         assert kept.store.injections.injections(session="s1", ref=Ref("summary", 2)) == [first]
         assert kept.store.injections.injections(limit=1) == [third]
 
-    def test_what_is_forgotten_is_named_nowhere(self, kept: Kept) -> None:
+    def test_what_is_forgotten_is_named_nowhere(self, kept: WriteFixture) -> None:
         ref, other = kept.remember("one"), kept.remember("two")
         kept.store.injections.note_injection(Injection("s1", "SessionStart", (str(ref), str(other)), 9, NOON))
         kept.store.injections.note_rendering("stamp", [str(other), str(ref)], 7, NOON)
@@ -310,7 +314,7 @@ class KeepingContract(Ground):
         assert [one.refs for one in kept.store.injections.injections()] == [(str(other),)]
         assert kept.store.injections.rendering("stamp") == ((str(other),), 7)
 
-    def test_the_newest_renderings_are_kept(self, kept: Kept) -> None:
+    def test_the_newest_renderings_are_kept(self, kept: WriteFixture) -> None:
         for number in range(502):
             kept.store.injections.note_rendering(f"r{number}", [str(number)], number, NOON + number)
         assert kept.store.injections.rendering("r1") is None
@@ -320,7 +324,7 @@ class KeepingContract(Ground):
 
     # Evidence that was kept long enough
 
-    def test_old_evidence_is_emptied_and_what_waits_is_not(self, kept: Kept, events: Events) -> None:
+    def test_old_evidence_is_emptied_and_what_waits_is_not(self, kept: WriteFixture, events: Events) -> None:
         kept.store.events.accept(
             new_events(events.prompt("p"), events.tool(), events.make(Kind.STOP, text="z"))
         )
@@ -336,7 +340,7 @@ class KeepingContract(Ground):
         assert [str(ref) for ref in left.refs] == ["1", "p1", "e4", "e5"]
 
 
-def _project(kept: Kept, ref: Ref) -> int:
+def _project(kept: WriteFixture, ref: Ref) -> int:
     card = kept.card(ref)
     assert card is not None
     return card.project_id

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.contracts.keeping_contract import ELSEWHERE
+from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import (
     HOUR,
     NOON,
     ORIGIN,
     Events,
-    Ground,
+    StoreSuite,
     catch_up,
     new_events,
 )
@@ -28,7 +28,7 @@ from claude_mem.store.values import Revision, TextQuery
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadFixture:
     """A store, seen by those who fill it and those who read it."""
 
     store: Store
@@ -63,13 +63,13 @@ class Read:
         return project.id
 
 
-class LibraryContract(Ground):
+class MemoryReadContract(StoreSuite):
     @pytest.fixture
-    def read(self, store: Store) -> Read:
-        return Read(store)
+    def read(self, store: Store) -> ReadFixture:
+        return ReadFixture(store)
 
     @pytest.fixture
-    def turn(self, read: Read, events: Events) -> Read:
+    def turn(self, read: ReadFixture, events: Events) -> ReadFixture:
         """A prompt, an edit, what they taught: one memory of each kind."""
         edit = ToolCall("Edit", '{"file_path": "/home/a/shop/src/Till.py"}', "done", "t1")
         root = ORIGIN.root
@@ -92,7 +92,7 @@ class LibraryContract(Ground):
 
     # Cards
 
-    def test_every_kind_of_memory_has_a_card_that_tells_where_it_comes_from(self, turn: Read) -> None:
+    def test_every_kind_of_memory_has_a_card_that_tells_where_it_comes_from(self, turn: ReadFixture) -> None:
         refs = [Ref("observation", 1), Ref("summary", 1), Ref("prompt", 1), Ref("evidence", 2)]
         cards = {card.ref: card for card in turn.store.memories.cards([*refs, Ref("observation", 99)])}
         assert set(cards) == set(refs)
@@ -107,12 +107,12 @@ class LibraryContract(Ground):
         assert cards[Ref("prompt", 1)].source == "work", "nobody asked for it to be kept"
         assert cards[Ref("evidence", 2)].files == ("src/Till.py",)
 
-    def test_what_was_private_has_no_card_and_is_in_no_list(self, turn: Read) -> None:
+    def test_what_was_private_has_no_card_and_is_in_no_list(self, turn: ReadFixture) -> None:
         assert turn.store.memories.cards([Ref("prompt", 2), Ref("evidence", 3)]) == []
         assert turn.listed(kinds=("prompt",)) == ["p1"]
         assert "e3" not in turn.listed(kinds=("evidence",))
 
-    def test_a_whole_memory_has_its_columns_with_lists_as_lists(self, turn: Read) -> None:
+    def test_a_whole_memory_has_its_columns_with_lists_as_lists(self, turn: ReadFixture) -> None:
         whole = turn.store.memories.details([Ref("observation", 1), Ref("summary", 1)])
         card, columns = whole[Ref("observation", 1)]
         assert (columns["narrative"], columns["files_modified"], columns["provider"]) == (
@@ -123,14 +123,14 @@ class LibraryContract(Ground):
         assert card.text.startswith("by cents")
         assert whole[Ref("summary", 1)][1]["files_edited"] == ["a.py"]
 
-    def test_the_last_id_of_each_kind_is_the_highest_whenever_it_was(self, turn: Read) -> None:
+    def test_the_last_id_of_each_kind_is_the_highest_whenever_it_was(self, turn: ReadFixture) -> None:
         assert turn.store.memories.last_ids() == {"observation": 1, "summary": 1, "prompt": 2, "evidence": 3}
         late = turn.keep("Learned late", at=NOON - HOUR)
         assert turn.store.memories.last_ids()["observation"] == late.id == 2
 
     # Lists
 
-    def test_lists_go_by_time_either_way_and_in_pages(self, read: Read) -> None:
+    def test_lists_go_by_time_either_way_and_in_pages(self, read: ReadFixture) -> None:
         for number in range(5):
             read.keep(f"thing {number}", at=NOON + number * HOUR)
         assert read.listed() == ["5", "4", "3", "2", "1"]
@@ -142,7 +142,7 @@ class LibraryContract(Ground):
             [],
         ]
 
-    def test_kinds_are_listed_among_each_other(self, turn: Read) -> None:
+    def test_kinds_are_listed_among_each_other(self, turn: ReadFixture) -> None:
         at_noon = turn.listed(until=NOON + 1)
         turn.keep("later", at=NOON + HOUR)
         assert turn.listed()[0] == "2"
@@ -183,7 +183,7 @@ class LibraryContract(Ground):
         ],
         ids=str,
     )
-    def test_a_list_is_narrowed(self, read: Read, asked: dict[str, Any], found: list[str]) -> None:
+    def test_a_list_is_narrowed(self, read: ReadFixture, asked: dict[str, Any], found: list[str]) -> None:
         read.keep("heron one", type="bugfix", files_modified=("src/Till.py",), concepts=("io", "a b"))
         two = read.keep("heron two", session="s2", client="cursor", at=NOON + HOUR, files_read=("src/x.rs",))
         dev = replace(ORIGIN, branch="dev")
@@ -200,7 +200,7 @@ class LibraryContract(Ground):
             assert passing.listed is None or passed <= set(passing.listed)
 
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
-        self, turn: Read, events: Events
+        self, turn: ReadFixture, events: Events
     ) -> None:
         turn.store.events.accept(new_events(events.prompt("what is src/Till.py for?", "s2", at=NOON + HOUR)))
         turn.index()
@@ -208,14 +208,14 @@ class LibraryContract(Ground):
 
     # Matching
 
-    def test_words_are_found_everywhere_or_in_one_project(self, read: Read) -> None:
+    def test_words_are_found_everywhere_or_in_one_project(self, read: ReadFixture) -> None:
         ours = read.keep("the heron sings")
         theirs = read.keep("the heron dances", origin=ELSEWHERE, session="m")
         assert read.found("heron") == {str(ours), str(theirs)}
         assert read.found("heron", span(read.project())) == {str(ours)}
         assert read.found("zebra") == set()
 
-    def test_a_match_says_how_many_memories_there_are_in_its_span(self, read: Read) -> None:
+    def test_a_match_says_how_many_memories_there_are_in_its_span(self, read: ReadFixture) -> None:
         for number in range(3):
             read.keep(f"heron {number}")
         read.keep("heron", origin=ELSEWHERE, session="m")
@@ -223,7 +223,7 @@ class LibraryContract(Ground):
         assert read.store.memories.match(wording, None).sizes.total == 4
         assert read.store.memories.match(wording, span(read.project())).sizes.total == 3
 
-    def test_what_is_kept_while_others_search_disturbs_nobody(self, read: Read) -> None:
+    def test_what_is_kept_while_others_search_disturbs_nobody(self, read: ReadFixture) -> None:
         read.keep("heron 0")
         with ThreadPoolExecutor(4) as threads:
             searches = [threads.submit(read.found, "heron", span(1)) for _ in range(60)]
@@ -234,7 +234,7 @@ class LibraryContract(Ground):
 
     # Files
 
-    def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: Read) -> None:
+    def test_a_file_is_found_by_its_path_the_end_of_it_or_a_longer_one(self, turn: ReadFixture) -> None:
         for asked in ("src/Till.py", "till.py", "/home/a/shop/src/Till.py", "src\\till.py"):
             (touching,) = turn.store.memories.of_file(asked, Filters(), 10)
             assert (str(touching.card.ref), touching.how) == ("e2", "modified")
@@ -242,7 +242,9 @@ class LibraryContract(Ground):
         assert turn.store.memories.of_file("src", Filters(), 10) == []
         assert turn.store.memories.of_file("src/Till.py", Filters(999), 10) == []
 
-    def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(self, read: Read) -> None:
+    def test_a_files_memories_are_the_newest_first_and_no_more_than_asked_for(
+        self, read: ReadFixture
+    ) -> None:
         for number in range(4):
             read.keep(f"t{number}", session=f"s{number}", at=NOON + number, files_read=("src/x.py",))
         touching = read.store.memories.of_file("x.py", Filters(read.project()), 2)
@@ -250,7 +252,7 @@ class LibraryContract(Ground):
         touched = read.store.memories.keys_of_file("x.py", Filters(read.project(), until=NOON + 3), 2)
         assert [(str(ref_at(place)), how) for place, how in touched] == [("3", "read"), ("2", "read")]
 
-    def test_files_beside_are_those_in_a_folder_and_below_it(self, read: Read) -> None:
+    def test_files_beside_are_those_in_a_folder_and_below_it(self, read: ReadFixture) -> None:
         read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))
         (session,) = {card.session_db_id for card in read.store.memories.cards([Ref("observation", 1)])}
         found = read.store.memories.in_folder("Src", read.project())
@@ -259,7 +261,9 @@ class LibraryContract(Ground):
 
     # Projects and sessions
 
-    def test_a_project_goes_by_its_key_or_its_name_and_of_two_the_last_worked_in(self, read: Read) -> None:
+    def test_a_project_goes_by_its_key_or_its_name_and_of_two_the_last_worked_in(
+        self, read: ReadFixture
+    ) -> None:
         read.keep("one")
         fork = replace(ORIGIN, key="github.com/b/shop", root="/home/b/shop")
         read.keep("two", origin=fork, session="f", at=NOON + HOUR)
@@ -273,7 +277,9 @@ class LibraryContract(Ground):
         assert read.store.projects.newest(1, 1) == [first]
         assert read.store.sessions.figures(by_key.id) == (1, 1)
 
-    def test_a_session_is_found_by_its_id_the_beginning_of_it_or_the_databases(self, read: Read) -> None:
+    def test_a_session_is_found_by_its_id_the_beginning_of_it_or_the_databases(
+        self, read: ReadFixture
+    ) -> None:
         read.keep("one", session="abcd-1")
         read.keep("two", session="abcd-22", at=NOON + HOUR)
         for given, id in (("abcd-1", "abcd-1"), ("abcd-2", "abcd-22"), ("1", "abcd-1"), ("2", "abcd-22")):
@@ -284,7 +290,7 @@ class LibraryContract(Ground):
         assert read.store.sessions.session("nobody") is None
         assert read.store.sessions.session("%") is None
 
-    def test_a_sessions_neighbours_go_by_time_whatever_was_stored_first(self, read: Read) -> None:
+    def test_a_sessions_neighbours_go_by_time_whatever_was_stored_first(self, read: ReadFixture) -> None:
         """An import brings old sessions in after new ones."""
         for name, at in (("new-", NOON), ("oldest", NOON - 2 * HOUR), ("older", NOON - HOUR)):
             read.keep(name, session=name, at=at)
@@ -303,7 +309,7 @@ class LibraryContract(Ground):
         assert oldest["before"] is None
 
     def test_sessions_are_listed_by_when_something_last_happened_and_narrowed(
-        self, read: Read, events: Events
+        self, read: ReadFixture, events: Events
     ) -> None:
         read.store.events.accept(new_events(events.prompt("one", "early", at=NOON)))
         read.store.events.accept(new_events(events.prompt("two", "late", at=NOON + HOUR), origin=ELSEWHERE))
@@ -321,7 +327,7 @@ class LibraryContract(Ground):
         assert listed(client="cursor") == []
 
     def test_the_last_summaries_are_one_a_session_and_none_of_the_session_itself(
-        self, read: Read, events: Events
+        self, read: ReadFixture, events: Events
     ) -> None:
         for number, session in enumerate(("a", "b", "a", "c")):
             at = NOON + number * HOUR

@@ -31,7 +31,7 @@ def memory(id: int, title: str, **more: object) -> Json:
     } | more
 
 
-class TinyDesk:
+class MemoryStub:
     def __init__(self) -> None:
         self.memories = [
             memory(1, "The login cookie expires", narrative="It was set without Max-Age.", facts=["a", "b"]),

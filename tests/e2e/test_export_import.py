@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tests.contracts import worker_client
-from tests.contracts.portable_contract import PROJECT, SESSION, made
+from tests.contracts.transfer_contract import PROJECT, SESSION, made
 from tests.harness import workers
 from tests.harness.commands import Done, Mem, command
 

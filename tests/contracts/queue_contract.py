@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, Ground, SettableClock, ids, new_events
+from tests.contracts.store_contract import (
+    HOUR,
+    NOON,
+    ORIGIN,
+    Events,
+    SettableClock,
+    StoreSuite,
+    ids,
+    new_events,
+)
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
@@ -19,7 +28,7 @@ DAY = 24 * HOUR
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
 
 
-class WorkContract(Ground):
+class QueueContract(StoreSuite):
     # What waits
 
     def test_nothing_waits_in_an_empty_store(self, store: Store) -> None:

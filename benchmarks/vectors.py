@@ -36,7 +36,7 @@ from claude_mem.hook import paths
 from claude_mem.model.refs import Ref, memory_key, span
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.vectors.backend import STATIC_BATCH as BATCH
-from claude_mem.vectors.backend import Keeper
+from claude_mem.vectors.backend import VectorBackend
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST
 from measure import machine, table
@@ -172,7 +172,7 @@ class Plain:
         self._db.close()
 
 
-def put(keeper: Keeper | Plain, memory_keys: Sequence[int]) -> float:
+def put(keeper: VectorBackend | Plain, memory_keys: Sequence[int]) -> float:
     """How many a second, by the clock on the wall: it waits for the disk."""
     took = 0.0
     for some in batches(memory_keys):
@@ -182,7 +182,7 @@ def put(keeper: Keeper | Plain, memory_keys: Sequence[int]) -> float:
     return len(memory_keys) / took
 
 
-def asked(keeper: Keeper | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
+def asked(keeper: VectorBackend | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
     """Milliseconds: the first question, the middle and the slow ones in a project, of all, and of some."""
     vectors = drawn(questions, 11)
     within = span(1)

@@ -13,7 +13,7 @@ from tests.unit.vectors.memories import Memories, in_two_projects, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.refs import Ref, memory_key
-from claude_mem.vectors.backend import Keeper
+from claude_mem.vectors.backend import VectorBackend
 from claude_mem.vectors.builtin import Builtin
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ class TestBuiltin(VectorsContract):
 
     @pytest.fixture
     def place(self, memories: Memories) -> Open:
-        return lambda: Builtin(memories.shelf)
+        return lambda: Builtin(memories.table)
 
     @pytest.fixture
-    def gone(self, tmp_path: Path) -> Keeper:
+    def gone(self, tmp_path: Path) -> VectorBackend:
         with opened(tmp_path / "closed") as memories:
-            return Builtin(memories.shelf)
+            return Builtin(memories.table)
 
 
 @pytest.mark.prove
@@ -69,7 +69,7 @@ class _Chroma(VectorsContract):
         made: list[Chroma] = []
         stamp = f"{abs(hash(request.node.nodeid)):x}"
 
-        def open_() -> Keeper:
+        def open_() -> VectorBackend:
             made.append(chroma(*address))
             if not made[-1].open(stamp):
                 made[-1].begin(stamp, None)
@@ -81,7 +81,7 @@ class _Chroma(VectorsContract):
                 one.close()
 
     @pytest.fixture
-    def gone(self, tmp_path: Path) -> Iterator[Keeper]:
+    def gone(self, tmp_path: Path) -> Iterator[VectorBackend]:
         with closing(chroma(tmp_path / "none", f"http://127.0.0.1:{free_port()}")) as absent:
             yield absent
 

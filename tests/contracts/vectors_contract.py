@@ -1,6 +1,6 @@
-"""What every keeper of vectors must do. A backend's test file subclasses `VectorsContract` and gives it three
-fixtures: `place` opens the same vectors again each time it is called, `memory_keys` are of memories that
-exist, and `gone` is a keeper whose backend is not there.
+"""What every vector backend must do. Its test file subclasses `VectorsContract` and provides three fixtures:
+`place` opens the same vectors each time it is called, `memory_keys` are keys of memories that exist, and
+`gone` is a backend whose service is not available.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from claude_mem.model.refs import span
-from claude_mem.vectors.backend import Keeper, VectorsUnavailable
+from claude_mem.vectors.backend import VectorBackend, VectorsUnavailable
 
 SIZE = 16
 CLOSE_ENOUGH = 0.01
 PROJECTS = (1, 2)
 """The first half of the memory_keys are of one, the second half of the other."""
 
-Open = Callable[[], Keeper]
+Open = Callable[[], VectorBackend]
 
 
 def vector(*numbers: float, size: int = SIZE) -> Any:
@@ -50,120 +50,130 @@ class VectorsContract:
         )
 
     @pytest.fixture
-    def gone(self) -> Keeper:
-        raise NotImplementedError("the backend's test file gives a keeper whose backend is not there")
+    def gone(self) -> VectorBackend:
+        raise NotImplementedError("the backend's test file gives a backend whose backend is not there")
 
     @pytest.fixture
-    def keeper(self, place: Open) -> Keeper:
+    def backend(self, place: Open) -> VectorBackend:
         return place()
 
-    def test_where_nothing_is_kept_nothing_is_near(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        assert keeper.count() == 0
-        assert keeper.nearest(vector(1), None, 5) == []
-        assert keeper.nearest(vector(1), span(1), 5) == []
-        assert keeper.cosines(vector(1), memory_keys[:3]) == {}
-        assert keeper.cosines(vector(1), []) == {}
-        keeper.put({})
-        keeper.remove([])
+    def test_where_nothing_is_kept_nothing_is_near(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
+        assert backend.count() == 0
+        assert backend.nearest(vector(1), None, 5) == []
+        assert backend.nearest(vector(1), span(1), 5) == []
+        assert backend.cosines(vector(1), memory_keys[:3]) == {}
+        assert backend.cosines(vector(1), []) == {}
+        backend.put({})
+        backend.remove([])
 
-    def test_the_closest_come_first_with_their_cosines(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        keeper.put({memory_keys[0]: vector(1), memory_keys[1]: vector(1, 1), memory_keys[2]: vector(-1)})
-        found = keeper.nearest(vector(1), None, 10)
+    def test_the_closest_come_first_with_their_cosines(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
+        backend.put({memory_keys[0]: vector(1), memory_keys[1]: vector(1, 1), memory_keys[2]: vector(-1)})
+        found = backend.nearest(vector(1), None, 10)
         assert [memory_key for memory_key, _ in found] == memory_keys[:3]
         assert [cosine for _, cosine in found] == pytest.approx([1, 0.5**0.5, -1], abs=CLOSE_ENOUGH)
-        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 2)] == memory_keys[:2]
-        assert keeper.nearest(vector(1), None, 0) == []
+        assert [memory_key for memory_key, _ in backend.nearest(vector(1), None, 2)] == memory_keys[:2]
+        assert backend.nearest(vector(1), None, 0) == []
 
     def test_they_are_those_that_comparing_all_would_find(
-        self, keeper: Keeper, memory_keys: list[int]
+        self, backend: VectorBackend, memory_keys: list[int]
     ) -> None:
         made = vectors_of(memory_keys)
-        keeper.put(made)
+        backend.put(made)
         query = vector(1, 2, 3, -4)
         truth = sorted(memory_keys, key=lambda memory_key: -float(made[memory_key] @ query))[:10]
-        found = keeper.nearest(query, None, 10)
+        found = backend.nearest(query, None, 10)
         assert len({memory_key for memory_key, _ in found} & set(truth)) >= 9
-        assert dict(found) == pytest.approx(keeper.cosines(query, [s for s, _ in found]), abs=1e-5)
+        assert dict(found) == pytest.approx(backend.cosines(query, [s for s, _ in found]), abs=1e-5)
         assert dict(found) == pytest.approx(
             {memory_key: float(made[memory_key] @ query) for memory_key, _ in found}, abs=CLOSE_ENOUGH
         )
 
-    def test_what_is_put_again_replaces_what_was_there(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        keeper.put({memory_keys[0]: vector(1), memory_keys[1]: vector(0, 1)})
-        assert keeper.nearest(vector(1), None, 1)[0][0] == memory_keys[0]
-        keeper.put({memory_keys[0]: vector(-1)})
-        assert keeper.count() == 2
-        assert keeper.nearest(vector(1), None, 1)[0][0] == memory_keys[1]
-        assert keeper.cosines(vector(1), [memory_keys[0]]) == pytest.approx(
+    def test_what_is_put_again_replaces_what_was_there(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
+        backend.put({memory_keys[0]: vector(1), memory_keys[1]: vector(0, 1)})
+        assert backend.nearest(vector(1), None, 1)[0][0] == memory_keys[0]
+        backend.put({memory_keys[0]: vector(-1)})
+        assert backend.count() == 2
+        assert backend.nearest(vector(1), None, 1)[0][0] == memory_keys[1]
+        assert backend.cosines(vector(1), [memory_keys[0]]) == pytest.approx(
             {memory_keys[0]: -1.0}, abs=CLOSE_ENOUGH
         )
 
-    def test_what_is_put_later_is_found_too(self, keeper: Keeper, memory_keys: list[int]) -> None:
+    def test_what_is_put_later_is_found_too(self, backend: VectorBackend, memory_keys: list[int]) -> None:
         for memory_key in memory_keys[:5]:
-            keeper.put({memory_key: vector(1)})
-            assert memory_key in dict(keeper.nearest(vector(1), None, 10))
-            assert memory_key in dict(keeper.nearest(vector(1), span(1), 10))
+            backend.put({memory_key: vector(1)})
+            assert memory_key in dict(backend.nearest(vector(1), None, 10))
+            assert memory_key in dict(backend.nearest(vector(1), span(1), 10))
 
-    def test_a_project_is_searched_without_the_others(self, keeper: Keeper, memory_keys: list[int]) -> None:
+    def test_a_project_is_searched_without_the_others(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
         made = vectors_of(memory_keys)
-        keeper.put(made)
+        backend.put(made)
         half = len(memory_keys) // 2
         for project, own in zip(PROJECTS, (memory_keys[:half], memory_keys[half:]), strict=True):
-            assert {memory_key for memory_key, _ in keeper.nearest(vector(1), span(project), half)} <= set(
+            assert {memory_key for memory_key, _ in backend.nearest(vector(1), span(project), half)} <= set(
                 own
             )
             closest = max(own, key=lambda memory_key: float(made[memory_key][0]))
-            assert keeper.nearest(vector(1), span(project), 1)[0][0] == closest
-        assert keeper.nearest(vector(1), span(3), 5) == []
+            assert backend.nearest(vector(1), span(project), 1)[0][0] == closest
+        assert backend.nearest(vector(1), span(3), 5) == []
 
-    def test_cosines_are_of_those_that_are_kept(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        keeper.put({memory_keys[0]: vector(1), memory_keys[-1]: vector(0, 1)})
+    def test_cosines_are_of_those_that_are_kept(self, backend: VectorBackend, memory_keys: list[int]) -> None:
+        backend.put({memory_keys[0]: vector(1), memory_keys[-1]: vector(0, 1)})
         asked = [memory_keys[-1], memory_keys[1], memory_keys[0]]
-        assert keeper.cosines(vector(1), asked) == pytest.approx(
+        assert backend.cosines(vector(1), asked) == pytest.approx(
             {memory_keys[0]: 1.0, memory_keys[-1]: 0.0}, abs=CLOSE_ENOUGH
         )
 
     def test_what_is_removed_is_gone_and_the_rest_is_not(
-        self, keeper: Keeper, memory_keys: list[int]
+        self, backend: VectorBackend, memory_keys: list[int]
     ) -> None:
-        keeper.put(vectors_of(memory_keys[:10]))
-        keeper.nearest(vector(1), None, 10)
-        keeper.remove([memory_keys[3], memory_keys[4], memory_keys[50]])
+        backend.put(vectors_of(memory_keys[:10]))
+        backend.nearest(vector(1), None, 10)
+        backend.remove([memory_keys[3], memory_keys[4], memory_keys[50]])
         left = set(memory_keys[:10]) - {memory_keys[3], memory_keys[4]}
-        assert keeper.count() == 8
-        assert {memory_key for memory_key, _ in keeper.nearest(vector(1), None, 10)} == left
-        assert set(keeper.cosines(vector(1), memory_keys[:10])) == left
+        assert backend.count() == 8
+        assert {memory_key for memory_key, _ in backend.nearest(vector(1), None, 10)} == left
+        assert set(backend.cosines(vector(1), memory_keys[:10])) == left
 
-    def test_after_clearing_there_is_nothing(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        keeper.put(vectors_of(memory_keys))
-        keeper.nearest(vector(1), None, 3)
-        keeper.clear()
-        assert keeper.count() == 0
-        assert keeper.nearest(vector(1), None, 3) == []
-        keeper.put({memory_keys[0]: vector(1, size=SIZE * 2)})
-        assert keeper.nearest(vector(1, size=SIZE * 2), None, 3)[0][0] == memory_keys[0]
+    def test_after_clearing_there_is_nothing(self, backend: VectorBackend, memory_keys: list[int]) -> None:
+        backend.put(vectors_of(memory_keys))
+        backend.nearest(vector(1), None, 3)
+        backend.clear()
+        assert backend.count() == 0
+        assert backend.nearest(vector(1), None, 3) == []
+        backend.put({memory_keys[0]: vector(1, size=SIZE * 2)})
+        assert backend.nearest(vector(1, size=SIZE * 2), None, 3)[0][0] == memory_keys[0]
 
     def test_vectors_of_another_dimension_are_refused_and_spoil_nothing(
-        self, keeper: Keeper, memory_keys: list[int]
+        self, backend: VectorBackend, memory_keys: list[int]
     ) -> None:
-        keeper.put({memory_keys[0]: vector(1)})
+        backend.put({memory_keys[0]: vector(1)})
         other = vector(1, size=SIZE * 2)
         for ask in (
-            lambda: keeper.put({memory_keys[1]: other}),
-            lambda: keeper.nearest(other, None, 3),
-            lambda: keeper.nearest(other, span(1), 3),
-            lambda: keeper.cosines(other, [memory_keys[0]]),
+            lambda: backend.put({memory_keys[1]: other}),
+            lambda: backend.nearest(other, None, 3),
+            lambda: backend.nearest(other, span(1), 3),
+            lambda: backend.cosines(other, [memory_keys[0]]),
         ):
             with pytest.raises(VectorsUnavailable, match=r"dimension"):
                 ask()
-        assert dict(keeper.nearest(vector(1), None, 3)) == pytest.approx(
+        assert dict(backend.nearest(vector(1), None, 3)) == pytest.approx(
             {memory_keys[0]: 1}, abs=CLOSE_ENOUGH
         )
-        assert keeper.count() == 1
+        assert backend.count() == 1
 
-    def test_a_query_without_direction_is_near_nothing(self, keeper: Keeper, memory_keys: list[int]) -> None:
-        keeper.put({memory_keys[0]: vector(1)})
-        assert keeper.nearest(np.zeros(SIZE, dtype=np.float32), None, 3) == []
+    def test_a_query_without_direction_is_near_nothing(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
+        backend.put({memory_keys[0]: vector(1)})
+        assert backend.nearest(np.zeros(SIZE, dtype=np.float32), None, 3) == []
 
     def test_it_is_all_there_when_it_is_opened_again(self, place: Open, memory_keys: list[int]) -> None:
         first = place()
@@ -174,20 +184,22 @@ class VectorsContract:
         assert again.count() == len(memory_keys)
         assert again.nearest(vector(1), span(1), 5) == before
 
-    def test_many_threads_may_ask_and_put_at_once(self, keeper: Keeper, memory_keys: list[int]) -> None:
+    def test_many_threads_may_ask_and_put_at_once(
+        self, backend: VectorBackend, memory_keys: list[int]
+    ) -> None:
         made = vectors_of(memory_keys)
 
         def one(number: int) -> int:
             memory_key = memory_keys[number]
-            keeper.put({memory_key: made[memory_key]})
-            return keeper.nearest(made[memory_key], span(1), 1)[0][0]
+            backend.put({memory_key: made[memory_key]})
+            return backend.nearest(made[memory_key], span(1), 1)[0][0]
 
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(one, range(40))) == memory_keys[:40]
-        assert keeper.count() == 40
+        assert backend.count() == 40
 
     def test_without_its_backend_everything_is_unavailable_and_says_why(
-        self, gone: Keeper, memory_keys: list[int]
+        self, gone: VectorBackend, memory_keys: list[int]
     ) -> None:
         for ask in (
             lambda: gone.put({memory_keys[0]: vector(1)}),

@@ -44,33 +44,33 @@ class Ref(Struct, frozen=True, order=True):
 
 
 def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
-    """A memory's place in the indexes, one integer. Those of a project lie together, and in it those of a
-    session: an index searches a project without looking at the others, and a place tells its session.
+    """A memory's key in the indexes, one integer. The keys of a project are adjacent, within it those of a
+    session: an index searches a project without reading the others, and a key contains its session.
 
     Raises OverflowError past 16,383 projects, four million sessions or 33 million rows of a kind."""
     if project_id > _LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:
         raise OverflowError(
-            f"{ref} of session {session_db_id} of project {project_id} has no place in the indexes"
+            f"{ref} of session {session_db_id} of project {project_id} does not fit into a key"
         )
     inside = KINDS.index(ref.kind) << _ID_BITS | ref.id
     return (project_id << _SESSION_BITS | session_db_id) << _KIND_BITS + _ID_BITS | inside
 
 
-def ref_at(place: int) -> Ref:
-    return Ref(kind_at(place), id_at(place))
+def ref_at(key: int) -> Ref:
+    return Ref(kind_at(key), id_at(key))
 
 
-def kind_at(place: int) -> MemoryKind:
-    return KINDS[place >> _ID_BITS & (1 << _KIND_BITS) - 1]
+def kind_at(key: int) -> MemoryKind:
+    return KINDS[key >> _ID_BITS & (1 << _KIND_BITS) - 1]
 
 
-def id_at(place: int) -> int:
-    return place & (1 << _ID_BITS) - 1
+def id_at(key: int) -> int:
+    return key & (1 << _ID_BITS) - 1
 
 
-def session_at(place: int) -> int:
+def session_at(key: int) -> int:
     """The database's id of a memory's session."""
-    return place >> _KIND_BITS + _ID_BITS & (1 << _SESSION_BITS) - 1
+    return key >> _KIND_BITS + _ID_BITS & (1 << _SESSION_BITS) - 1
 
 
 def span(project_id: int) -> tuple[int, int]:

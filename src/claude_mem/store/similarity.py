@@ -25,25 +25,25 @@ a an and are as at be by for from has in into is it its now of on or that the th
 add added adds change changed changes create created creates fix fixed fixes new remove removed removes
 update updated updates use used uses
 """
-_SAYS_LITTLE = frozenset(_LITTLE.split())
+_STOP_WORDS = frozenset(_LITTLE.split())
 _VALUE = r"(?:\b(?:is|are|was|to|at|now)\b|=)\s*[`'\"]?(\d[\w.,:]*)"
 
 
 def supersedes(new: Observation, old: Observation) -> bool:
     """Whether `new`, written later in the same project, is a later state of what `old` tells."""
     if new.files_modified or old.files_modified:
-        enough, beside = SAME_SUBJECT, frozenset(new.files_modified) & frozenset(old.files_modified)
-        same_place = bool(beside)
+        enough, shared_files = SAME_SUBJECT, frozenset(new.files_modified) & frozenset(old.files_modified)
+        same_files = bool(shared_files)
     else:  # nothing but the subject to go by
-        enough, beside = NEAR_IDENTICAL, frozenset()
-        same_place = bool(new.concepts) and frozenset(new.concepts) == frozenset(old.concepts)
-    if not same_place:
+        enough, shared_files = NEAR_IDENTICAL, frozenset()
+        same_files = bool(new.concepts) and frozenset(new.concepts) == frozenset(old.concepts)
+    if not same_files:
         return False
     ours, theirs = _subject(new.title), _subject(old.title)
     shared = ours & theirs
     if len(shared) < enough * len(ours | theirs):
         return False
-    if len(shared.difference(*map(_subject, beside))) < FEWEST_SHARED:
+    if len(shared.difference(*map(_subject, shared_files))) < FEWEST_SHARED:
         return False
     if ours - theirs - _values(new.title) and theirs - ours - _values(old.title):
         return False  # each names something that the other does not
@@ -56,7 +56,7 @@ def _subject(text: str | None) -> frozenset[str]:
     for word in re.findall(_WORD, unicodedata.normalize("NFKC", text or "").casefold()):
         if re.match(f"[{_UNSPACED}]", word):
             found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
-        elif word not in _SAYS_LITTLE:
+        elif word not in _STOP_WORDS:
             found.add(word)
     return frozenset(found)
 

@@ -73,7 +73,7 @@ class Embedder(Protocol):
     def close(self) -> None: ...
 
 
-class Keeper(Protocol):
+class VectorBackend(Protocol):
     """Keeps vectors by key (see `model.refs.memory_key`); to be opened or begun before anything else is asked
     of it. All methods block and raise VectorsUnavailable."""
 
@@ -113,25 +113,25 @@ class Keeper(Protocol):
 
 
 class LazyBackend:
-    """A Keeper that becomes another one when it is opened: its libraries are loaded then, in the background,
+    """A backend that becomes another one when it is opened: its libraries are loaded then, in the background,
     and never while somebody waits. Until then all else raises VectorsStarting, or why it could not be
     opened."""
 
-    def __init__(self, name: str, make: Callable[[], Keeper]) -> None:
+    def __init__(self, name: str, make: Callable[[], VectorBackend]) -> None:
         self.name = name
         self._make = make
-        self._made: Keeper | None = None
+        self._made: VectorBackend | None = None
         self._ready = False
         self._failure: VectorsUnavailable | None = None
 
     def open(self, stamp: str) -> bool:
         with self._noted():
-            self._ready = self._keeper().open(stamp)
+            self._ready = self._load().open(stamp)
         return self._ready
 
     def begin(self, stamp: str, before: str | None) -> None:
         with self._noted():
-            self._keeper().begin(stamp, before)
+            self._load().begin(stamp, before)
         self._ready = True
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
@@ -157,7 +157,7 @@ class LazyBackend:
         if self._made is not None:
             self._made.close()
 
-    def _keeper(self) -> Keeper:
+    def _load(self) -> VectorBackend:
         if self._made is None:
             try:
                 self._made = self._make()
@@ -179,7 +179,7 @@ class LazyBackend:
             raise
         self._failure = None
 
-    def _opened(self) -> Keeper:
+    def _opened(self) -> VectorBackend:
         if self._made is None or not self._ready:
             raise VectorsUnavailable(str(self._failure)) if self._failure else VectorsStarting()
         return self._made

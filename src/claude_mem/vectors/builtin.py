@@ -133,7 +133,7 @@ Span = tuple[int, int] | None
 
 
 class Builtin:
-    """The default Keeper: vectors lie in the database beside their memories, and are compared in this
+    """The default VectorBackend: vectors lie in the database beside their memories, and are compared in this
     process.
 
     Of a project, and of all, the newest so many are held ready to be compared; older ones still count where
@@ -141,11 +141,11 @@ class Builtin:
 
     name = "builtin"
 
-    def __init__(self, shelf: VectorTable, most: int = MOST) -> None:
-        self._shelf, self._most = shelf, most
+    def __init__(self, table: VectorTable, most: int = MOST) -> None:
+        self._table, self._most = table, most
         self._stamp: str | None = None
         self._held: dict[Span, Blocks] = {}  # its values never change, so reading needs no lock
-        self._changing = Lock()  # what is read from the shelf must not miss what is put there meanwhile
+        self._changing = Lock()  # what is read from the table must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
         """It lies in the same file as the vectors, and goes with them. A new one: some have other keys
@@ -161,10 +161,10 @@ class Builtin:
         self.clear()
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
-        with self._changing, _told():
+        with self._changing, _translated_errors():
             _agree(self._dimensions().union(vector.size for vector in vectors.values()))
             blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
-            kept = self._shelf.put(blobs)
+            kept = self._table.put(blobs)
             for span, held in list(self._held.items()):
                 grown = with_(
                     held, {memory_key: blobs[memory_key] for memory_key in kept if _lies_in(memory_key, span)}
@@ -172,8 +172,8 @@ class Builtin:
                 self._hold(span, grown)
 
     def remove(self, memory_keys: Sequence[int]) -> None:
-        with self._changing, _told():
-            self._shelf.remove(memory_keys)
+        with self._changing, _translated_errors():
+            self._table.remove(memory_keys)
             for span, held in list(self._held.items()):
                 self._hold(span, without(held, memory_keys))
 
@@ -183,32 +183,32 @@ class Builtin:
             held = self._read(within)
         _agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
-        with _told():  # what was forgotten a moment ago may still be held
-            there = self._shelf.blobs([memory_key for memory_key, _ in found])
+        with _translated_errors():  # what was forgotten a moment ago may still be held
+            there = self._table.blobs([memory_key for memory_key, _ in found])
         return [(memory_key, cosine) for memory_key, cosine in found if memory_key in there]
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
-        with _told():
-            found = self._shelf.blobs(memory_keys)
+        with _translated_errors():
+            found = self._table.blobs(memory_keys)
         _agree({vector.size} | {len(blob) for blob in found.values()})
         return cosines(block(list(found.items())), vector) if found else {}
 
     def count(self) -> int:
-        with _told():
-            return self._shelf.count()
+        with _translated_errors():
+            return self._table.count()
 
     def clear(self) -> None:
-        with self._changing, _told():
-            self._shelf.clear()
+        with self._changing, _translated_errors():
+            self._table.clear()
             self._held = {}
 
     def close(self) -> None:
         self._held = {}
 
     def _read(self, span: Span) -> Blocks:
-        with self._changing, _told():
+        with self._changing, _translated_errors():
             if span not in self._held:
-                rows = self._shelf.newest(span, self._most, ROWS)
+                rows = self._table.newest(span, self._most, ROWS)
                 self._held = dict(list(self._held.items())[-(SPANS - 1) :])
                 self._held[span] = tuple(_uniform(rows))
             return self._held[span]
@@ -221,7 +221,7 @@ class Builtin:
 
     def _dimensions(self) -> set[int]:
         """Of what is there: none, or one."""
-        return {len(blob) for rows in self._shelf.newest(None, 1, 1) for _, blob in rows}
+        return {len(blob) for rows in self._table.newest(None, 1, 1) for _, blob in rows}
 
 
 def _uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
@@ -240,7 +240,7 @@ def _lies_in(memory_key: int, span: Span) -> bool:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as error:

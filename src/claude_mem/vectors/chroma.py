@@ -36,7 +36,7 @@ REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
 
 
 class Chroma:
-    """The second Keeper, for those who want it, in a folder of its own or behind an address.
+    """The second VectorBackend, for those who want it, in a folder of its own or behind an address.
 
     It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
     it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else

@@ -18,9 +18,9 @@ from claude_mem.vectors.backend import (
     HURRIED_S,
     QUERY_S,
     Embedder,
-    Keeper,
     LazyBackend,
     OtherDimension,
+    VectorBackend,
     VectorsUnavailable,
 )
 
@@ -37,7 +37,7 @@ LOOK_MS = 30_000
 class VectorIndexer:
     """One loop of the worker calls `step`; `trouble` and `waiting` are for anybody."""
 
-    def __init__(self, source: EmbeddingProgress, vectors: Keeper, embedder: Embedder) -> None:
+    def __init__(self, source: EmbeddingProgress, vectors: VectorBackend, embedder: Embedder) -> None:
         self._source, self._vectors, self._embedder = source, vectors, embedder
         self.embedder = embedder.name
         self._maker = f"{vectors.name} {embedder.name}"
@@ -118,7 +118,7 @@ class Similarity:
     """The vectors' opinion of a query: how close it is to some memories, and which others are closest to
     it."""
 
-    def __init__(self, embedder: Embedder, vectors: Keeper, nearest: int = NEAREST) -> None:
+    def __init__(self, embedder: Embedder, vectors: VectorBackend, nearest: int = NEAREST) -> None:
         self._embedder, self._vectors, self._nearest = embedder, vectors, nearest
         self.weight = embedder.weight
 
@@ -167,16 +167,16 @@ CHROMA = "chroma"
 """The folder in the data directory."""
 
 
-def keeper(settings: Settings, shelf: VectorTable) -> Keeper | None:
+def backend_of(settings: Settings, table: VectorTable) -> VectorBackend | None:
     """Who keeps the vectors, as the settings have it; None: the user wants none. Nothing heavy is loaded
     before its use."""
 
-    def builtin() -> Keeper:
+    def builtin() -> VectorBackend:
         from claude_mem.vectors.builtin import Builtin
 
-        return Builtin(shelf)
+        return Builtin(table)
 
-    def chroma() -> Keeper:
+    def chroma() -> VectorBackend:
         from claude_mem.vectors.chroma import Chroma
 
         return Chroma(settings.place(CHROMA), settings.chroma_url)

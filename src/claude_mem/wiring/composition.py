@@ -134,7 +134,7 @@ def build_recall(
     with."""
     excluded = ExcludedProjects(settings.excluded_projects)
     store.text_index.prepare()
-    embedder, vectors = embedders.build(settings, clean), indexer.keeper(settings, store.vectors)
+    embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
     truth, injection_log = GitTruth(store.projects, origin_of), InjectionLog(store.injections)
     for each in (embedder, vectors, truth, injection_log):
         if each is not None:

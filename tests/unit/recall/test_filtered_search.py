@@ -20,7 +20,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import MemoryFilter
 from claude_mem.store.sqlite.memories import BESIDE, Memories
-from claude_mem.store.sqlite.memory_filters import FEW, MANY_WRONG
+from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
 
@@ -159,7 +159,7 @@ def test_what_stands_is_found_among_thousands_that_do_not(
 
 def test_more_that_pass_than_are_looked_up_at_once_are_found_all_the_same(memory: House) -> None:
     """The filter leaves more than are listed at once, and the thousands it leaves out match better."""
-    copied(memory, memory.keep(f"{SAID} once", session="old", indexed=False, days_ago=50), FEW + 10)
+    copied(memory, memory.keep(f"{SAID} once", session="old", indexed=False, days_ago=50), MOST_LISTED + 10)
     copied(memory, memory.keep(f"{FREQUENT} {FREQUENT}", session="new", indexed=False), 3_100)
     memory.indexing.catch_up()
     assert sessions(memory, FREQUENT, until=NOON - DAY) == ["old"] * 20
@@ -208,7 +208,7 @@ def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> N
 
     passing = cast(MemoryFilter, Many())
     with opened(tmp_path) as memories:
-        keeper = Builtin(memories.shelf)
+        keeper = Builtin(memories.table)
         memory_keys = memories.learn(*(f"title {number}" for number in range(120)))
         keeper.put({memory_key: vector(1, 1 if memory_key % 2 else 0) for memory_key in memory_keys})
         found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=passing)

@@ -33,7 +33,7 @@ class Memories:
         self._events = Events()
 
     @property
-    def shelf(self) -> VectorTable:
+    def table(self) -> VectorTable:
         return self.store.vectors
 
     def learn(

@@ -103,20 +103,20 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
 
 def test_a_memory_that_does_not_exist_gets_no_vector(memories: Memories) -> None:
     (memory_key,) = memories.learn("abc")
-    keeper = Builtin(memories.shelf)
-    keeper.put({memory_key: vector(1), memory_key + 1: vector(1), span(7)[0] + 5: vector(1)})
-    assert keeper.count() == 1
-    assert [found for found, _ in keeper.nearest(vector(1), None, 5)] == [memory_key]
+    backend = Builtin(memories.table)
+    backend.put({memory_key: vector(1), memory_key + 1: vector(1), span(7)[0] + 5: vector(1)})
+    assert backend.count() == 1
+    assert [found for found, _ in backend.nearest(vector(1), None, 5)] == [memory_key]
 
 
 def test_only_the_newest_are_compared_but_all_have_cosines(memories: Memories) -> None:
     memory_keys = in_two_projects(memories, 60)
-    keeper = Builtin(memories.shelf, most=20)
-    keeper.put({memory_key: vector(1, memory_key % 5) for memory_key in memory_keys})
+    backend = Builtin(memories.table, most=20)
+    backend.put({memory_key: vector(1, memory_key % 5) for memory_key in memory_keys})
     for project, own in ((1, memory_keys[:60]), (2, memory_keys[60:])):
-        found = keeper.nearest(vector(1), span(project), 200)
+        found = backend.nearest(vector(1), span(project), 200)
         assert {memory_key for memory_key, _ in found} == set(own[-20:])
-    assert keeper.cosines(vector(1), memory_keys).keys() == set(memory_keys)
+    assert backend.cosines(vector(1), memory_keys).keys() == set(memory_keys)
 
 
 def test_of_all_projects_the_newest_sessions_are_compared(memories: Memories) -> None:
@@ -124,42 +124,44 @@ def test_of_all_projects_the_newest_sessions_are_compared(memories: Memories) ->
     for number in range(30):
         origin = OTHER if number % 2 else ORIGIN
         memory_keys += memories.learn(f"a {number}", f"b {number}", session=f"s{number}", origin=origin)
-    keeper = Builtin(memories.shelf, most=16)
-    keeper.put({memory_key: vector(1) for memory_key in memory_keys})
-    assert {memory_key for memory_key, _ in keeper.nearest(vector(1), None, 200)} == set(memory_keys[-8:])
+    backend = Builtin(memories.table, most=16)
+    backend.put({memory_key: vector(1) for memory_key in memory_keys})
+    assert {memory_key for memory_key, _ in backend.nearest(vector(1), None, 200)} == set(memory_keys[-8:])
 
 
 def test_a_span_that_outgrows_its_bound_lets_its_oldest_go(memories: Memories) -> None:
     memory_keys = memories.learn(*(f"title {number}" for number in range(60)))
-    keeper = Builtin(memories.shelf, most=20)
+    backend = Builtin(memories.table, most=20)
     for memory_key, one in vectors_of(memory_keys).items():
-        keeper.put({memory_key: one})
-        assert 1 <= len(keeper.nearest(vector(1), span(1), 200)) <= 22
-    assert set(memory_keys[-20:]) <= {memory_key for memory_key, _ in keeper.nearest(vector(1), span(1), 200)}
+        backend.put({memory_key: one})
+        assert 1 <= len(backend.nearest(vector(1), span(1), 200)) <= 22
+    assert set(memory_keys[-20:]) <= {
+        memory_key for memory_key, _ in backend.nearest(vector(1), span(1), 200)
+    }
 
 
 def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> None:
     """A project was merged into another: its memories have other memory_keys now."""
     memory_keys = in_two_projects(memories, 3)
-    keeper = Builtin(memories.shelf)
-    keeper.put({memory_key: vector(1) for memory_key in memory_keys})
-    keeper.open("one")
+    backend = Builtin(memories.table)
+    backend.put({memory_key: vector(1) for memory_key in memory_keys})
+    backend.open("one")
     into, gone = span(1), span(2)
-    assert len(keeper.nearest(vector(1), into, 9)) == len(keeper.nearest(vector(1), gone, 9)) == 3
+    assert len(backend.nearest(vector(1), into, 9)) == len(backend.nearest(vector(1), gone, 9)) == 3
     memories.store.projects.merge(2, 1)
-    keeper.open("one")
-    assert len(keeper.nearest(vector(1), into, 9)) == 3
-    keeper.open("another")
-    assert len(keeper.nearest(vector(1), into, 9)) == 6
-    assert keeper.nearest(vector(1), gone, 9) == []
+    backend.open("one")
+    assert len(backend.nearest(vector(1), into, 9)) == 3
+    backend.open("another")
+    assert len(backend.nearest(vector(1), into, 9)) == 6
+    assert backend.nearest(vector(1), gone, 9) == []
 
 
 def test_no_more_spans_are_held_than_two(memories: Memories) -> None:
     in_two_projects(memories, 3)
-    keeper = Builtin(memories.shelf)
+    backend = Builtin(memories.table)
     for within in (span(1), span(2), None, span(3), span(1)):
-        keeper.nearest(vector(1), within, 1)
-    assert len(keeper._held) == 2
+        backend.nearest(vector(1), within, 1)
+    assert len(backend._held) == 2
 
 
 def test_clearing_many_takes_more_than_one_transaction(
@@ -167,7 +169,7 @@ def test_clearing_many_takes_more_than_one_transaction(
 ) -> None:
     monkeypatch.setattr("claude_mem.store.sqlite.vector_index.REMOVED_AT_ONCE", 10)
     memory_keys = in_two_projects(memories, 15)
-    keeper = Builtin(memories.shelf)
-    keeper.put(vectors_of(memory_keys))
-    keeper.clear()
-    assert keeper.count() == 0
+    backend = Builtin(memories.table)
+    backend.put(vectors_of(memory_keys))
+    backend.clear()
+    assert backend.count() == 0

@@ -22,7 +22,7 @@ from claude_mem.model.memory import Summary
 from claude_mem.model.refs import span
 from claude_mem.settings import Settings
 from claude_mem.vectors import indexer
-from claude_mem.vectors.backend import Keeper, LazyBackend, VectorsStarting, VectorsUnavailable
+from claude_mem.vectors.backend import LazyBackend, VectorBackend, VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import LOOK_MS, RETRY_MS, Similarity, VectorIndexer
 
@@ -33,8 +33,8 @@ def memories(tmp_path: Path) -> Iterator[Memories]:
         yield memories
 
 
-def builtin(memories: Memories) -> Keeper:
-    return LazyBackend("builtin", lambda: Builtin(memories.shelf))
+def builtin(memories: Memories) -> VectorBackend:
+    return LazyBackend("builtin", lambda: Builtin(memories.table))
 
 
 def finish(embedding: VectorIndexer, now: int = 0) -> int:
@@ -49,13 +49,13 @@ def test_every_memory_but_evidence_gets_a_vector_of_its_telling_words(memories: 
         request="fix the cart", investigated="nothing", learned="it leaks", completed="done", notes="n"
     )
     memory_keys = memories.learn("Cart leaks", prompt="why does it leak?", summaries=[summary])
-    embedder, keeper = Letters(), builtin(memories)
-    embedding = VectorIndexer(memories.source, keeper, embedder)
+    embedder, backend = Letters(), builtin(memories)
+    embedding = VectorIndexer(memories.source, backend, embedder)
     assert embedding.waiting() == 3
     assert finish(embedding) == 3
     assert embedding.waiting() == 0
-    assert keeper.cosines(vector(1), memory_keys).keys() == set(memory_keys)
-    assert keeper.count() == 3
+    assert backend.cosines(vector(1), memory_keys).keys() == set(memory_keys)
+    assert backend.count() == 3
     assert sorted(embedder.given) == ["Cart leaks", "fix the cart\nit leaks\ndone", "why does it leak?"]
 
 
@@ -67,15 +67,15 @@ def test_a_private_prompt_gets_none(memories: Memories) -> None:
             " VALUES (1, 9, 1, '', 0)"
         )
     )
-    keeper = builtin(memories)
-    embedding = VectorIndexer(memories.source, keeper, Letters())
+    backend = builtin(memories)
+    embedding = VectorIndexer(memories.source, backend, Letters())
     finish(embedding)
-    assert (keeper.count(), embedding.waiting()) == (1, 0)
+    assert (backend.count(), embedding.waiting()) == (1, 0)
 
 
 def test_what_is_new_is_embedded_and_nothing_twice(memories: Memories) -> None:
-    embedder, keeper = Letters(), builtin(memories)
-    embedding = VectorIndexer(memories.source, keeper, embedder)
+    embedder, backend = Letters(), builtin(memories)
+    embedding = VectorIndexer(memories.source, backend, embedder)
     memories.learn(*(f"title {number}" for number in range(Letters.batch + 5)))
     assert embedding.step(0) == Letters.batch
     assert finish(embedding) == 5
@@ -85,28 +85,28 @@ def test_what_is_new_is_embedded_and_nothing_twice(memories: Memories) -> None:
 
 
 def test_until_it_was_looked_at_nothing_can_be_asked(memories: Memories) -> None:
-    keeper = builtin(memories)
+    backend = builtin(memories)
     with pytest.raises(VectorsStarting):
-        keeper.nearest(vector(1), None, 3)
-    VectorIndexer(memories.source, keeper, Letters()).step(0)
-    assert keeper.nearest(vector(1), None, 3) == []
+        backend.nearest(vector(1), None, 3)
+    VectorIndexer(memories.source, backend, Letters()).step(0)
+    assert backend.nearest(vector(1), None, 3) == []
 
 
 class TestAModelThatIsDown:
     def test_costs_nothing_but_the_vectors_and_they_are_made_later(self, memories: Memories) -> None:
         (memory_key,) = memories.learn("abc")
-        embedder, keeper = Letters(), builtin(memories)
+        embedder, backend = Letters(), builtin(memories)
         embedder.broken = "The model is out of order."
-        embedding = VectorIndexer(memories.source, keeper, embedder)
+        embedding = VectorIndexer(memories.source, backend, embedder)
         assert embedding.step(1_000) == 0
         assert embedding.trouble == "The model is out of order."
         with pytest.raises(VectorsUnavailable, match="out of order"):
-            Similarity(embedder, keeper).cosines("abc", span(1), [memory_key])
+            Similarity(embedder, backend).cosines("abc", span(1), [memory_key])
         embedder.broken = None
         assert embedding.step(1_000 + RETRY_MS - 1) == 0
         assert embedding.step(1_000 + RETRY_MS) == 1
         assert embedding.trouble is None
-        assert Similarity(embedder, keeper).cosines("abc", span(1), [])[memory_key] == pytest.approx(
+        assert Similarity(embedder, backend).cosines("abc", span(1), [])[memory_key] == pytest.approx(
             1, abs=0.01
         )
 
@@ -115,10 +115,10 @@ class TestAnotherModel:
     def test_makes_all_vectors_anew(self, memories: Memories) -> None:
         memory_keys = memories.learn("abc", "def")
         finish(VectorIndexer(memories.source, builtin(memories), Letters()))
-        other, keeper = Letters("other letters", SIZE * 2), builtin(memories)
-        finish(VectorIndexer(memories.source, keeper, other))
+        other, backend = Letters("other letters", SIZE * 2), builtin(memories)
+        finish(VectorIndexer(memories.source, backend, other))
         assert len(other.given) == 2
-        assert keeper.cosines(vector(1, size=SIZE * 2), memory_keys).keys() == set(memory_keys)
+        assert backend.cosines(vector(1, size=SIZE * 2), memory_keys).keys() == set(memory_keys)
 
     def test_is_never_compared_with_what_is_left_of_the_one_before(self, memories: Memories) -> None:
         """Also when the worker is killed between clearing and recording."""
@@ -126,49 +126,49 @@ class TestAnotherModel:
         finish(VectorIndexer(memories.source, builtin(memories), Letters()))
         other = Letters("other letters", SIZE * 2)
         other.broken = "Killed."
-        keeper = builtin(memories)
-        assert VectorIndexer(memories.source, keeper, other).step(0) == 0
-        assert keeper.nearest(vector(1, size=SIZE * 2), None, 3) == []
+        backend = builtin(memories)
+        assert VectorIndexer(memories.source, backend, other).step(0) == 0
+        assert backend.nearest(vector(1, size=SIZE * 2), None, 3) == []
         other.broken = None
         assert finish(VectorIndexer(memories.source, builtin(memories), other)) == 1
 
     def test_of_other_dimensions_under_the_same_name_makes_them_all_again(self, memories: Memories) -> None:
         memories.learn("abc")
-        keeper = builtin(memories)
-        finish(VectorIndexer(memories.source, keeper, Letters()))
+        backend = builtin(memories)
+        finish(VectorIndexer(memories.source, backend, Letters()))
         changed = Letters(size=SIZE * 2)
         with pytest.raises(VectorsUnavailable, match="dimensions"):
-            Similarity(changed, keeper).cosines("abc", None, [])
+            Similarity(changed, backend).cosines("abc", None, [])
         memories.learn("def")
-        embedding = VectorIndexer(memories.source, keeper, changed)
+        embedding = VectorIndexer(memories.source, backend, changed)
         assert embedding.step(0) == 0
         assert "dimensions" in (embedding.trouble or "")
         assert embedding.step(RETRY_MS) == 2
-        assert len(Similarity(changed, keeper).cosines("abc", None, [])) == 2
+        assert len(Similarity(changed, backend).cosines("abc", None, [])) == 2
 
 
 class TestForgetting:
     def test_a_memory_forgotten_while_its_vector_is_made_leaves_none(self, memories: Memories) -> None:
         kept, gone = memories.learn("kept", "gone")
-        keeper = builtin(memories)
+        backend = builtin(memories)
 
         class Slow(Letters):
             def embed(self, texts: Sequence[str]) -> list[Any]:
                 memories.forget(gone)
                 return super().embed(texts)
 
-        finish(VectorIndexer(memories.source, keeper, Slow()))
-        assert keeper.cosines(vector(1), [kept, gone]).keys() == {kept}
-        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 3)] == [kept]
+        finish(VectorIndexer(memories.source, backend, Slow()))
+        assert backend.cosines(vector(1), [kept, gone]).keys() == {kept}
+        assert [memory_key for memory_key, _ in backend.nearest(vector(1), None, 3)] == [kept]
 
     def test_what_was_forgotten_is_not_found_even_before_the_next_step(self, memories: Memories) -> None:
         kept, gone = memories.learn("kept", "gone")
-        keeper = builtin(memories)
-        embedding = VectorIndexer(memories.source, keeper, Letters())
+        backend = builtin(memories)
+        embedding = VectorIndexer(memories.source, backend, Letters())
         finish(embedding)
-        assert len(keeper.nearest(vector(1), None, 3)) == 2
+        assert len(backend.nearest(vector(1), None, 3)) == 2
         memories.forget(gone)
-        assert [memory_key for memory_key, _ in keeper.nearest(vector(1), None, 3)] == [kept]
+        assert [memory_key for memory_key, _ in backend.nearest(vector(1), None, 3)] == [kept]
         assert embedding.step(0) == 1
         assert memories.source.forgotten() is None
 
@@ -249,15 +249,15 @@ class TestChroma:
     ) -> None:
         memories.learn("abc")
         finish(VectorIndexer(memories.source, builtin(memories), Letters()))
-        with closing(chroma(tmp_path / "chroma")) as backend:
-            assert finish(VectorIndexer(memories.source, backend, Letters())) == 1
-        assert memories.shelf.count() == 0
-        keeper = builtin(memories)
-        assert finish(VectorIndexer(memories.source, keeper, Letters())) == 1
-        assert keeper.count() == 1
+        with closing(chroma(tmp_path / "chroma")) as other:
+            assert finish(VectorIndexer(memories.source, other, Letters())) == 1
+        assert memories.table.count() == 0
+        backend = builtin(memories)
+        assert finish(VectorIndexer(memories.source, backend, Letters())) == 1
+        assert backend.count() == 1
 
     def test_what_is_not_installed_is_said(self, memories: Memories) -> None:
-        def missing() -> Keeper:
+        def missing() -> VectorBackend:
             raise ModuleNotFoundError("No module named 'chromadb'")
 
         embedding = VectorIndexer(memories.source, LazyBackend("chroma", missing), Letters())
@@ -265,7 +265,7 @@ class TestChroma:
         assert embedding.trouble == "What chroma vectors need is not installed: No module named 'chromadb'."
 
     def test_what_is_installed_and_does_not_work_is_said_too(self, memories: Memories) -> None:
-        def unhappy() -> Keeper:
+        def unhappy() -> VectorBackend:
             raise RuntimeError("your system has an unsupported version of sqlite3")
 
         embedding = VectorIndexer(memories.source, LazyBackend("chroma", unhappy), Letters())
@@ -273,7 +273,7 @@ class TestChroma:
         assert "unsupported version" in (embedding.trouble or "")
 
     def test_before_it_is_opened_it_is_starting_and_after_a_failure_it_says_why(self) -> None:
-        def unhappy() -> Keeper:
+        def unhappy() -> VectorBackend:
             raise RuntimeError("your system has an unsupported version of sqlite3")
 
         backend = LazyBackend("chroma", unhappy)
@@ -303,7 +303,7 @@ import pathlib, sys
 from claude_mem.settings import Settings
 from claude_mem.vectors import embedders, indexer
 chosen = Settings(data_dir=pathlib.Path("data"), vectors=sys.argv[1], embedder=sys.argv[2])
-kept = indexer.keeper(chosen, shelf=None)
+kept = indexer.backend_of(chosen, table=None)
 indexer.Similarity(embedders.build(chosen), kept)
 heavy = {"numpy", "chromadb", "tokenizers", "safetensors", "onnxruntime", "fastembed"}
 print(kept.name, sorted(heavy & set(sys.modules)))
@@ -321,7 +321,7 @@ def test_choosing_one_loads_nothing_heavy(name: str, embedder: str) -> None:
 
 
 def test_off_is_nobody(tmp_path: Path) -> None:
-    assert indexer.keeper(Settings(data_dir=tmp_path, vectors="off"), shelf=None) is None  # type: ignore[arg-type]
+    assert indexer.backend_of(Settings(data_dir=tmp_path, vectors="off"), table=None) is None  # type: ignore[arg-type]
 
 
 def test_the_default_is_builtin_and_anything_else_is_named(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ from claude_mem.store.values import DeletionRequest, ForgetPlan
 if TYPE_CHECKING:
     from claude_mem.store.sqlite.store import SqliteStore
 
-SHOP = ".forgetting"
-"""The folder a copy is rewritten in. Left over, it is of a worker that was killed: removed, begun anew."""
+DRAFTS = ".forgetting"
+"""The prefix of the folder in which a copy is rewritten. One left behind by a killed worker is removed."""
 
 NAME = "copy.db"
 
@@ -80,31 +80,31 @@ class Copies:
 
     def _drafts(self) -> list[Path]:
         """Folders in which copies were being rewritten. This process's own is in use."""
-        ours = f"{SHOP}-{os.getpid()}-"
-        others = (path for path in self._backups.glob(f"{SHOP}-*") if not path.name.startswith(ours))
+        ours = f"{DRAFTS}-{os.getpid()}-"
+        others = (path for path in self._backups.glob(f"{DRAFTS}-*") if not path.name.startswith(ours))
         return [path for path in others if path.is_dir() and not path.is_symlink()]
 
     def _attempt(self, one: Copy, request: DeletionRequest) -> CopyReport | None:
-        shop = self._backups / f"{SHOP}-{os.getpid()}-{secrets.token_hex(4)}"
+        draft_folder = self._backups / f"{DRAFTS}-{os.getpid()}-{secrets.token_hex(4)}"
         try:
             with translated(one.path):
-                private_directory(shop)
-                changed = self._rewrite(one, shop, request)
+                private_directory(draft_folder)
+                changed = self._rewrite(one, draft_folder, request)
         except StoreDamaged:
             return _removed(one, "it is damaged, so it cannot be rewritten")
         except (StoreError, OSError) as error:
             return one.report("left", error)
         finally:
-            shutil.rmtree(shop, ignore_errors=True)
+            shutil.rmtree(draft_folder, ignore_errors=True)
         return one.report("rewritten") if changed else None
 
-    def _rewrite(self, one: Copy, shop: Path, request: DeletionRequest) -> bool:
+    def _rewrite(self, one: Copy, draft_folder: Path, request: DeletionRequest) -> bool:
         """Whether there was anything to forget."""
-        work = shop / NAME
+        work = draft_folder / NAME
         copy(one.path, work)
         if is_plain(beside(one.path, "-wal")):
             copy(beside(one.path, "-wal"), beside(work, "-wal"))
-        with self._open(work, shop / "backups") as store:
+        with self._open(work, draft_folder / "backups") as store:
             if store.recovered is not None:
                 raise StoreDamaged(str(one.path), store.recovered.detail)
             if request.selection.file:

@@ -14,7 +14,7 @@ from claude_mem.store.sqlite.connection import Part, Readers, Writer, execute, t
 from claude_mem.store.sqlite.rows import array, columns, iso, value_of
 from claude_mem.store.values import Injection
 
-RENDERINGS_KEPT = 500
+MOST_RENDERINGS = 500
 
 
 class Injections(Part):
@@ -41,7 +41,7 @@ class Injections(Part):
         self, db: sqlite3.Connection, stamp: str, refs: Sequence[str], tokens: int, at: int
     ) -> None:
         execute(db, "add_rendering", stamp=stamp, refs=array(refs), tokens=tokens, created_at_epoch=at)
-        execute(db, "prune_renderings", keep=RENDERINGS_KEPT)
+        execute(db, "prune_renderings", keep=MOST_RENDERINGS)
 
     def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
         row = self._row("rendering", stamp=stamp)

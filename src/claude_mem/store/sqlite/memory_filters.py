@@ -1,8 +1,7 @@
-"""Which memories pass some filters: in a list, by time; in a search, so that it ranks, and cuts off, no
-others.
+"""Which memories pass the filters: for lists, by time; for a search, which ranks and truncates only these.
 
-Where few of a kind pass they are listed at once, along an index. Where many do, or where no index leads to
-them, those that a search comes upon are looked up, each once.
+If few memories of a kind pass, they are listed at once along an index. If many do, or no index helps, the
+candidates of a search are looked up, each once.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) 
         rows = execute(db, "all_files", first=first, last=last)
     else:
         rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
-    is_meant = cache(lambda path: is_of_file(path, file))  # files are few beside the memories of them
+    is_meant = cache(lambda path: is_of_file(path, file))  # there are far fewer files than memories of them
     return ((ref_at(row["memory_key"]), row["how"]) for row in rows if is_meant(row["path"]))
 
 
@@ -148,9 +147,9 @@ def _dated(
     """When, and which."""
     if not can_be(kind, filters):
         return []
-    filters, beside = _from_there(kind, filters, options)
+    filters, more_conditions = _after_position(kind, filters, options)
     order = "newest_first" if options.newest_first else "oldest_first"
-    statement = _statement("list", kind, [*_wanted(kind, filters, meant), *beside], order)
+    statement = _statement("list", kind, [*_wanted(kind, filters, meant), *more_conditions], order)
     given = _given(kind, filters, meant) | {"limit": options.limit, "offset": options.offset}
     if options.after is not None:
         given |= {"place_at": options.after.at, "place_id": options.after.ref.id}
@@ -163,37 +162,37 @@ def can_be(kind: MemoryKind, filters: Filters) -> bool:
     return kind == "observation" or not theirs
 
 
-def _from_there(kind: MemoryKind, filters: Filters, options: ListOptions) -> tuple[Filters, list[str]]:
-    """What comes after a place: of its own kind by the row, of the others by time and their order."""
-    place = options.after
-    if place is None:
+def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) -> tuple[Filters, list[str]]:
+    """What follows a position: rows of its own kind by id, others by time and the order of kinds."""
+    position = options.after
+    if position is None:
         return filters, []
-    if place.ref.kind == kind:
+    if position.ref.kind == kind:
         return filters, ["where_earlier" if options.newest_first else "where_later"]
-    ours, its = _ORDER.index(kind), _ORDER.index(place.ref.kind)
+    ours, its = _ORDER.index(kind), _ORDER.index(position.ref.kind)
     if options.newest_first:
-        until = place.at + (ours < its)
+        until = position.at + (ours < its)
         return replace(filters, until=until if filters.until is None else min(until, filters.until)), []
-    since = place.at + (ours < its)
+    since = position.at + (ours < its)
     return replace(filters, since=since if filters.since is None else max(since, filters.since)), []
 
 
 def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> list[str]:
     is_observation = kind == "observation"
     own = "own_" if is_observation else ""
-    # They leave a few, wherever in the project those are; going by the project's time would pass all of it.
-    few = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
-    besides, of_project = few and is_observation, filters.project_id is not None
+    # Few rows pass, anywhere in the project: an index by the project's time would read all of it.
+    is_selective = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
+    by_session_or_file, of_project = is_selective and is_observation, filters.project_id is not None
     return [
         name
         for name, applies in (
-            (f"where_{own}project", of_project and not besides),
-            ("where_besides", of_project and besides),
+            (f"where_{own}project", of_project and not by_session_or_file),
+            ("where_besides", of_project and by_session_or_file),
             ("where_session", filters.session is not None),
             ("where_since", filters.since is not None),
             ("where_until", filters.until is not None),
-            ("where_type", len(filters.types) == 1 and not few),
-            ("where_types", len(filters.types) > 1 or (bool(filters.types) and few)),
+            ("where_type", len(filters.types) == 1 and not is_selective),
+            ("where_types", len(filters.types) > 1 or (bool(filters.types) and is_selective)),
             ("where_concepts", bool(filters.concepts)),
             ("where_about", meant is not None),
             (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
@@ -219,7 +218,7 @@ def _statement(what: str, kind: MemoryKind, wanted: list[str], end: str | None =
     return " ".join([queries()[f"{what}_{kind}"].rstrip(";"), *where, *([conditions()[end]] if end else [])])
 
 
-FEW = 5_000
+MOST_LISTED = 5_000
 MANY_WRONG = 1_000
 """Marked wrong, fewer than a search looks at: those it leaves out as it comes upon them."""
 AT_ONCE = 5_000
@@ -271,17 +270,17 @@ class SqlMemoryFilter:
         if bare == Filters():
             return _Listed(pass_=False)
         if bare == Filters(wrong=False):
-            return self._few(db, kind, replace(filters, wrong=True), pass_=False)
+            return self._listed_up_to(db, kind, replace(filters, wrong=True), pass_=False)
         if kind == "evidence" and filters.session is None and filters.file is None:
             return None  # no index goes by time or branch, and the rows are long
-        return self._few(db, kind, filters, pass_=True)
+        return self._listed_up_to(db, kind, filters, pass_=True)
 
-    def _few(
+    def _listed_up_to(
         self, db: sqlite3.Connection, kind: MemoryKind, filters: Filters, *, pass_: bool
     ) -> _Listed | None:
         meant = filters if self._named is None else replace(filters, project_id=None)
-        found = passing_rows(db, kind, meant, self._named, FEW + 1)
-        return None if len(found) > FEW else _Listed(_keys(kind, found), pass_)
+        found = passing_rows(db, kind, meant, self._named, MOST_LISTED + 1)
+        return None if len(found) > MOST_LISTED else _Listed(_keys(kind, found), pass_)
 
     def _look_up(self, kind: MemoryKind, keys: list[int]) -> None:
         for some in batches(keys, AT_ONCE):
@@ -297,7 +296,7 @@ class SqlMemoryFilter:
 def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
     memory_keys = set()
     for id, session_id, project_id in found:
-        with suppress(OverflowError):  # the indexes have no place for it
+        with suppress(OverflowError):  # it does not fit into a key, so it is not indexed
             if project_id is not None:
                 memory_keys.add(memory_key(project_id, session_id, Ref(kind, id)))
     return frozenset(memory_keys)

@@ -85,7 +85,7 @@ def _prompt(row: sqlite3.Row) -> _Parts:
 def _evidence(row: sqlite3.Row) -> _Parts:
     given = _object(row["tool_input"])
     paths = [path for key in PATH_KEYS if isinstance(path := given.pop(key, None), str)]
-    said = _told(given) if given else "" if paths else row["tool_input"]
+    said = _texts_of(given) if given else "" if paths else row["tool_input"]
     body = [row["tool_name"], *paths, said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
     read, modified = ([], paths) if row["tool_name"] in WRITERS else (paths, [])
     # What is written into a file names others by the dozen; a command names those it works on.
@@ -127,7 +127,7 @@ def _heading(prompt: str) -> str:
     return " ".join((headings or lines)[:1])[:LONGEST_HEADING] if len(lines) > 1 else ""
 
 
-def _told(given: dict[str, object]) -> str:
+def _texts_of(given: dict[str, object]) -> str:
     """What went into a tool, value by value: the keys are the same every time and find nothing."""
     values = [
         value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in given.values()

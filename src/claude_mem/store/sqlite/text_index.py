@@ -255,7 +255,9 @@ class Matcher(Struct, frozen=True):
         if passing is not None:
             found += self._left_out([word for _, word in left_out], most)
         elif weighed_words := [each.word for each in found if each.scores]:
-            found += self._beside(left_out, weighed_words, {place for each in found for place in each.said})
+            found += self._match_left_out(
+                left_out, weighed_words, {key for each in found for key in each.said}
+            )
         if not any(each.scores if passing is None else passing(each.scores) for each in found):
             found += self._newest([word for rows, word in counted if rows])
         nowhere = {
@@ -265,13 +267,15 @@ class Matcher(Struct, frozen=True):
         }
         # Of the others none can match, but SQLite would look for all their words, however frequent.
         possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
-        few, weighed = most // PHRASES_SHARE, 0
-        for rows, phrase in sorted((self._count(phrase, self.span, few), phrase) for phrase in possible):
+        limit, weighed = most // PHRASES_SHARE, 0
+        for rows, phrase in sorted((self._count(phrase, self.span, limit), phrase) for phrase in possible):
             weighed += rows
-            if rows and weighed <= few:
+            if rows and weighed <= limit:
                 found.append(replace(self._weighed(phrase, rows), is_phrase=True))
             elif rows and passing is not None:
-                found.append(replace(self._flat(phrase, self._among(phrase, few), rows), is_phrase=True))
+                found.append(
+                    replace(self._flat(phrase, self._matching_keys(phrase, limit), rows), is_phrase=True)
+                )
         return found
 
     def _counted(self, word: str, most: int) -> tuple[int, str]:
@@ -319,7 +323,7 @@ class Matcher(Struct, frozen=True):
         scores = dict.fromkeys(keys, idf(rows, self.size))
         return TextMatch(word, scores, {row[0]: scores[row[0]] for row in said if row[0] in scores})
 
-    def _beside(
+    def _match_left_out(
         self, counted: Sequence[tuple[int, str]], weighed: Sequence[str], said: set[int]
     ) -> list[TextMatch]:
         """What frequent words match of the memories that have a rarer one: nearly all of what they can change
@@ -332,13 +336,13 @@ class Matcher(Struct, frozen=True):
                 row[0] for row in execute(self.db, "matches", expression=expression, first=first, last=last)
             ]
             scores = dict.fromkeys(keys, idf(rows, self.size))
-            also_said = {key: score for key, score in scores.items() if key in said}
-            found.append(TextMatch(word, scores, also_said, rows=rows))
+            prose_scores = {key: score for key, score in scores.items() if key in said}
+            found.append(TextMatch(word, scores, prose_scores, rows=rows))
         return found
 
     def _left_out(self, words: list[str], most: int) -> list[TextMatch]:
         """What frequent words match of those that pass: the rarest first, and no more than the bound."""
-        matched = sorted((len(keys := self._among(word, most + 1)), word, keys) for word in words)
+        matched = sorted((len(keys := self._matching_keys(word, most + 1)), word, keys) for word in words)
         found, weighed = [], 0
         for count, word, keys in matched:
             weighed += count
@@ -351,12 +355,12 @@ class Matcher(Struct, frozen=True):
     def _newest(self, words: list[str]) -> list[TextMatch]:
         """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
         for some in (words, words[:1]):
-            if some and (newest := self._among(" ".join(some), NEWEST, together=False)):
+            if some and (newest := self._matching_keys(" ".join(some), NEWEST, together=False)):
                 scores = dict.fromkeys(newest, 1.0)
                 return [TextMatch(" ".join(some), scores, scores)]
         return []
 
-    def _among(self, words: str, limit: int, *, together: bool = True) -> list[int]:
+    def _matching_keys(self, words: str, limit: int, *, together: bool = True) -> list[int]:
         """The newest matches that pass. `together`: of the words as a phrase."""
         first, last = self.span
         expression = _quoted(words) if together else " AND ".join(map(_quoted, words.split()))

@@ -91,7 +91,7 @@ SOURCES: tuple[str, ...] = get_args(Source)
 def absorb(db: sqlite3.Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportResult:
     """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
     may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
-    to a session of one's own and takes the place of no memory of one's own."""
+    to a session of one's own and replaces no memory of one's own."""
     taken, known, refused = Counter[str](), Counter[str](), []
     for number, record in enumerate(records):
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -152,7 +152,7 @@ def _session(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
 
 
 def _prompt(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
-    return _add_new(db, "prompt", fields | _of(db, fields), own)
+    return _add_new(db, "prompt", fields | _session_context(db, fields), own)
 
 
 def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
@@ -168,7 +168,7 @@ def _event(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
-    values |= _of(db, fields) | ({} if own else {"cwd": None})
+    values |= _session_context(db, fields) | ({} if own else {"cwd": None})
     return _add_new(db, "event", values, own)
 
 
@@ -179,14 +179,14 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     key = content_key(value_of(Observation, fields))
     if key is None and not fields["text"]:
         raise RecordRefused("The observation is empty.")
-    place = _of(db, fields) | _whose(db, fields["project"])
-    if _is_there(_named(db, fields["session_id"], fields["at"], key), fields, place["project_id"]):
+    context = _session_context(db, fields) | _other_project(db, fields["project"])
+    if _is_known(_named(db, fields["session_id"], fields["at"], key), fields, context["project_id"]):
         return False
-    if not own and observations.same(db, place["project_id"], key, fields["at"]) is not None:
+    if not own and observations.same(db, context["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
-    _may_add(place, own)
-    older = _superseded(db, fields["supersedes"], place["project_id"], own)
-    values = fields | place | {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    _may_add(context, own)
+    older = _superseded(db, fields["supersedes"], context["project_id"], own)
+    values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
     values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
     if not own:
         values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
@@ -205,7 +205,7 @@ def _sighting(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     seen = _referred(db, fields["observation"])
     if seen is None:
         raise RecordRefused("The sighting refers to an observation that no earlier record defines.")
-    values = fields | _of(db, fields) | {"observation_id": seen["id"]}
+    values = fields | _session_context(db, fields) | {"observation_id": seen["id"]}
     if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
     _may_add(values, own)
@@ -220,7 +220,7 @@ def _summary(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     _check_source(fields)
     values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
     values["source"] = (fields["source"] or "work") if own else "external"
-    return _add_new(db, "summary", fields | values | _of(db, fields), own)
+    return _add_new(db, "summary", fields | values | _session_context(db, fields), own)
 
 
 _TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
@@ -234,7 +234,7 @@ _TAKE: dict[str, Callable[[sqlite3.Connection, Fields, bool], bool]] = {
 }
 
 
-def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
+def _session_context(db: sqlite3.Connection, fields: Fields) -> Fields:
     """The session that a record belongs to, and its time as text."""
     row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
     if row is None:
@@ -242,7 +242,7 @@ def _of(db: sqlite3.Connection, fields: Fields) -> Fields:
     return dict(row) | {"at_iso": iso(fields["at"])}
 
 
-def _whose(db: sqlite3.Connection, key: str | None) -> Fields:
+def _other_project(db: sqlite3.Connection, key: str | None) -> Fields:
     """The project of a memory that is not its session's, if it is not."""
     if key is None:
         return {}
@@ -275,7 +275,7 @@ def _made_id(session_id: str, key: str) -> str:
 
 
 def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: bool) -> int | None:
-    """What it stands in the place of. A stranger's may stand in a stranger's, of the same project."""
+    """What it replaces. An untrusted one may replace an untrusted one of the same project."""
     older = _referred(db, name)
     if older is None:
         return None
@@ -283,7 +283,7 @@ def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: 
     return int(older["id"]) if own or foreign else None
 
 
-def _is_there(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool:
+def _is_known(named: list[sqlite3.Row], fields: Fields, project_id: int) -> bool:
     """Of those without a key, a session may have several at a time; of the others one for each project."""
     return any(
         row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"])

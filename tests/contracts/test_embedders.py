@@ -17,7 +17,7 @@ from tests.unit.vectors.serving import free_port
 
 from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.embed import WordLlama
-from claude_mem.vectors.endpoint import Endpoint
+from claude_mem.vectors.endpoint import EndpointEmbedder
 from claude_mem.vectors.sentence import FastEmbed, OnnxFolder
 
 
@@ -78,8 +78,8 @@ class TestEndpoint(EmbedderContract):
     @pytest.fixture
     def embedder(self) -> Iterator[Embedder]:
         with serving_embeddings() as server:
-            yield Endpoint(server.url, "tiny")
+            yield EndpointEmbedder(server.url, "tiny")
 
     @pytest.fixture
     def absent(self) -> Embedder:
-        return Endpoint(f"http://127.0.0.1:{free_port()}/v1", "tiny")
+        return EndpointEmbedder(f"http://127.0.0.1:{free_port()}/v1", "tiny")

@@ -40,9 +40,9 @@ def build(settings: Settings, clean: Callable[[str], str] = lambda text: text) -
         case "static":
             return WordLlama()
         case "endpoint":
-            from claude_mem.vectors.endpoint import Endpoint
+            from claude_mem.vectors.endpoint import EndpointEmbedder
 
-            return Endpoint(value, settings.embedder_model, settings.embedder_key, clean=clean)
+            return EndpointEmbedder(value, settings.embedder_model, settings.embedder_key, clean=clean)
         case "folder":
             from claude_mem.vectors.sentence import OnnxFolder
 

@@ -30,7 +30,7 @@ BATCH_S = 60.0
 REST_S = 15.0
 
 
-class Endpoint:
+class EndpointEmbedder:
     """An Embedder. `clean` takes out of a query what must not leave the machine."""
 
     weight, batch = SENTENCE_WEIGHT, SENTENCE_BATCH

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from claude_mem.cli import output
+from claude_mem.cli.demo import ANSWER, WIDTH, problems, render
 from claude_mem.cli.demo.replay import HIDDEN, PUBLIC, ProcessRun, Replay
-from claude_mem.cli.demo.report import ANSWER, WIDTH, problems, render
 from claude_mem.model.structs import replace
 
 MEMORY = {

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.embedding_models import SIZE, Behaviour, EmbeddingServer, serving_embeddings
 
 from claude_mem.vectors.backend import HURRIED_S, QUERY_S, VectorsUnavailable
-from claude_mem.vectors.endpoint import AT_ONCE, REST_S, Endpoint, embeddings_url, is_of_this_machine
+from claude_mem.vectors.endpoint import AT_ONCE, REST_S, EndpointEmbedder, embeddings_url, is_of_this_machine
 
 
 @pytest.fixture
@@ -53,7 +53,9 @@ def test_what_leaves_the_machine_is_known(url: str, is_here: bool) -> None:
 
 
 def test_texts_are_sent_in_batches_with_the_model_and_the_key(server: EmbeddingServer) -> None:
-    Endpoint(server.url, "tiny", "sk-test").embed([f"login {number}" for number in range(AT_ONCE + 1)])
+    EndpointEmbedder(server.url, "tiny", "sk-test").embed(
+        [f"login {number}" for number in range(AT_ONCE + 1)]
+    )
     assert [len(body["input"]) for _, body, _ in server.requests] == [AT_ONCE, 1]
     assert {(path, body["model"], key) for path, body, key in server.requests} == {
         ("/v1/embeddings", "tiny", "Bearer sk-test")
@@ -61,25 +63,25 @@ def test_texts_are_sent_in_batches_with_the_model_and_the_key(server: EmbeddingS
 
 
 def test_no_key_and_no_model_are_sent_where_none_is_set(server: EmbeddingServer) -> None:
-    Endpoint(server.url).embed(["login"])
+    EndpointEmbedder(server.url).embed(["login"])
     ((_, body, key),) = server.requests
     assert (set(body), key) == ({"input"}, None)
 
 
 def test_a_query_is_cleaned_before_it_leaves(server: EmbeddingServer) -> None:
-    Endpoint(server.url, clean=lambda text: text.replace("hunter2", "…")).embed_query(
+    EndpointEmbedder(server.url, clean=lambda text: text.replace("hunter2", "…")).embed_query(
         "login hunter2", QUERY_S
     )
     assert server.texts == ["login …"]
 
 
 def test_its_name_has_no_password(server: EmbeddingServer) -> None:
-    assert "secret" not in Endpoint(server.url.replace("//", "//ada:secret@")).name
+    assert "secret" not in EndpointEmbedder(server.url.replace("//", "//ada:secret@")).name
 
 
 def test_vectors_are_taken_by_their_index(server: EmbeddingServer) -> None:
     server.behaviour = "backwards"
-    login, bread = Endpoint(server.url).embed(["login token", "bread oven"])
+    login, bread = EndpointEmbedder(server.url).embed(["login token", "bread oven"])
     assert [int(np.argmax(each)) for each in (login, bread)] == [0, 1]
     assert login.size == SIZE
 
@@ -88,7 +90,7 @@ def test_vectors_are_taken_by_their_index(server: EmbeddingServer) -> None:
 def test_an_answer_that_is_no_vectors_is_unavailable(server: EmbeddingServer, behaviour: Behaviour) -> None:
     server.behaviour = behaviour
     with pytest.raises(VectorsUnavailable) as why:
-        Endpoint(server.url).embed(["login"])
+        EndpointEmbedder(server.url).embed(["login"])
     assert str(why.value).endswith(".")
 
 
@@ -96,12 +98,12 @@ def test_an_answer_that_is_no_vectors_is_unavailable(server: EmbeddingServer, be
 def test_a_refusal_is_named_by_its_status(server: EmbeddingServer, status: int) -> None:
     server.status = status
     with pytest.raises(VectorsUnavailable, match=str(status)):
-        Endpoint(server.url).embed(["login"])
+        EndpointEmbedder(server.url).embed(["login"])
 
 
 def test_after_a_failure_no_query_waits_for_a_while(server: EmbeddingServer) -> None:
     clock = Clock()
-    embedder = Endpoint(server.url, clock=clock)
+    embedder = EndpointEmbedder(server.url, clock=clock)
     server.status = 500
     for _ in range(3):
         with pytest.raises(VectorsUnavailable):
@@ -114,7 +116,7 @@ def test_after_a_failure_no_query_waits_for_a_while(server: EmbeddingServer) -> 
 
 def test_a_server_that_hangs_is_waited_for_no_longer_than_said(server: EmbeddingServer) -> None:
     server.behaviour = "hangs"
-    embedder = Endpoint(server.url, batch_s=0.2)
+    embedder = EndpointEmbedder(server.url, batch_s=0.2)
     with pytest.raises(VectorsUnavailable):
         embedder.embed(["login"])
     with pytest.raises(VectorsUnavailable):
@@ -123,7 +125,7 @@ def test_a_server_that_hangs_is_waited_for_no_longer_than_said(server: Embedding
 
 
 def test_one_that_is_too_slow_for_a_prompt_still_serves_searches(server: EmbeddingServer) -> None:
-    embedder = Endpoint(server.url)
+    embedder = EndpointEmbedder(server.url)
     server.behaviour = "hangs"
     with pytest.raises(VectorsUnavailable):
         embedder.embed_query("login", HURRIED_S)

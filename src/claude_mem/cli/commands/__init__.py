@@ -70,7 +70,7 @@ GROUPS = {  # heading: name: (module, purpose)
         "demo": ("demo", "replay a recorded session and show the result"),
         "help": ("commands.help", "show the help of a command"),
         "completion": ("commands.help", "print a completion script for bash, zsh or fish"),
-        "version": ("commands.version", "print version information"),
+        "version": ("commands.help", "print version information"),
     },
     "Run by coding agents, or for a manual setup": {
         "hooks": ("commands.hooks", "print the hooks for Claude Code's settings.json"),

@@ -111,7 +111,7 @@ def _use(args: argparse.Namespace) -> int:
         control.stop(settings.data_dir)
         control.start(settings.data_dir)
     memories = sum(int(stored[name]) for name in ("observations", "summaries", "prompts"))
-    told = {
+    data = {
         "embedder": without_password(value),
         "dimensions": tried.dimensions,
         "per_second": round(tried.per_second, 1),
@@ -127,7 +127,7 @@ def _use(args: argparse.Namespace) -> int:
         )
     if settings.vectors == "off":
         text += " Vectors are off: remove CLAUDE_MEM_VECTORS from settings.json to use it."
-    return output.result(told, text, as_json=args.json)
+    return output.result(data, text, as_json=args.json)
 
 
 def _meant(given: str) -> str:
@@ -186,8 +186,8 @@ def _tried(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
 def _status(args: argparse.Namespace) -> int:
     settings = client.load_settings()
     state = _state()
-    told = {"setting": without_password(settings.embedder), **state}
-    lines = [f"Setting: {told['setting']}"]
+    data = {"setting": without_password(settings.embedder), **state}
+    lines = [f"Setting: {data['setting']}"]
     if state["state"] == "off":
         lines.append("Vectors are off (CLAUDE_MEM_VECTORS). Search uses full text only.")
     else:
@@ -197,7 +197,7 @@ def _status(args: argparse.Namespace) -> int:
     if state["trouble"]:
         lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")
     code = WRONG if state["trouble"] else OK
-    return output.result(told, "\n".join(lines), as_json=args.json, code=code)
+    return output.result(data, "\n".join(lines), as_json=args.json, code=code)
 
 
 def _state() -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli import filter_flags, memory_text, output
 from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 
@@ -70,7 +70,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     if args.dry_run or not (counted or copies):
         return _report(found, as_json=args.json)
     if found["sample"] and not args.json:
-        memories.print_table(found["sample"])
+        memory_text.print_table(found["sample"])
     what = counted or output.plural(len(copies), "copy of it", "copies of it")
     if code := output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes):
         return code
@@ -86,7 +86,7 @@ def _report(answer: dict[str, Any], *, as_json: bool) -> int:
         return OK
     counted = _counted(answer)
     if counted and answer["dry_run"] and answer["sample"]:
-        memories.print_table(answer["sample"])
+        memory_text.print_table(answer["sample"])
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
     for line in copies_text(answer):

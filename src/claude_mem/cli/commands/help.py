@@ -1,13 +1,19 @@
-"""`claude-mem help`, and `completion`: a script that completes commands and options in a shell."""
+"""`claude-mem help`, `version`, and `completion`: a script that completes commands and options in a shell."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from typing import Any
 
+from claude_mem import __version__
 from claude_mem.cli.commands import OK, Commands, build
+
+TYPE_CHECKING = False  # without typing: `version` comes this way
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Level = tuple[tuple[str, ...], dict[str, str], dict[str, str]]  # path, commands and options with purposes
 
 BASH = """\
 # claude-mem completion for bash. Load it with: eval "$(claude-mem completion bash)"
@@ -48,6 +54,7 @@ def add(commands: Commands) -> None:
         json=False,
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
+    commands.add("version", example="claude-mem version", run=_version)
 
 
 def _help(args: argparse.Namespace) -> int:
@@ -55,13 +62,25 @@ def _help(args: argparse.Namespace) -> int:
     return OK  # not reached: --help exits
 
 
+def _version(args: argparse.Namespace) -> int:
+    import _sqlite3  # `sqlite3` costs a calendar as well
+
+    from claude_mem.cli import output
+
+    versions = {
+        "claude-mem": __version__,
+        "python": sys.version.split()[0],
+        "sqlite": _sqlite3.sqlite_version,
+        "interpreter": sys.executable,
+    }
+    text = "\n".join(f"{name:<12} {value}" for name, value in versions.items())
+    return output.result(versions, text, as_json=args.json)
+
+
 def _completion(args: argparse.Namespace) -> int:
     levels = list(_levels(build(), ()))
     sys.stdout.write(_fish(levels) if args.shell == "fish" else _bash(levels, args.shell))
     return OK
-
-
-Level = tuple[tuple[str, ...], dict[str, str], dict[str, str]]  # path, commands and options with purposes
 
 
 def _levels(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[Level]:

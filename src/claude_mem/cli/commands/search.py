@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli import filter_flags, memory_text, output
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands, slash_flag
 from claude_mem.model.refs import NEAREST
@@ -73,9 +73,9 @@ def _run_search(args: argparse.Namespace) -> int:
         after = found["offset"] + len(results)
         more = " Add words to narrow the search." if args.slash else f" More: --offset {after}."
     if results and "time" in found["legs"]:
-        memories.print_table(results)
+        memory_text.print_table(results)
     elif results:
-        memories.print_found(found)
+        memory_text.print_found(found)
     if note and note != NEAREST:
         output.message(str(note))
     if not results:
@@ -99,7 +99,7 @@ def _run_timeline(args: argparse.Namespace) -> int:
     anchor = found["anchor"]
     results = [*found["before"], *([anchor] if anchor else []), *found["after"]]
     if results:
-        memories.print_table(results)
+        memory_text.print_table(results)
         if anchor:
             output.message(f"Centered on {anchor['ref']}. Read one in full: claude-mem show {anchor['ref']}")
     else:
@@ -116,7 +116,7 @@ def _run_file(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(found)
     elif found["results"]:
-        memories.print_table(found["results"])
+        memory_text.print_table(found["results"])
         output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")
     else:
         output.message("No memories of that file.")

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from claude_mem.cli import filter_flags, memories, output
+from claude_mem.cli import filter_flags, memory_text, output
 from claude_mem.cli.client import pages, quoted, request
 from claude_mem.cli.commands import Commands, UsageError
 from claude_mem.cli.output import Paint, fit, pad
@@ -95,7 +95,7 @@ def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
 
 def _each(results: Iterable[dict[str, Any]]) -> list[str]:
     now, paint, wide = time.time(), output.Paint(sys.stdout), output.terminal()
-    return [memories.in_full(result, now, wide, paint) for result in results]
+    return [memory_text.in_full(result, now, wide, paint) for result in results]
 
 
 SESSIONS = 20

@@ -68,9 +68,9 @@ def _restore(args: argparse.Namespace) -> int:
     if code := output.confirm(question, "restore replaces the database", yes=args.yes):
         return code
     with output.waiting("Stopping the worker and restoring ..."):
-        source, aside = _replace_database(chosen, args.file)
-    data = {"restored_from": str(source), "moved_aside": aside and str(aside)}
-    text = f"Restored from {source}" + (f"\nThe previous database is now in {aside}" if aside else "")
+        source, moved_to = _replace_database(chosen, args.file)
+    data = {"restored_from": str(source), "moved_aside": moved_to and str(moved_to)}
+    text = f"Restored from {source}" + (f"\nThe previous database is now in {moved_to}" if moved_to else "")
     return output.result(data, text, as_json=args.json)
 
 

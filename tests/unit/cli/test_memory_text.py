@@ -4,9 +4,9 @@ import io
 import json
 from typing import Any
 
-from claude_mem.cli import memories
+from claude_mem.cli import memory_text
 from claude_mem.cli.commands import show
-from claude_mem.cli.memories import evidence_sections
+from claude_mem.cli.memory_text import evidence_sections
 from claude_mem.cli.output import Paint, width
 
 NOW = 1_760_000_000.0
@@ -49,10 +49,10 @@ def session(**differences: Any) -> dict[str, Any]:
 def test_results_are_under_their_session_with_the_sentence_that_matches() -> None:
     summary = result(ref="s2", kind="summary", type=None, title="Fix it", snippet="It is fixed now.")
     other = result(ref="7", session_id="other", title="Retries", snippet="")
-    text = memories.found(
+    text = memory_text.found(
         [result(), summary, other], [session(events=2, more=1), session(session_id="other")], 80, PLAIN
     )
-    day = memories.day(session())
+    day = memory_text.day(session())
     assert text.splitlines() == [
         "shop",
         "",
@@ -69,16 +69,16 @@ def test_results_are_under_their_session_with_the_sentence_that_matches() -> Non
 
 def test_each_session_names_its_project_where_there_are_several() -> None:
     sessions = [session(), session(session_id="other", project="bakery")]
-    lines = memories.found([result(), result(session_id="other")], sessions, 80, PLAIN).splitlines()
+    lines = memory_text.found([result(), result(session_id="other")], sessions, 80, PLAIN).splitlines()
     assert [line for line in lines if " · " in line] == [
-        f"{memories.day(session())}  {name} · Why does login fail?" for name in ("shop", "bakery")
+        f"{memory_text.day(session())}  {name} · Why does login fail?" for name in ("shop", "bakery")
     ]
 
 
 def test_a_row_says_which_memory_of_which_day_what_and_where() -> None:
     prompt = result(ref="p5", kind="prompt", type=None, title="Fix it", files=[], snippet="Fix it")
-    day = memories.day(result())
-    assert memories.table([result(), prompt], 80, PLAIN).splitlines() == [
+    day = memory_text.day(result())
+    assert memory_text.table([result(), prompt], 80, PLAIN).splitlines() == [
         "shop",
         "id  date       type        what",
         f"41  {day} bugfix      Empty passwords made login fail",
@@ -90,14 +90,14 @@ def test_a_row_says_which_memory_of_which_day_what_and_where() -> None:
 
 def test_what_to_know_before_trusting_it_is_told() -> None:
     doubtful = result(pinned=True, superseded_by=50, source="external", marks=["files changed since"])
-    last = memories.table([doubtful], 120, PLAIN).splitlines()[-1]
+    last = memory_text.table([doubtful], 120, PLAIN).splitlines()[-1]
     assert last.split(" · ")[0].strip() == "pinned"
     for words in ("replaced by 50", "not verified", "files changed since"):
         assert words in last
 
 
 def test_the_parts_of_a_score_are_told_when_they_were_asked_for() -> None:
-    text = memories.found([result(parts={"text": 0.4, "recency": 0.1})], [session()], 80, PLAIN)
+    text = memory_text.found([result(parts={"text": 0.4, "recency": 0.1})], [session()], 80, PLAIN)
     assert "score 0.500: text 0.400, recency 0.100" in text
 
 
@@ -111,14 +111,14 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
         marks=["m" * 300],
     )
     for columns in (60, 80, 140):
-        text = memories.table([hostile], columns, PLAIN)
+        text = memory_text.table([hostile], columns, PLAIN)
         assert max(map(width, text.splitlines())) <= columns
         several = [session(title=hostile["title"], project=hostile["project"]), session(session_id="other")]
-        grouped = memories.found([hostile, result(session_id="other")], several, columns, PLAIN)
+        grouped = memory_text.found([hostile, result(session_id="other")], several, columns, PLAIN)
         assert max(map(width, grouped.splitlines())) <= columns
         assert "\x1b" not in text + grouped
         assert "\u202e" not in text
-        whole = memories.in_full(
+        whole = memory_text.in_full(
             hostile | {"facts": ["x" * 500], "narrative": "y " * 900}, NOW, columns, PLAIN
         )
         assert max(map(width, whole.splitlines())) <= columns
@@ -126,12 +126,12 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
 
 def test_a_memory_without_anything_is_still_a_row() -> None:
     bare = {"ref": "3", "kind": "evidence", "id": 3}
-    assert "(no title)" in memories.table([bare], 80, PLAIN)
-    assert "(no title)" in memories.in_full(bare, NOW, 80, PLAIN)
+    assert "(no title)" in memory_text.table([bare], 80, PLAIN)
+    assert "(no title)" in memory_text.in_full(bare, NOW, 80, PLAIN)
 
 
 def test_a_whole_memory_has_everything_once() -> None:
-    text = memories.in_full(
+    text = memory_text.in_full(
         result(narrative="Because.", facts=["One.", "Two."], concepts=["gotcha"]), NOW, 80, PLAIN
     )
     for words in (
@@ -153,7 +153,7 @@ def test_a_prompt_of_one_long_line_is_shown_to_its_last_word() -> None:
         "word0 word1 word2 word3 word4 word5 word6 word7 word8 word9 word10 word11…",
     ):
         prompt = result(ref="p1", kind="prompt", title=cut, subtitle=None, prompt=" ".join(words), files=[])
-        text = memories.in_full(prompt, NOW, 60, PLAIN)
+        text = memory_text.in_full(prompt, NOW, 60, PLAIN)
         assert text.split()[-60:] == words
         assert max(map(width, text.splitlines())) <= 60
         assert text.splitlines()[0].endswith("…")
@@ -161,11 +161,11 @@ def test_a_prompt_of_one_long_line_is_shown_to_its_last_word() -> None:
 
 def test_a_prompt_that_fits_on_the_first_line_is_not_said_again() -> None:
     prompt = result(ref="p1", kind="prompt", title="Fix it", subtitle=None, prompt="Fix it", files=[])
-    assert memories.in_full(prompt, NOW, 80, PLAIN).count("Fix it") == 1
+    assert memory_text.in_full(prompt, NOW, 80, PLAIN).count("Fix it") == 1
 
 
 def test_a_title_that_nothing_repeats_is_wrapped_and_not_cut() -> None:
-    text = memories.in_full(result(title="An observation " * 12 + "ends here"), NOW, 60, PLAIN)
+    text = memory_text.in_full(result(title="An observation " * 12 + "ends here"), NOW, 60, PLAIN)
     assert "ends here" in text
     assert "…" not in text
 
@@ -173,7 +173,7 @@ def test_a_title_that_nothing_repeats_is_wrapped_and_not_cut() -> None:
 def test_what_somebody_typed_keeps_its_lines_and_their_indents() -> None:
     typed = "Why?\n\n    def f():\n        return 1"
     prompt = result(ref="p1", kind="prompt", title="Why? def f(): return 1", prompt=typed, files=[])
-    assert "\n  Why?\n\n      def f():\n          return 1" in memories.in_full(prompt, NOW, 80, PLAIN)
+    assert "\n  Why?\n\n      def f():\n          return 1" in memory_text.in_full(prompt, NOW, 80, PLAIN)
 
 
 def test_a_session_has_its_prompts_and_summaries_to_their_last_word() -> None:

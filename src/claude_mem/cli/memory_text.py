@@ -16,13 +16,13 @@ PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
 
 def evidence_sections(result: dict[str, Any], columns: int) -> Iterator[list[str]]:
-    """What an answer repeats of what was asked is said once."""
-    said: set[str] = set()
+    """What the output repeats of the input is shown once."""
+    shown: set[str] = set()
     for name, label in PARTS:
         value = _parsed(result.get(name))
-        if lines := _parts(value, columns, 4, frozenset(said)):
+        if lines := _parts(value, columns, 4, frozenset(shown)):
             yield [f"  {label}:", *lines]
-        said |= _strings(value)
+        shown |= _strings(value)
 
 
 def _parsed(text: object) -> Any:
@@ -33,19 +33,19 @@ def _parsed(text: object) -> Any:
         return text
 
 
-def _parts(value: Any, columns: int, depth: int, said: frozenset[str]) -> list[str]:
+def _parts(value: Any, columns: int, depth: int, shown: frozenset[str]) -> list[str]:
     depth = min(depth, columns // 2)
     if isinstance(value, dict):
         if isinstance(value.get("lines"), list) and "oldStart" in value:
             return _hunk(value, columns, depth)
-        return [line for key in value for line in _field(str(key), value[key], columns, depth, said)]
+        return [line for key in value for line in _field(str(key), value[key], columns, depth, shown)]
     if isinstance(value, list):
-        return [line for item in value for line in _parts(item, columns, depth, said)]
-    return [] if value is None or value in said else verbatim(_text(value), columns, " " * depth)
+        return [line for item in value for line in _parts(item, columns, depth, shown)]
+    return [] if value is None or value in shown else verbatim(_text(value), columns, " " * depth)
 
 
-def _field(key: str, value: Any, columns: int, depth: int, said: frozenset[str]) -> list[str]:
-    inner = _parts(value, columns, depth + 2, said)
+def _field(key: str, value: Any, columns: int, depth: int, shown: frozenset[str]) -> list[str]:
+    inner = _parts(value, columns, depth + 2, shown)
     if isinstance(value, dict | list) or not inner:
         return [f"{' ' * depth}{key}:", *inner] if inner else []
     line = f"{' ' * depth}{key}: {inner[0].strip()}"
@@ -80,7 +80,7 @@ LINES = 2
 FILES = 3
 AS_TYPED = ("text", "prompt")
 
-_SAID = (
+_FIELDS = (
     ("subtitle", ""),
     ("narrative", ""),
     ("text", ""),
@@ -188,12 +188,12 @@ def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
     lines = [paint("bold", line) for line in head]
     lines += wrap(" · ".join([kind, *(part for part in about if part)]), columns, "  ")
     lines += [paint("yellow", line) for line in wrap(_marks(result), columns, "  ")]
-    told = set() if is_cut else {_title(result)}
-    for name, label in _SAID:
+    shown = set() if is_cut else {_title(result)}
+    for name, label in _FIELDS:
         value = result.get(name)
-        if not value or (isinstance(value, str) and value in told):
+        if not value or (isinstance(value, str) and value in shown):
             continue
-        told.add(value if isinstance(value, str) else "")
+        shown.add(value if isinstance(value, str) else "")
         written = verbatim(str(value), columns, "  ") if name in AS_TYPED else _section(label, value, columns)
         lines += ["", *written]
     for section in evidence_sections(result, columns):
@@ -204,7 +204,7 @@ def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
 def _head(result: Result, columns: int) -> tuple[list[str], bool]:
     """The title, and whether it is cut: only where what it is the beginning of follows."""
     ref, title = f"{result['ref']}  ", _title(result)
-    follows = title.endswith(ELLIPSIS) or any(result.get(name) == title for name, _ in _SAID)
+    follows = title.endswith(ELLIPSIS) or any(result.get(name) == title for name, _ in _FIELDS)
     if follows and width(title) > columns - len(ref):
         return [ref + fit(title, columns - len(ref))], True
     first, *rest = wrap(title, columns, " " * len(ref)) or [ref]

@@ -11,22 +11,22 @@ between the batches.
 from __future__ import annotations
 
 import argparse
-import asyncio
+import json
 import os
 import statistics
+import subprocess
 import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
+from tests.harness.claude import real_client
 from tests.harness.model_script import Request, Say
 from tests.harness.model_server import ModelServer
 
 from claude_mem.providers import anthropic
-from claude_mem.providers.claude import ENVIRONMENT, ClaudeModel
+from claude_mem.providers.claude import ENVIRONMENT, FLAGS, ClaudeModel
 from claude_mem.providers.registry import Access, Prompt, Reply
 from measure import machine, table
 
@@ -106,7 +106,7 @@ def over_http(bench: Bench) -> None:
 
 
 def one_process_each(bench: Bench) -> None:
-    model = ClaudeModel(env=bench.environment)
+    model = ClaudeModel(cli_path=str(real_client()), env=bench.environment)
     for n in range(bench.batches):
         began = time.perf_counter()
         assert isinstance(model.ask(prompt(n), deadline_s=60), Reply)
@@ -115,43 +115,42 @@ def one_process_each(bench: Bench) -> None:
 
 
 def one_conversation(bench: Bench) -> None:
-    asyncio.run(_kept(bench, clear=False))
+    _kept(bench, clear=False)
 
 
 def one_process_cleared(bench: Bench) -> None:
-    asyncio.run(_kept(bench, clear=True))
+    _kept(bench, clear=True)
 
 
-async def _kept(bench: Bench, *, clear: bool) -> None:
-    options = ClaudeAgentOptions(
-        cwd=bench.home,
-        env={**bench.environment, **ENVIRONMENT},
-        model="haiku",
-        system_prompt=SYSTEM,
-        tools=[],
-        strict_mcp_config=True,
-        setting_sources=[],
-        permission_mode="dontAsk",
-        effort="low",
-        extra_args={"no-session-persistence": None},
-    )
+def _kept(bench: Bench, *, clear: bool) -> None:
+    words = [str(real_client()), *FLAGS, "--model", "haiku", "--system-prompt", SYSTEM]
     began = time.perf_counter()
-    async with ClaudeSDKClient(options) as client:
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=bench.home,
+        env=os.environ | bench.environment | ENVIRONMENT,
+    ) as child:
         for n in range(bench.batches):
             if clear and n:
-                await client.query("/clear")
-                async for _ in client.receive_response():
-                    pass
-            await client.query(_verbatim(prompt(n).user))
-            async for _ in client.receive_response():
-                pass
+                _asked(child, "/clear", verbatim=False)
+            _asked(child, prompt(n).user)
             bench.note(began)
             began = time.perf_counter()
+        child.communicate()
 
 
-async def _verbatim(text: str) -> AsyncIterator[dict[str, Any]]:
+def _asked(child: subprocess.Popen[bytes], text: str, *, verbatim: bool = True) -> None:
+    assert child.stdin
+    assert child.stdout
     message = {"role": "user", "content": text}
-    yield {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": True}
+    said = {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": verbatim}
+    child.stdin.write(json.dumps(said).encode() + b"\n")
+    child.stdin.flush()
+    while json.loads(child.stdout.readline())["type"] != "result":
+        pass
 
 
 WAYS: dict[str, Callable[[Bench], None]] = {

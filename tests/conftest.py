@@ -1,7 +1,5 @@
-import gc
 import os
 import signal
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -57,13 +55,3 @@ def finish(capfd: pytest.CaptureFixture[str]) -> Iterator[Finish]:
         stderr = os.dup(2)
     yield Finish(stderr)
     os.close(stderr)
-
-
-@pytest.fixture
-def agent_sdk() -> Iterator[None]:
-    """The Agent SDK leaves its transports to the garbage collector. Collected here, their warnings fail no
-    test that happens to run later."""
-    yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()

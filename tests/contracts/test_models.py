@@ -1,4 +1,4 @@
-"""Each model keeps the contract on the wire: the two HTTP ones, and the real Claude Code by the real SDK."""
+"""Each model keeps the contract on the wire: the two HTTP ones, and the real Claude Code."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.model_contract import KEY, Connect, ModelContract
+from tests.harness.claude import real_client
 
 from claude_mem.providers import anthropic, openai
 from claude_mem.providers.claude import ClaudeModel
@@ -42,11 +43,11 @@ class TestOpenAiCompatible(ModelContract):
 
 class ClaudeConnects:
     @pytest.fixture
-    def connect(self, tmp_path: Path, agent_sdk: None) -> Connect:
+    def connect(self, tmp_path: Path) -> Connect:
         def connect(url: str, **more: Any) -> Model:
             home = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude")}
             server = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "IS_SANDBOX": "1"}
-            return ClaudeModel(env=home | server, **more)
+            return ClaudeModel(cli_path=str(real_client()), env=home | server, **more)
 
         return connect
 

@@ -10,6 +10,7 @@ claude.rows("SELECT title FROM observations")
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -26,8 +27,6 @@ from typing import Any
 from tests.harness import workers
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
-
-from claude_mem.providers import claude_process
 
 PATIENCE_S = 120  # far more than a run takes, also on a busy machine
 COMPACTS = "create a detailed summary of"  # how the client asks its model for a compaction
@@ -170,7 +169,7 @@ class Claude:
         folder = self.home / "bin"
         if not folder.exists():
             folder.mkdir()
-            (folder / "claude").symlink_to(_client())
+            (folder / "claude").symlink_to(real_client())
             (folder / "claude-mem").symlink_to(Path(sys.executable).with_name("claude-mem"))
         return folder
 
@@ -268,8 +267,24 @@ class Claude:
         return found
 
 
-def _client() -> Path:
-    found = claude_process.bundled_cli()
+def write_login(config: Path) -> None:
+    """As /login leaves it, for an account that nobody has."""
+    token = {
+        "accessToken": "sk-ant-oat01-dummy",
+        "refreshToken": "sk-ant-ort01-dummy",
+        "expiresAt": 4_102_444_800_000,
+        "scopes": ["user:inference", "user:profile"],
+        "subscriptionType": "max",
+    }
+    file = config / ".credentials.json"
+    file.write_text(json.dumps({"claudeAiOauth": token}))
+    file.chmod(0o600)
+
+
+def real_client() -> Path:
+    """The real Claude Code: a registry's way to carry it is the Agent SDK, of which nothing else is used."""
+    spec = importlib.util.find_spec("claude_agent_sdk")
+    found = Path(spec.origin).with_name("_bundled") / "claude" if spec and spec.origin else None
     if found is None or not found.exists():
         raise AssertionError("the real Claude Code comes with claude-agent-sdk: run `make test`")
     return found

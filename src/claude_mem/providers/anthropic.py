@@ -21,10 +21,11 @@ from claude_mem.providers.registry import (
 
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"
+NO_KEY = "No Anthropic API key is set. Set CLAUDE_MEM_API_KEY or ANTHROPIC_API_KEY."
 
 
 def find(access: Access) -> Found:
-    return Ready("an Anthropic API key is set") if _key(access) else Absent()
+    return Ready("an Anthropic API key is set") if _key(access) else Absent(NO_KEY)
 
 
 def build(access: Access, **timing: Any) -> HttpModel:

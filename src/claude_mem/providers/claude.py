@@ -1,21 +1,22 @@
-"""Calls Claude through the Agent SDK, with the user's own Claude Code login: a fresh conversation each time.
+"""Calls Claude through the user's own Claude Code and its login: one child process and one question each.
 
-One call, one child process: batches are stateless, so a conversation that is kept only grows (docs/adr/0005).
-The child has no tools, no MCP, no settings, no hooks, an empty directory to stand in, and leaves no
-transcript. The SDK is imported at the first question, and its event loop lives in a thread that ends with the
-call. What it reports is read by fields, never by prose.
+Batches are stateless, so a conversation that is kept only grows (docs/adr/0005). We speak the client's
+stream-json protocol: one user message on its standard input, one JSON object per line on its output. The
+child has no tools, no MCP, no settings, no hooks, an empty directory to stand in, and leaves no transcript.
+What it reports is read by fields, never by prose.
 """
 
 from __future__ import annotations
 
-import logging
+import json
+import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, Any
 
 from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import Spend
@@ -35,13 +36,11 @@ from claude_mem.providers.failure import (
 from claude_mem.providers.http import count
 from claude_mem.providers.registry import MOST_OUTPUT, Absent, Access, Found, Prompt, Ready, Reply
 
-if TYPE_CHECKING:
-    from claude_agent_sdk import ClaudeAgentOptions, Message
-
 WHO = "Claude Code"
 OBSERVE_MODEL = "haiku"  # Claude Code knows which one that is, for this account and where it is served from
-GRACE_S = 10.0  # for the SDK to notice that its child was killed
+GRACE_S = 10.0  # for a child that was killed to be gone
 PATIENCE_MS = 2000  # a Retry-After up to this is the client's to wait, a longer one the queue's
+LONGEST_LINE = 4 << 20
 
 ENVIRONMENT = {
     "CLAUDE_MEM_OBSERVER": "1",  # our own hooks leave at once: memory does not watch itself
@@ -52,10 +51,24 @@ ENVIRONMENT = {
     "CLAUDE_CODE_MAX_RETRIES": "1",  # retrying is the queue's work; one is kept, for it tells the Retry-After
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MOST_OUTPUT),
 }
+FLAGS = (
+    "--print",
+    "--verbose",  # without it stream-json is refused
+    *("--input-format", "stream-json"),
+    *("--output-format", "stream-json"),
+    *("--tools", ""),
+    "--strict-mcp-config",
+    "--setting-sources=",
+    *("--settings", '{"disableAllHooks": true}'),  # also those that an administrator has set
+    *("--permission-mode", "dontAsk"),
+    "--no-session-persistence",
+    *("--thinking", "disabled"),
+    *("--effort", "low"),
+)
 
 
 def find(access: Access) -> Found:
-    problem = claude_process.available(access.claude_path)
+    problem = claude_process.problem(access.claude_path, keys=access.is_chosen)
     return Absent(problem) if problem else Ready("Claude Code is installed and logged in")
 
 
@@ -83,7 +96,8 @@ class CallReport:
     resets_at_s: int | None = None  # when a subscription's limit ends
     wait_ms: int | None = None  # Retry-After, as Claude Code passes it on
     exit_code: int | None = None
-    crashed: str | None = None  # the class of an error that nobody foresaw
+    crashed: str | None = None  # the class of the error if it could not be started
+    nonsense: bool = False  # it printed something that is not its protocol
     missed_deadline: bool = False
 
 
@@ -119,7 +133,9 @@ def _failure(report: CallReport, model: str, now: int, jitter: float) -> Failure
 def _without_a_status(report: CallReport) -> str:
     if report.error is not None or report.terminal_reason is not None:
         return f"{WHO} could not get an answer from the API."
-    if report.exit_code is not None:
+    if report.nonsense:
+        return f"{WHO} printed something that is not its stream-json protocol."
+    if report.exit_code:
         return f"{WHO} exited with code {report.exit_code} before it answered."
     return f"{WHO} could not be run ({report.crashed or 'it printed nothing'})."
 
@@ -162,29 +178,20 @@ class ClaudeModel:
         problem = self._problem(command, deadline_s)
         if problem or command is None:
             return Paused(problem or claude_process.NO_COMMAND)
-        import claude_agent_sdk as sdk
-
-        # It logs what it cannot parse, which may be a reply; all that matters reaches us as fields.
-        logging.getLogger("claude_agent_sdk").setLevel(logging.CRITICAL + 1)
         model = self._models.get(prompt.purpose, self._model)
         report = CallReport()
-        with self._guard(command) as guard:
-
-            def converse() -> None:
-                try:
-                    _converse(prompt.user, self._options(prompt, model, guard), report, guard)
-                except sdk.ProcessError as error:
-                    report.exit_code = error.exit_code
-                except Exception as error:  # nothing may be lost with the thread
-                    report.crashed = type(error).__name__
-
-            thread = threading.Thread(target=converse, name="claude", daemon=True)
-            thread.start()
-            thread.join(max(ends - time.monotonic(), 0))
-            if thread.is_alive():
+        with self._guard() as guard:
+            words = [command, *FLAGS, "--model", model]
+            # In a thread: whatever the child does, the deadline holds.
+            asking = threading.Thread(
+                target=self._converse, args=(words, prompt, guard, report), name="claude", daemon=True
+            )
+            asking.start()
+            asking.join(max(ends - time.monotonic(), 0))
+            if asking.is_alive():
                 report.missed_deadline = True
                 guard.kill()
-                thread.join(GRACE_S)
+                asking.join(GRACE_S)
         return to_outcome(report, model, now=self._clock(), jitter=self._jitter())
 
     def close(self) -> None:
@@ -194,8 +201,6 @@ class ClaudeModel:
                 guard.kill()
 
     def _problem(self, command: str | None, deadline_s: float) -> str | None:
-        if claude_process.bundled_cli() is None:
-            return claude_process.NO_SDK
         if command is None:
             return claude_process.NO_COMMAND
         if command in self._recent_enough:
@@ -206,8 +211,8 @@ class ClaudeModel:
         return problem
 
     @contextmanager
-    def _guard(self, command: str) -> Iterator[ChildGuard]:
-        with ChildGuard(command) as guard:
+    def _guard(self) -> Iterator[ChildGuard]:
+        with ChildGuard() as guard:
             with self._lock:
                 self._running.add(guard)
             try:
@@ -216,76 +221,90 @@ class ClaudeModel:
                 with self._lock:
                     self._running.discard(guard)
 
-    def _options(self, prompt: Prompt, model: str, guard: ChildGuard) -> ClaudeAgentOptions:
-        from claude_agent_sdk import ClaudeAgentOptions
-
-        return ClaudeAgentOptions(
-            cli_path=guard.command,
-            cwd=guard.empty,
-            env={**self._env, **ENVIRONMENT, "TMPDIR": str(guard.temporary)},
-            model=model,
-            system_prompt=prompt.system,
-            verbatim_prompts=True,  # `@/etc/passwd` and `/command` in the evidence stay what they are: text
-            tools=[],
-            strict_mcp_config=True,
-            setting_sources=[],
-            settings='{"disableAllHooks": true}',  # also those that an administrator has set
-            permission_mode="dontAsk",
-            thinking={"type": "disabled"},
-            effort="low",
-            extra_args={"no-session-persistence": None},
-            stderr=lambda _: None,  # which may quote the prompt: no log shall have it
-        )
-
-
-def _converse(text: str, options: ClaudeAgentOptions, report: CallReport, guard: ChildGuard) -> None:
-    import asyncio
-
-    from claude_agent_sdk import query
-
-    class Loop(asyncio.SelectorEventLoop):
-        """Knows the child's transport, which the SDK leaves open."""
-
-        async def subprocess_exec(self, *args: Any, **options: Any) -> Any:
-            child = await super().subprocess_exec(*args, **options)
-            children.append(child[0])
-            return child
-
-    async def converse() -> None:
+    def _converse(self, words: Sequence[str], prompt: Prompt, guard: ChildGuard, report: CallReport) -> None:
+        environment = claude_process.environment({**os.environ, **self._env}) | ENVIRONMENT
         try:
-            async for message in query(prompt=text, options=options):
-                note(message, report)
-                if report.wait_ms is not None:
-                    guard.kill()  # the queue waits, not 200 MB
-        finally:
-            for child in children:
-                child.close()
-            await asyncio.sleep(0)  # its pipes are closed in the loop's next round
+            instructions = guard.write("instructions", prompt.system)
+            child = guard.start([*words, "--system-prompt-file", instructions], environment)
+        except OSError as error:
+            report.crashed = type(error).__name__
+            return
+        with child:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            # Apart, so that a child that prints before it has read everything blocks nobody.
+            teller = threading.Thread(target=_tell, args=(child.stdin, prompt.user), daemon=True)
+            teller.start()
+            while line := child.stdout.readline(LONGEST_LINE):
+                note(line, report)
+                if report.nonsense or report.wait_ms is not None:
+                    guard.kill()  # in the second case the queue waits, not 200 MB
+                    break
+            report.exit_code = child.wait()
+            teller.join(GRACE_S)
 
-    children: list[asyncio.BaseTransport] = []
-    with asyncio.Runner(loop_factory=Loop) as runner:
-        runner.run(converse())
+
+def _tell(stdin: IO[bytes], text: str) -> None:
+    message = {
+        "type": "user",
+        "message": {"role": "user", "content": text},
+        "parent_tool_use_id": None,
+        "session_id": "",
+        # `@/etc/passwd` and `/command` in the evidence stay what they are: text.
+        "client_composed": True,
+    }
+    with suppress(OSError):  # it left before it had read everything: its exit says why
+        stdin.write(json.dumps(message).encode() + b"\n")
+        stdin.flush()
+    with suppress(OSError):
+        stdin.close()
 
 
-def note(message: Message, report: CallReport) -> None:
-    """Keep what matters of one of the SDK's messages."""
-    import claude_agent_sdk as sdk
+def note(line: bytes, report: CallReport) -> None:
+    """Keep what matters of one line that Claude Code printed."""
+    if not line.startswith(b"{"):
+        return  # some builds print remarks
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        report.nonsense = True
+        return
+    match said:
+        case {"type": "assistant", "error": str(error)}:
+            report.error = error
+        case {"type": "assistant", "message": {"model": str(model), "content": list(blocks)}}:
+            report.model = model
+            report.texts += [text for block in blocks if (text := _text_of(block))]
+        case {"type": "result"}:
+            _note_result(said, report)
+        case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
+            report.resets_at_s = at
+        case {
+            "type": "system",
+            "subtype": "api_retry",
+            "error_status": 429,
+            "retry_delay_ms": int() | float() as delay,
+        } if delay > PATIENCE_MS:
+            report.wait_ms = int(delay)
 
-    if isinstance(message, sdk.AssistantMessage):
-        if message.error is not None:
-            report.error = message.error
-        else:
-            report.model = message.model
-            report.texts += [block.text for block in message.content if isinstance(block, sdk.TextBlock)]
-    elif isinstance(message, sdk.ResultMessage):
-        report.completed = not message.is_error
-        report.usage, report.cost_usd = message.usage, message.total_cost_usd
-        report.status, report.terminal_reason = message.api_error_status, message.terminal_reason
-        report.stop_reason = message.stop_reason
-    elif isinstance(message, sdk.RateLimitEvent):
-        if message.rate_limit_info.status == "rejected":
-            report.resets_at_s = message.rate_limit_info.resets_at
-    elif isinstance(message, sdk.SystemMessage) and message.subtype == "api_retry":
-        delay = message.data.get("retry_delay_ms")
-        if message.data.get("error_status") == 429 and isinstance(delay, int) and delay > PATIENCE_MS:
-            report.wait_ms = delay
+
+def _text_of(block: object) -> str | None:
+    match block:
+        case {"type": "text", "text": str(text)}:
+            return text
+    return None
+
+
+def _note_result(said: dict[str, Any], report: CallReport) -> None:
+    report.completed = said.get("is_error") is False
+    usage, cost = said.get("usage"), said.get("total_cost_usd")
+    report.usage = usage if isinstance(usage, dict) else None
+    report.cost_usd = float(cost) if isinstance(cost, int | float) else None
+    status = said.get("api_error_status")
+    report.status = status if isinstance(status, int) else None
+    report.terminal_reason, report.stop_reason = _word(said, "terminal_reason"), _word(said, "stop_reason")
+
+
+def _word(said: dict[str, Any], name: str) -> str | None:
+    value = said.get(name)
+    return value if isinstance(value, str) else None

@@ -1,96 +1,116 @@
-"""The claude command: finds it, checks that it is usable, and makes sure that no child process outlives us.
+"""The user's own claude command: finds it, checks that it is usable, makes sure that no child outlives us.
 
-Finding it is cheap, so that `auto` and `doctor` can ask: the SDK is looked for, not imported; credentials are
-seen, not read.
+Finding it is cheap, so that `auto` and `doctor` can ask: credentials are seen, not read.
 
 A Claude Code that waits for its answer does not mind that its standard input is closed and its parent gone;
 left alone it stays for many minutes, with 200 MB (measured; docs/adr/0005). So it is started by a small
 script that first leaves a watcher behind, and the watcher reads a pipe that only the worker holds open. The
-pipe's end without a word, by the worker's hand or by its death, kills the client at once, without anybody
-having to know process ids.
+pipe's end without a word, by the worker's hand or by its death, kills the client's process group at once,
+without anybody having to know process ids.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+VERSION_WITHIN_S = 5.0
 OLDEST = (2, 1, 248)
 """The first that takes a prompt as it is written. Older ones read local files that it mentions
 (`@/etc/passwd`), and what we send quotes files and web pages that a stranger may have written."""
 
 LOGINS = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CODE_USE_FOUNDRY",
 )
-NO_SDK = (
-    "The Claude Agent SDK is not installed. Install it where claude-mem is: "
-    f"{shlex.quote(sys.executable)} -m pip install claude-agent-sdk"
+"""Variables that nobody sets but for Claude Code."""
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+"""Variables that any program may read. Claude Code prefers them to its login when nobody is there to ask."""
+
+SESSION = (
+    "CLAUDECODE",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+)
+"""What a worker that a hook started has from the session it was started in: none of the child's business."""
+
+PLACES = (
+    "~/.local/bin/claude",
+    "~/.claude/local/claude",
+    "~/.npm-global/bin/claude",
+    "/opt/homebrew/bin/claude",
+    "/usr/local/bin/claude",
 )
 NO_COMMAND = "The claude command was not found. Install Claude Code, or set CLAUDE_CODE_PATH to where it is."
 NO_LOGIN = "Claude Code is not logged in. Run claude and log in with /login."
 
 
 def find(cli_path: str | None = None) -> str | None:
-    """The command to run: the user's choice, the copy inside the SDK, or the one on the PATH."""
+    """The command to run: the user's choice, the one on the PATH, or one where its installers put it."""
     if cli_path:
-        return shutil.which(cli_path)
-    bundled = bundled_cli()
-    if bundled and os.access(bundled, os.X_OK):
-        return str(bundled)
-    return shutil.which("claude")
+        return shutil.which(Path(cli_path).expanduser())
+    usual = (str(Path(place).expanduser()) for place in PLACES)
+    return shutil.which("claude") or next((place for place in usual if shutil.which(place)), None)
 
 
-def bundled_cli() -> Path | None:
-    spec = importlib.util.find_spec("claude_agent_sdk")  # finds a package of that name without running it
-    return Path(spec.origin).with_name("_bundled") / "claude" if spec and spec.origin else None
-
-
-def available(cli_path: str | None = None, environ: Mapping[str, str] | None = None) -> str | None:
-    """None if Claude can be asked, else the reason as a sentence."""
+def problem(
+    cli_path: str | None = None, environ: Mapping[str, str] | None = None, *, keys: bool = False
+) -> str | None:
+    """None if Claude can be asked, else the reason as a sentence. `keys`: also with a key that is merely in
+    the environment."""
     environ = os.environ if environ is None else environ
-    if bundled_cli() is None:
-        return NO_SDK
-    if find(cli_path) is None:
+    command = find(cli_path)
+    if command is None:
         return NO_COMMAND
-    return None if logged_in(environ) else NO_LOGIN
+    if not logged_in(environ) and not (keys and any(environ.get(name) for name in KEYS)):
+        return NO_LOGIN
+    return too_old(command, deadline_s=VERSION_WITHIN_S)
 
 
 def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """By Claude Code's own login. A key in the environment is none: it may be there for something else."""
     if any(environ.get(name) for name in LOGINS):
         return True
     home = Path(environ.get("HOME") or Path.home())
     config = Path(environ["CLAUDE_CONFIG_DIR"]) if environ.get("CLAUDE_CONFIG_DIR") else None
     if ((config or home / ".claude") / ".credentials.json").exists():
         return True
-    # On a Mac the credentials are in the keychain; that an account is known is the best one can see.
-    return platform == "darwin" and _mentions_account((config or home) / ".claude.json")
+    state = (config or home) / ".claude.json"
+    # An account of the Console leaves a key of its own there. On a Mac the credentials are in the keychain;
+    # that an account is known is the best one can see.
+    return _mentions(state, b'"primaryApiKey"') or (
+        platform == "darwin" and _mentions(state, b'"oauthAccount"')
+    )
 
 
-def _mentions_account(file: Path) -> bool:
+def environment(environ: Mapping[str, str], platform: str = sys.platform) -> dict[str, str]:
+    """The child's. Where Claude Code has a login of its own, no key that is merely there takes its place."""
+    left_out = (*SESSION, *KEYS) if logged_in(environ, platform) else SESSION
+    return {name: value for name, value in environ.items() if name not in left_out}
+
+
+def _mentions(file: Path, name: bytes) -> bool:
     try:
-        return b'"oauthAccount"' in file.read_bytes()
+        return name in file.read_bytes()
     except OSError:
         return False
 
 
 def too_old(command: str, *, deadline_s: float) -> str | None:
-    """None if it is recent enough, else the reason as a sentence. The SDK's own copy always is."""
-    if command == str(bundled_cli()):
-        return None
+    """None if it is recent enough, else the reason as a sentence."""
     try:
         printed = subprocess.run(  # noqa: S603 the command the user chose
             [command, "--version"],
@@ -114,49 +134,62 @@ def too_old(command: str, *, deadline_s: float) -> str | None:
 
 
 SCRIPT = """\
-#!/bin/sh
-exec 9<{pipe}
-{{
+exec 9<&2 2>/dev/null
+place=$1
+shift
+{
+    trap '' TERM
     read -r _ <&9 && exit
-    kill $$  # politely first: it takes its session file out of ~/.claude
+    kill -- -$$  # politely first: it takes its session file out of ~/.claude
     n=0
     while kill -0 $$ && [ $n -lt 20 ]; do sleep 0.1; n=$((n + 1)); done
-    kill -9 $$
-    rm -rf -- {place}
-}} </dev/null >/dev/null 2>&1 &
+    rm -rf -- "$place"
+    kill -9 -- -$$
+} </dev/null >/dev/null &
 exec 9<&-
-exec {command} "$@"
+exec "$@"
 """
+"""Its standard error is the pipe to watch: a descriptor that any shell can name and nobody has to open."""
 
 
 class ChildGuard:
-    """A private directory (mode 0700) with the script to start, an empty directory to start it in, and one
-    for what it writes to the side; gone afterwards."""
+    """A private directory (mode 0700): one that is empty for the child to stand in, one for what it writes
+    to the side. Gone afterwards, and so is the child."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self) -> None:
         self._place = Path(tempfile.mkdtemp(prefix="claude-mem-"))
         self.empty = self._place / "empty"
         self.temporary = self._place / "tmp"
-        self.command = self._place / "claude"
-        pipe = self._place / "pipe"
         self.empty.mkdir(mode=0o700)
         self.temporary.mkdir(mode=0o700)
-        os.mkfifo(pipe, 0o600)
-        script = SCRIPT.format(
-            pipe=shlex.quote(str(pipe)), place=shlex.quote(str(self._place)), command=shlex.quote(command)
-        )
-        self.command.write_text(script, encoding="utf-8")
-        self.command.chmod(0o700)
         self._lock = threading.Lock()
-        # Read and write: opening a pipe for writing alone would wait for the watcher. No child inherits it.
-        self._held: int | None = os.open(pipe, os.O_RDWR)
+        self._watched, held = os.pipe()
+        self._held: int | None = held
 
     def __enter__(self) -> ChildGuard:
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._end(b"done\n")
+        os.close(self._watched)
         shutil.rmtree(self._place, ignore_errors=True)
+
+    def write(self, name: str, text: str) -> str:
+        """Put a file beside what the child sees; returns its path."""
+        file = self._place / name
+        file.write_text(text, encoding="utf-8")
+        return str(file)
+
+    def start(self, words: Sequence[str], environ: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 the command the user chose
+            ["/bin/sh", "-c", SCRIPT, "claude-mem", str(self._place), *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._watched,  # what the client itself says there may quote the prompt, and goes nowhere
+            cwd=self.empty,
+            env={**environ, "TMPDIR": str(self.temporary)},
+            start_new_session=True,  # a group of its own, which ends as a whole
+        )
 
     def kill(self) -> None:
         """Kill the client, if it still runs. Any thread may; once is enough."""

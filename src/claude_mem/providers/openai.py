@@ -17,12 +17,11 @@ CHARS_PER_TOKEN = 4
 
 def find(access: Access) -> Found:
     url = access.base_url or access.variables.get("OPENAI_BASE_URL")
-    if not url and not access.variables.get("OPENAI_API_KEY"):
-        return Absent()
-    source = "CLAUDE_MEM_BASE_URL" if url else "OPENAI_API_KEY"
+    if not url and not access.variables.get("OPENAI_API_KEY") and not (access.is_chosen and access.api_key):
+        return Absent("No endpoint is set. Set CLAUDE_MEM_BASE_URL, or CLAUDE_MEM_API_KEY for OpenAI's.")
     if not access.model:
-        return Incomplete(f"{source} is set, but CLAUDE_MEM_MODEL is not set")
-    return Ready(f"{source} is set")
+        return Incomplete("CLAUDE_MEM_MODEL is not set: name the model to ask.")
+    return Ready("an endpoint is set")
 
 
 def build(access: Access, **timing: Any) -> HttpModel:

@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
     from claude_mem.model.jobs import Spend
@@ -55,6 +56,7 @@ class Access(Struct, frozen=True):
     api_key: str | None = None
     claude_path: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)  # those of VARIABLES that are set
+    is_chosen: bool = False  # the user named the provider: then it may use a key that is merely there
 
     def __repr__(self) -> str:
         """Without the key and the variables, which may hold one: it may end up in a log."""
@@ -67,7 +69,7 @@ class Ready(Struct, frozen=True):
 
 
 class Incomplete(Struct, frozen=True):
-    """The user began to set it up."""
+    """Something of it is set up."""
 
     why: str
 
@@ -82,7 +84,6 @@ Found = Ready | Incomplete | Absent
 class Provider(Struct, frozen=True):
     name: str  # as in CLAUDE_MEM_PROVIDER; its file here has the same name
     whose: str  # in words: who is asked
-    auto_rank: int  # `auto` takes the first that is ready in this order
     key_variable: str | None = None  # of others: taken when there is no CLAUDE_MEM_API_KEY
     url_variable: str | None = None  # likewise, CLAUDE_MEM_BASE_URL
     usual_model: str | None = None  # asked where CLAUDE_MEM_MODEL names none, by the name it is priced under
@@ -99,14 +100,15 @@ class Provider(Struct, frozen=True):
         return import_module(f"claude_mem.providers.{self.name}")
 
 
+CHOSEN = "chosen by the setting CLAUDE_MEM_PROVIDER"
 CHEAP_CLAUDE = "claude-haiku-5-5"
 MOST_OUTPUT = 8192
 """Tokens of one reply, with room for the thinking that some models do unasked."""
 
 PROVIDERS = (
-    Provider("claude", "your own Claude Code", 1, usual_model=CHEAP_CLAUDE),
-    Provider("anthropic", "Anthropic's API", 3, "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", CHEAP_CLAUDE),
-    Provider("openai", "your endpoint", 2, "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    Provider("claude", "your own Claude Code", usual_model=CHEAP_CLAUDE),
+    Provider("anthropic", "Anthropic's API", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", CHEAP_CLAUDE),
+    Provider("openai", "your endpoint", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
 )
 BY_NAME = {each.name: each for each in PROVIDERS}
 KEY_VARIABLES = tuple(each.key_variable for each in PROVIDERS if each.key_variable)
@@ -117,20 +119,21 @@ VARIABLES = (*KEY_VARIABLES, *URL_VARIABLES)
 class Choice(Struct, frozen=True):
     provider: str  # the name of one of them, or offline
     why: str
+    problem: str | None = None  # why it cannot observe, as a sentence
 
 
 def choose(wanted: str, access: Access) -> Choice:
-    """The user's choice, or the best that is there."""
+    """The user's choice; or, with `auto`, the user's own Claude Code if it is logged in. Nothing that costs
+    money is used because a key for it happens to be there."""
+    if wanted == "offline":
+        return Choice(wanted, CHOSEN)
     if wanted != "auto":
-        return Choice(wanted, "chosen by the setting CLAUDE_MEM_PROVIDER")
-    missing: list[str] = []
-    reasons: list[str] = []
-    for provider in sorted(PROVIDERS, key=lambda each: each.auto_rank):
-        match provider.find(access):
-            case Ready(why):
-                return Choice(provider.name, why)
-            case Incomplete(why):
-                missing.append(why)
-            case Absent(why) if why:
-                reasons.append(why)
-    return Choice("offline", missing[0] if missing else " ".join(["no model is set up.", *reasons]))
+        found = BY_NAME[wanted].find(replace(access, is_chosen=True))
+        return Choice(wanted, CHOSEN, None if isinstance(found, Ready) else found.why)
+    own = BY_NAME["claude"].find(access)
+    if isinstance(own, Ready):
+        return Choice("claude", own.why)
+    others = (each for each in PROVIDERS if each.name != "claude")
+    unused = [each.name for each in others if not isinstance(each.find(access), Absent)]
+    hint = f"To use {' or '.join(unused)}, set CLAUDE_MEM_PROVIDER." if unused else ""
+    return Choice("offline", " ".join(filter(None, ["no model is in use.", own.why, hint])))

@@ -205,8 +205,8 @@ class Settings(Struct, frozen=True):
     provider: str = _observer(
         "auto",
         _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
-        "What turns events into memory. auto: claude if it is installed and logged in, otherwise openai or "
-        "anthropic if one is configured, otherwise offline, which needs no model.",
+        "What turns events into memory. `claude-mem install` asks. auto: claude if Claude Code is logged in, "
+        "otherwise offline, which needs no model. An API key alone chooses nothing.",
         instead="offline",
     )
     model: str | None = _observer(
@@ -225,7 +225,7 @@ class Settings(Struct, frozen=True):
         None,
         _URL,
         "The base URL of an OpenAI-compatible endpoint, or of one that speaks Anthropic's protocol. "
-        "If it is invalid, only the provider claude is used.",
+        "If it is invalid, openai and anthropic are not used.",
         allowed="a URL such as http://127.0.0.1:11434/v1",
     )
     claude_path: str | None = _observer(

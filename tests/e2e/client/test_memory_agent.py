@@ -1,7 +1,7 @@
 """The memory agent is the real client too: with our hooks and plugin in its home it must not watch itself.
 
-Both sides run Claude Code against a scripted server of their own: the user's session, and the observer by
-the Agent SDK. What the model's side does to the observer reaches neither the user nor an event.
+Both sides run Claude Code against a scripted server of their own: the user's session, and the observer as
+claude-mem starts it. What the model's side does to the observer reaches neither the user nor an event.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from typing import Any
 
 import pytest
 from tests.harness import checker, workers
-from tests.harness.claude import Claude, Playing, Ran
+from tests.harness.claude import Claude, Playing, Ran, real_client
 from tests.harness.model_script import Hang, Raw, Request, Say, Status, Step, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.providers import claude_process
 from claude_mem.serve import control
 
 PROSE = "I looked at the session and found nothing out of the ordinary. Shall I go on?"
@@ -88,7 +87,7 @@ class Watched:
         found = []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
-                is_claude = (process / "exe").readlink() == claude_process.bundled_cli()
+                is_claude = (process / "exe").readlink() == real_client()
                 if is_claude and mark in (process / "environ").read_bytes() + b"\0":
                     found.append(int(process.name))
         return found

@@ -1,4 +1,4 @@
-"""Whether Claude Code can be asked, seen without running the SDK or reading a secret."""
+"""Whether Claude Code can be asked, seen without running it or reading a secret."""
 
 from __future__ import annotations
 
@@ -18,10 +18,36 @@ def command(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_key_in_the_environment_is_a_login(tmp_path: Path) -> None:
-    assert claude_process.logged_in({"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k"})
-    assert claude_process.logged_in({"HOME": str(tmp_path), "CLAUDE_CODE_OAUTH_TOKEN": "t"})
-    assert not claude_process.logged_in({"HOME": str(tmp_path), "ANTHROPIC_API_KEY": ""})
+def test_a_token_for_claude_code_is_a_login_and_a_key_for_anything_is_none(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path)}
+    assert claude_process.logged_in(home | {"CLAUDE_CODE_OAUTH_TOKEN": "t"})
+    assert not claude_process.logged_in(home | {"CLAUDE_CODE_OAUTH_TOKEN": ""})
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+        assert not claude_process.logged_in(home | {name: "k"})
+
+
+def test_a_key_reaches_the_child_only_where_claude_code_has_no_login_of_its_own(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k", "CLAUDECODE": "1", "PATH": "/bin"}
+    assert claude_process.environment(environ).keys() == {"HOME", "ANTHROPIC_API_KEY", "PATH"}
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/.credentials.json").touch()
+    assert claude_process.environment(environ).keys() == {"HOME", "PATH"}
+
+
+def test_an_account_of_the_console_is_a_login(tmp_path: Path) -> None:
+    (tmp_path / ".claude.json").write_text('{"primaryApiKey": "k"}')
+    assert claude_process.logged_in({"HOME": str(tmp_path)}, platform="linux")
+
+
+def test_it_is_found_where_its_installer_puts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(claude_process, "PLACES", ("~/.local/bin/claude",))
+    assert claude_process.find() is None
+    place = tmp_path / ".local/bin/claude"
+    place.parent.mkdir(parents=True)
+    place.touch(mode=0o755)
+    assert claude_process.find() == str(place)
 
 
 def test_credentials_on_the_disk_are_a_login_and_are_not_read(tmp_path: Path) -> None:
@@ -45,9 +71,11 @@ def test_on_a_mac_a_known_account_counts_for_the_keychain_cannot_be_seen(tmp_pat
 
 
 def test_what_is_missing_is_said_in_a_sentence(tmp_path: Path, command: Path) -> None:
-    assert claude_process.available("/nowhere/claude", {"HOME": str(tmp_path)}) == claude_process.NO_COMMAND
-    assert claude_process.available(str(command), {"HOME": str(tmp_path)}) == claude_process.NO_LOGIN
-    assert claude_process.available(str(command), {"HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k"}) is None
+    assert claude_process.problem("/nowhere/claude", {"HOME": str(tmp_path)}) == claude_process.NO_COMMAND
+    assert claude_process.problem(str(command), {"HOME": str(tmp_path)}) == claude_process.NO_LOGIN
+    assert (
+        claude_process.problem(str(command), {"HOME": str(tmp_path), "CLAUDE_CODE_OAUTH_TOKEN": "t"}) is None
+    )
 
 
 def test_a_recent_claude_is_recent_enough(command: Path) -> None:

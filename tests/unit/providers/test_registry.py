@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from claude_mem.model.structs import replace
-from claude_mem.providers import registry
-from claude_mem.providers.registry import PROVIDERS, Access, Choice, choose
+from claude_mem.providers import claude_process, registry
+from claude_mem.providers.registry import CHOSEN, PROVIDERS, Access, Choice, choose
 from claude_mem.settings import SETTINGS
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "k"}, {"OPENAI_API_KEY": "k"}
@@ -17,35 +18,52 @@ NOWHERE = "/nowhere/claude"
 
 
 @pytest.mark.parametrize(
-    ("access", "provider"),
+    "access",
     [
-        (Access(), "offline"),
-        (Access(variables=ANTHROPIC), "anthropic"),
-        (Access(api_key="k"), "anthropic"),
-        (Access(variables=OPENAI), "offline"),
-        (Access(variables=OPENAI, model="m"), "openai"),
-        (Access(base_url="http://127.0.0.1:1/v1", model="m"), "openai"),
-        (Access(variables={"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, model="m"), "openai"),
-        (Access(variables=ANTHROPIC | OPENAI, model="m"), "openai"),
-        (Access(variables=ANTHROPIC | OPENAI), "anthropic"),
-        (Access(variables={"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}), "offline"),
+        Access(),
+        Access(variables=ANTHROPIC),
+        Access(api_key="k"),
+        Access(variables=OPENAI, model="m"),
+        Access(base_url="http://127.0.0.1:1/v1", model="m"),
+        Access(variables=ANTHROPIC | OPENAI, model="m"),
     ],
 )
-def test_without_claude_code_auto_takes_what_is_set_up(access: Access, provider: str) -> None:
+def test_a_key_that_nobody_chose_is_not_used(access: Access) -> None:
     chosen = choose("auto", replace(access, claude_path=NOWHERE))
-    assert chosen.provider == provider
+    assert (chosen.provider, chosen.problem) == ("offline", None)
+    assert ("CLAUDE_MEM_PROVIDER" in chosen.why) is (access != Access())
 
 
-def test_a_provider_that_was_begun_says_what_is_missing_and_one_that_is_absent_how_to_get_it() -> None:
-    begun = choose("auto", Access(variables=OPENAI, claude_path=NOWHERE))
-    assert "CLAUDE_MEM_MODEL" in begun.why
-    nothing = choose("auto", Access(claude_path=NOWHERE))
-    assert nothing.why.startswith("no model is set up. ")
+def test_auto_is_ones_own_claude_code_if_it_is_logged_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude = tmp_path / "claude"
+    claude.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
+    claude.chmod(0o755)
+    for name in (*claude_process.LOGINS, "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    access = Access(claude_path=str(claude))
+    assert choose("auto", access).provider == "offline"
+    assert choose("claude", access).problem is None, "chosen, it is used as it is"
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/.credentials.json").touch()
+    assert choose("auto", access).provider == "claude"
+    claude.write_text("#!/bin/sh\necho '2.0.1 (Claude Code)'\n")
+    assert choose("auto", access).provider == "offline"
+    assert choose("claude", access).problem is not None
 
 
-def test_the_users_choice_is_not_questioned() -> None:
-    assert choose("openai", Access()) == Choice("openai", "chosen by the setting CLAUDE_MEM_PROVIDER")
-    assert choose("offline", Access(variables=ANTHROPIC)).provider == "offline"
+def test_the_users_choice_is_not_questioned_but_what_it_lacks_is_said() -> None:
+    assert choose("offline", Access(variables=ANTHROPIC)) == Choice("offline", CHOSEN)
+    assert choose("anthropic", Access(variables=ANTHROPIC)) == Choice("anthropic", CHOSEN)
+    for provider in PROVIDERS:
+        lacking = choose(provider.name, Access(claude_path=NOWHERE))
+        assert lacking.provider == provider.name
+        assert lacking.problem is not None
+    assert "CLAUDE_MEM_MODEL" in (choose("openai", Access(variables=OPENAI)).problem or "")
+    assert choose("openai", Access(api_key="k", model="m")) == Choice("openai", CHOSEN)
 
 
 def test_every_provider_can_be_chosen_and_built() -> None:
@@ -57,9 +75,8 @@ def test_every_provider_can_be_chosen_and_built() -> None:
         assert "canary" not in repr(model)
 
 
-def test_no_two_providers_share_a_name_or_a_rank() -> None:
+def test_no_two_providers_share_a_name() -> None:
     assert len({each.name for each in PROVIDERS}) == len(PROVIDERS) == len(registry.BY_NAME)
-    assert len({each.auto_rank for each in PROVIDERS}) == len(PROVIDERS)
 
 
 def test_reading_settings_imports_no_provider() -> None:

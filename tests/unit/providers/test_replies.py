@@ -14,7 +14,7 @@ from tests.harness.model_server import ModelServer
 from claude_mem.model.jobs import Spend
 from claude_mem.model.memory import Broken, Paused, Throttled
 from claude_mem.providers import anthropic, openai
-from claude_mem.providers.claude import CallReport, to_outcome
+from claude_mem.providers.claude import CallReport, note, to_outcome
 from claude_mem.providers.failure import Refused, Unusable
 from claude_mem.providers.http import HttpAnswer, document
 from claude_mem.providers.registry import Access, Prompt, Reply
@@ -207,6 +207,14 @@ def test_what_was_said_before_the_output_limit_is_kept() -> None:
 def test_a_reply_that_came_just_before_the_deadline_is_kept() -> None:
     reply = concluded(completed=True, texts=["x"], missed_deadline=True, exit_code=-9)
     assert isinstance(reply, Reply)
+
+
+@given(ANYTHING)
+def test_any_line_of_claude_code_is_noted_or_passed_over(said: object) -> None:
+    result = {"type": "result", "usage": said, "is_error": said, "api_error_status": said}
+    for line in (said, {"type": "assistant", "message": said}, result):
+        note(json.dumps(line).encode(), report := CallReport())
+        assert to_outcome(report, "haiku", now=NOON, jitter=0.5)
 
 
 def test_a_crash_names_its_exit_code() -> None:

@@ -1,4 +1,4 @@
-"""The real Agent SDK and the real Claude Code against the scripted server, in a throwaway home.
+"""Our Claude provider and the real Claude Code against the scripted server, in a throwaway home.
 
 Every "nothing happened" has its counterpart beside it: the same set-up, where it does happen.
 """
@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from tests.harness import hook_process
+from tests.harness.claude import real_client, write_login
 from tests.harness.model_script import Drip, Hang, Say, Status
 from tests.harness.model_server import ModelServer
 
@@ -53,7 +54,10 @@ class Home:
         } | more
 
     def model(self, server: ModelServer, cli_path: str | None = None, **env: str) -> ClaudeModel:
-        return ClaudeModel(cli_path=cli_path, env=self.environment(server, **env))
+        return ClaudeModel(cli_path=cli_path or str(real_client()), env=self.environment(server, **env))
+
+    def log_in(self) -> None:
+        write_login(self.at / ".claude")
 
     def run_claude(self, server: ModelServer, words: str, **env: str) -> None:
         """Claude Code as a person runs it, with their settings."""
@@ -64,7 +68,7 @@ class Home:
         }
         keep = {name: value for name, value in os.environ.items() if not name.startswith("CLAUDE")}
         subprocess.run(
-            [str(claude_process.bundled_cli()), "-p", words, "--model", "haiku"],
+            [str(real_client()), "-p", words, "--model", "haiku"],
             env=keep | quiet | self.environment(server, **env),
             cwd=self.at,
             stdin=subprocess.DEVNULL,
@@ -96,7 +100,7 @@ class Home:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent_sdk: None) -> Iterator[Home]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     made = Home(tmp_path / "home")
     monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
     yield made
@@ -109,11 +113,6 @@ def until(condition: Callable[[], bool], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {PATIENCE_S} s"
         threading.Event().wait(0.02)
-
-
-def test_the_sdk_and_its_claude_are_installed() -> None:
-    """Without them the tests here would prove nothing, so this fails instead of skipping."""
-    assert claude_process.available(environ={"ANTHROPIC_API_KEY": "dummy"}) is None
 
 
 def test_a_reply_comes_back_and_nothing_is_left_behind(home: Home) -> None:
@@ -218,9 +217,10 @@ def test_closing_ends_a_question_at_once(home: Home) -> None:
 
 
 WORKER = """
+import sys
 from claude_mem.providers.registry import Prompt
 from claude_mem.providers.claude import ClaudeModel
-ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
+ClaudeModel(cli_path=sys.argv[1]).ask(Prompt("s", "u"), deadline_s=600)
 """
 
 
@@ -228,7 +228,8 @@ ClaudeModel().ask(Prompt("s", "u"), deadline_s=600)
 @pytest.mark.parametrize("step", [Hang(), Drip()], ids=["hang", "drip"])
 def test_a_killed_worker_leaves_no_claude_behind(home: Home, step: Hang | Drip) -> None:
     with ModelServer([step]) as server:
-        worker = subprocess.Popen([sys.executable, "-c", WORKER], env=os.environ | home.environment(server))
+        words = [sys.executable, "-c", WORKER, str(real_client())]
+        worker = subprocess.Popen(words, env=os.environ | home.environment(server))
         server.wait_for_request()
         assert len(home.processes()) >= 2
         worker.kill()
@@ -275,7 +276,7 @@ def a_claude_that(does: str, folder: Path) -> str:
         ("exit 3", "Claude Code"),
         ("kill -SEGV $$", "Claude Code"),
         ("read line; exit 3", "exited with code 3 before it answered"),
-        ("echo '{\"type'; exec cat > /dev/null", "could not be run (CLIJSONDecodeError)"),
+        ("echo '{\"type'; exec cat > /dev/null", "not its stream-json protocol"),
     ],
     ids=["fails", "crashes", "leaves", "talks nonsense"],
 )
@@ -290,11 +291,49 @@ def test_a_claude_that_breaks_is_broken(home: Home, tmp_path: Path, does: str, s
 
 def test_a_claude_that_says_nothing_is_broken(home: Home, tmp_path: Path) -> None:
     with ModelServer([Say("ok")]) as server:
-        model = home.model(server, cli_path=a_claude_that("exec cat > /dev/null", tmp_path))
+        model = home.model(server, cli_path=a_claude_that("exec sleep 600", tmp_path))
         outcome = model.ask(PROMPT, deadline_s=1)
         assert isinstance(outcome, Broken)
         assert "did not answer in time" in outcome.reason
         until(lambda: home.processes() == [], "no process is left")
+
+
+def test_a_claude_behind_a_wrapper_ends_with_it(home: Home, tmp_path: Path) -> None:
+    """As npm's fallback starts it: not the command itself is the client, but a child of it."""
+    with ModelServer([Say("ok")]) as server:
+        model = home.model(server, cli_path=a_claude_that("sleep 600 & wait", tmp_path))
+        assert isinstance(model.ask(PROMPT, deadline_s=1), Broken)
+        until(lambda: home.processes() == [], "no process is left")
+
+
+def test_a_claude_that_floods_is_broken(home: Home, tmp_path: Path) -> None:
+    with ModelServer([Say("ok")]) as server:
+        flood = "printf '{'; exec tr '\\\\0' x < /dev/zero"
+        outcome = home.model(server, cli_path=a_claude_that(flood, tmp_path)).ask(PROMPT, deadline_s=60)
+        assert isinstance(outcome, Broken)
+        assert "stream-json" in outcome.reason
+        until(lambda: home.processes() == [], "no process is left")
+
+
+def test_neither_instructions_nor_evidence_are_on_the_command_line(home: Home, tmp_path: Path) -> None:
+    seen = tmp_path / "words"
+    with ModelServer([Say("ok")]) as server:
+        claude = a_claude_that(f'echo "$@" > {shlex.quote(str(seen))}; exit 3', tmp_path)
+        home.model(server, cli_path=claude).ask(PROMPT, deadline_s=PATIENCE_S)
+    assert PROMPT.system not in seen.read_text()
+    assert PROMPT.user not in seen.read_text()
+
+
+@AGAIN
+def test_a_login_is_used_and_not_a_key_that_is_merely_there(home: Home) -> None:
+    """The real client prefers the key; the user's account was asked about, the key was not."""
+    with ModelServer([Say("ok")]) as server:
+        assert isinstance(home.model(server).ask(PROMPT, deadline_s=PATIENCE_S), Reply)
+        home.log_in()
+        assert isinstance(home.model(server).ask(PROMPT, deadline_s=PATIENCE_S), Reply)
+    by_key, by_login = (set(request.headers) & {"x-api-key", "authorization"} for request in server.requests)
+    assert by_key == {"x-api-key"}
+    assert by_login == {"authorization"}
 
 
 def test_a_claude_that_is_missing_pauses(home: Home) -> None:

@@ -56,6 +56,9 @@ class Wanted(Struct, frozen=True):
     plugin: bool = True
     take_over: bool = True  # turn another claude-mem off
     status_line: bool = False
+    new_files: tuple[
+        tuple[Path, str], ...
+    ] = ()  # of the data directory: written with it, and removed with it
 
 
 class Connection(Protocol):

@@ -13,7 +13,7 @@ from claude_mem import settings
 from claude_mem.agents import CLAUDE_CODE, FOLDERS, base, file_changes
 from claude_mem.agents.base import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
-from claude_mem.cli import client, output
+from claude_mem.cli import client, observer_choice, output
 from claude_mem.cli.commands import Commands, change_flags
 from claude_mem.cli.output import confirm
 from claude_mem.model.errors import ClaudeMemError
@@ -30,9 +30,13 @@ def add(commands: Commands) -> None:
         more=(
             "Installs a plugin with Claude Code's own commands or, with --settings, adds to\n"
             "its settings file. Running it again changes nothing, or updates it. If Claude\n"
-            "Code is not installed yet, it will find claude-mem connected when it is."
+            "Code is not installed yet, it will find claude-mem connected when it is.\n"
+            "\n"
+            "It asks once who turns events into memory, and saves the answer as\n"
+            "CLAUDE_MEM_PROVIDER. With --yes, or without a terminal, that is your own\n"
+            "Claude Code if it is logged in, otherwise offline."
         ),
-        example="claude-mem install --dry-run\nclaude-mem install",
+        example="claude-mem install --dry-run\nclaude-mem install --yes --observer offline",
         run=_install,
     )
     scopes, where = base.installer(CLAUDE_CODE).SCOPES, "for your user, or only for this directory"
@@ -42,6 +46,11 @@ def add(commands: Commands) -> None:
     install.add_argument("--scope", choices=scopes, default="user", help=where)
     install.add_argument("--statusline", action="store_true", help="also add a segment to the status line")
     install.add_argument("--beside", action="store_true", help="leave another claude-mem enabled")
+    install.add_argument(
+        "--observer",
+        choices=observer_choice.NAMES,
+        help="who turns events into memory; without it you are asked once",
+    )
     which = f"which agent (default: {CLAUDE_CODE})"
     install.add_argument("--agent", choices=sorted(FOLDERS), default=CLAUDE_CODE, help=which)
     more = "Your memory stays in the data directory until you delete it."
@@ -82,23 +91,36 @@ def _install(args: argparse.Namespace) -> int:
                 "  export CLAUDE_MEM_DATA_DIR=~/.claude-mem-py\n  claude-mem install"
             )
         chosen = replace(client.load_settings(), data_dir=data_dir)
-        wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline)
+        may_ask = sys.stdin.isatty() and not (args.yes or args.dry_run)
+        chosen, choice = observer_choice.change(
+            chosen, args.observer, observer_choice.ask(chosen) if may_ask else None
+        )
+        # A settings file of the user's is not the install's to take back.
+        new = ((choice.path, choice.after or ""),) if choice and choice.before is None else ()
+        own = Plan((choice,)) if choice and not new else Plan()
+        wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
         prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
-        plans = [*(undo for _, undo in prepared.old), prepared.plan]
+        plans = [*(undo for _, undo in prepared.old), prepared.plan, own]
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
             return output.result(_data(plans) | {"dry_run": True}, text, as_json=args.json)
-        if prepared.old or not prepared.plan.is_empty:
+        connects = bool(prepared.old) or not prepared.plan.is_empty
+        if connects or not own.is_empty:
             for each, undo in prepared.old:
                 output.message(f"Currently connected {each.how}; that is removed first:\n{_summary(undo)}")
-            output.message(_summary(prepared.plan))
+            output.message("\n".join(filter(None, map(_summary, (prepared.plan, own)))))
             if prepared.replaces:
                 theirs = f"another claude-mem ({prepared.replaces})"
                 output.message(f"  replace {theirs}; --beside keeps it enabled")
             if code := confirm(f"Connect claude-mem to {agent.title}?", CHANGES, yes=args.yes):
                 return code
             with output.waiting(f"Waiting for {agent.title} ..."), Journal() as journal:
-                prepared.connect(journal)
+                if connects:
+                    prepared.connect(journal)
+                for change in own.changes:
+                    journal.apply(change, ())
+    if choice is not None:
+        _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
     return _report(chosen, agent, prepared, args)
 
 
@@ -106,18 +128,20 @@ def _report(chosen: Settings, agent: Agent, prepared: Installation, args: argpar
     from claude_mem import wiring
     from claude_mem.imports.sources import adoptable
 
-    planned, provider = prepared.plan, wiring.choice(chosen).provider
+    planned, observer = prepared.plan, wiring.choice(chosen)
     for note in planned.notes:
         output.message(note)
     if theirs := adoptable(chosen):
         output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
+    if observer.problem:
+        output.message(f"It cannot observe yet, and events wait: {observer.problem}")
     already = " already" if planned.is_empty else ""
     done = f"Connected to {agent.title}{already}."
     if prepared.client is None:
         later = f"{agent.title} is not installed yet; it will find claude-mem connected when it is."
         done = f"Ready{already}. {later}"
-    steps = next_steps(chosen, provider, missing="" if prepared.client else agent.title)
-    data = {"changed": not planned.is_empty, "client": prepared.client, "provider": provider}
+    steps = next_steps(chosen, observer.provider, missing="" if prepared.client else agent.title)
+    data = {"changed": not planned.is_empty, "client": prepared.client, "provider": observer.provider}
     text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
     return output.result(_data([planned]) | data, text, as_json=args.json)
 
@@ -132,22 +156,9 @@ def next_steps(chosen: Settings, provider: str, *, missing: str = "") -> list[st
         f"Next    {begin}: it will be remembered. To import past sessions: claude-mem backfill.",
         f"Data    {output.short_path(chosen.data_dir)}, readable only by you. To search it: {look}.",
         "Pause   claude-mem off, and on again. One session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
-        f"Model   {_cost(chosen, provider)}",
+        f"Model   {observer_choice.cost(chosen, provider)}",
         "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
     ]
-
-
-def _cost(chosen: Settings, provider: str) -> str:
-    from claude_mem.providers import registry
-
-    if provider == "offline":
-        return "none: observed offline, for free. To use one, set CLAUDE_MEM_PROVIDER."
-    whose = registry.BY_NAME[provider].whose
-    limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
-    limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
-    if not limits:
-        return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
-    return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."
 
 
 def _uninstall(args: argparse.Namespace) -> int:
@@ -178,17 +189,21 @@ def _uninstall(args: argparse.Namespace) -> int:
 
 def _stopped(data_dir: Path) -> str | None:
     """Stop the worker of a data directory, and say what becomes of the memory in it."""
+    _stop(data_dir)
+    if not data_dir.exists():
+        return None
+    if foreign_database.is_shared(data_dir):
+        return f"Your memory stays in {data_dir}, which another program also uses."
+    return f"Your memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
+
+
+def _stop(data_dir: Path) -> None:
     from claude_mem.serve import control
 
     try:
         control.stop(data_dir)
     except ClaudeMemError as error:
         output.message(f"The worker was left running: {error}")
-    if not data_dir.exists():
-        return None
-    if foreign_database.is_shared(data_dir):
-        return f"Your memory stays in {data_dir}, which another program also uses."
-    return f"Your memory stays in {data_dir}. To delete it: rm -r {shlex.quote(str(data_dir))}"
 
 
 def _text(plans: list[Plan]) -> str:

@@ -33,6 +33,7 @@ def plan(place: InstallPaths, wanted: Wanted, read: ReadText, older: Iterable[Pa
     found = settings_file.parsed(before or "", str(place.settings))
     wants, notes = _taken_over(found) if wanted.take_over else found, list[str]()
     files: dict[Path, str | None] = dict.fromkeys(older)
+    files |= dict(wanted.new_files)
     steps: list[Step] = []
     if wanted.plugin:
         made = registration.marketplace(texts, place.machine, place.command, __version__)

@@ -1,0 +1,104 @@
+"""Who turns events into memory: what `install` asks once, what it may cost, and what is saved of the answer.
+
+A key in the environment is no consent to send code and spend money: a setting is. Nobody asked, one's own
+Claude Code observes, if it is logged in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+
+from claude_mem import wiring
+from claude_mem.agents.file_changes import Change, read_text
+from claude_mem.cli import output
+from claude_mem.hook import paths
+from claude_mem.model.errors import SettingsError
+from claude_mem.model.structs import replace
+from claude_mem.providers import registry
+from claude_mem.settings import Settings, editor
+from claude_mem.settings.resolution import is_blank, read_file
+
+KEY = "CLAUDE_MEM_PROVIDER"
+OFFLINE = "offline"
+NAMES = (*(each.name for each in registry.PROVIDERS), OFFLINE)
+
+
+def usual(chosen: Settings) -> str:
+    """Without a question: `claude` where it can observe. Else `auto`, which is offline until it can."""
+    return "claude" if wiring.choice(replace(chosen, provider="auto")).provider == "claude" else "auto"
+
+
+def change(
+    chosen: Settings, wanted: str | None, ask: Callable[[str], str] | None
+) -> tuple[Settings, Change | None]:
+    """The settings with the observer that was `wanted`, asked for or is usual, and how it is saved; None: it
+    was saved before, or a variable decides. `ask` gets the usual one. Raises SettingsError."""
+    file = chosen.data_dir / paths.SETTINGS
+    try:
+        table = read_file(file)
+    except SettingsError:
+        if wanted:
+            raise
+        return chosen, None  # which says so wherever settings are read
+    by_variable = not is_blank(os.environ.get(KEY, ""))
+    if wanted is None and (by_variable or KEY in table):
+        return chosen, None
+    name = wanted or (ask or str)(usual(chosen))
+    after = editor.changed(table, {KEY: name})
+    if by_variable:
+        output.message(f"The environment variable {KEY} overrides --observer here.")
+    else:
+        chosen = replace(chosen, provider=name)
+    if after == table:
+        return chosen, None
+    return chosen, Change(file, read_text(file), json.dumps(after, indent=2) + "\n")
+
+
+def ask(chosen: Settings) -> Callable[[str], str]:
+    def ask(usual: str) -> str:
+        first = OFFLINE if usual == "auto" else usual
+        names = [first, *(name for name in NAMES if name != first)]
+        output.message(menu(chosen, names))
+        while True:
+            print(f"1 to {len(names)} [1]: ", end="", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            if not line:
+                raise KeyboardInterrupt  # as Ctrl-C would: nothing is changed
+            if found := answered(line, names):
+                return found
+
+    return ask
+
+
+def menu(chosen: Settings, names: list[str]) -> str:
+    lines = ["Who should turn what is recorded into memory? You can change this later."]
+    for number, name in enumerate(names, 1):
+        found = wiring.choice(replace(chosen, provider=name))
+        lines.append(f"  {number}  {cost(chosen, name)}")
+        lines += [f"     Not ready: {found.problem}"] if found.problem else []
+    return "\n".join(lines)
+
+
+def answered(line: str, names: list[str]) -> str | None:
+    """A number, a name, or nothing for the first; None: something else."""
+    word = line.strip().lower()
+    if not word:
+        return names[0]
+    if word.isascii() and word.isdigit() and 1 <= int(word) <= len(names):
+        return names[int(word) - 1]
+    return word if word in names else None
+
+
+def cost(chosen: Settings, provider: str) -> str:
+    """Who observes and what it may cost, in one line."""
+    if provider == OFFLINE:
+        return "offline: no model, free, and nothing leaves this machine."
+    whose = registry.BY_NAME[provider].whose
+    limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
+    limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
+    if not limits:
+        return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
+    return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."

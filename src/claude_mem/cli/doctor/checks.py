@@ -351,7 +351,10 @@ def _observing(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
     worker = WorkerFacts("unknown") if isinstance(facts.worker, Unknown) else facts.worker
     survey = None if isinstance(facts.database, Unknown) else facts.database
     says = f"{chosen.provider}: {chosen.why}"
-    if worker.observer in (None, chosen.provider):
+    if worker.observer in (None, chosen.provider) and chosen.lacks:
+        step = "do what it says, or choose another: claude-mem install --observer NAME"
+        yield warn("observer", f"{says}. {chosen.lacks}", step)
+    elif worker.observer in (None, chosen.provider):
         yield ok("observer", says)
     else:
         says = f"the worker uses {worker.observer}; with the current settings it would be {says}"

@@ -112,6 +112,7 @@ class ObserverFacts(Struct, frozen=True):
     mode_problem: str | None = None
     daily_tokens: int = 0  # 0: no limit
     daily_usd: float = 0.0
+    lacks: str | None = None  # why the provider that was chosen cannot observe
 
 
 class RecallFacts(Struct, frozen=True):
@@ -374,7 +375,9 @@ def _observing(chosen: Settings) -> ObserverFacts:
     from claude_mem import wiring
 
     who, (_, problem) = wiring.choice(chosen), wiring.mode_in_force(chosen)
-    return ObserverFacts(who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd)
+    return ObserverFacts(
+        who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd, lacks=who.problem
+    )
 
 
 def _recall(chosen: Settings) -> RecallFacts:

@@ -120,7 +120,7 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
         ),
         truth=no_git,
         origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
-        is_excluded=lambda _cwd: False,
+        is_excluded=lambda _cwd, _name: False,
         clock=memory.clock,
         zone=lambda: UTC,
         note=_unnoted,

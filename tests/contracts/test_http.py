@@ -309,13 +309,20 @@ class TestBadInput:
         _, answer = worker.ask("POST", "/sessions/x/summarize", {"prompt_number": 10**30})
         assert answer["error"]["field"] == "prompt_number"
 
-    @pytest.mark.parametrize(
-        "media_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
-    )
+    @pytest.mark.parametrize("media_type", ["application/x-www-form-urlencoded", "multipart/form-data"])
     def test_what_is_not_json_is_an_unsupported_type(self, worker: Driven, media_type: str) -> None:
         headers = worker.with_token() | {"Content-Type": media_type}
         reply = worker.tcp("POST", "/api/processing", b'{"isProcessing":true}', headers)
         assert (reply.status, reply.json["error"]["code"]) == (415, "not_json")
+
+    def test_json_that_fetch_calls_plain_text_is_read_for_whoever_shows_the_token(
+        self, worker: Driven
+    ) -> None:
+        headers = worker.with_token() | {"Content-Type": "text/plain;charset=UTF-8"}
+        reply = worker.tcp("POST", "/api/processing", b'{"isProcessing":false}', headers)
+        assert reply.status == 200
+        reply = worker.tcp("POST", "/api/processing", b"isProcessing=false", headers)
+        assert (reply.status, reply.json["error"]["code"]) == (400, "bad_json")
 
     def test_a_wrong_method_is_told_the_right_ones(self, worker: Driven) -> None:
         reply = worker.tcp("DELETE", "/api/processing", headers=worker.with_token())

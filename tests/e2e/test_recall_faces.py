@@ -167,7 +167,7 @@ def _projects(worker: Worker) -> set[str]:
 def test_context_typed_by_a_person_is_what_the_next_session_is_told(
     worker: Worker, mem: Mem, tmp_path: Path
 ) -> None:
-    told = worker.get("/api/context/inject", project="shop", format="json")["text"]
+    told = worker.get("/api/context/inject", project="shop", format="json")["plain"]
     assert mem("context", "--project", "shop").stdout.strip() == told.strip()
     typed = mem("context", typed="", cwd=tmp_path, process=True)
     assert "No previous sessions found" in typed.stdout

@@ -67,6 +67,16 @@ def asked(worker: Driven, method: str, path: str, **headers: str) -> Reply:
     return worker.tcp(method, path, body, {"Content-Type": "application/json"} | filled)
 
 
+def test_with_a_cookie_the_type_of_a_body_stays_required(worker: Driven, cookie: str) -> None:
+    """A form of another site can send JSON as plain text; the token, which no form has, makes up for it."""
+    page = {"Cookie": cookie, "Origin": "http://127.0.0.1:{port}"}
+    refused = asked(worker, "POST", "/api/processing", **page, Content_Type="text/plain")
+    assert (refused.status, refused.json["error"]["code"]) == (415, "not_json")
+    both = page | {"Authorization": "Bearer wrong"}
+    assert asked(worker, "POST", "/api/processing", **both, Content_Type="text/plain").status == 401
+    assert_nothing_happened(worker)
+
+
 def assert_nothing_happened(worker: Driven) -> None:
     assert worker.counters() == {}, "a refused request reached the store"
     for name in ("activity.flag", "settings.json", "off"):

@@ -47,10 +47,19 @@ A_MEMORY = "a memory id: 12, s12 or p12"
 MEMORIES = "a list of at most 500 memory ids"
 
 
+class ProjectChoice(Struct, frozen=True):
+    key: Annotated[str, doc("Its key, which no other project has.", "git.example/acme/shop")]
+    name: Annotated[str, doc("Its name.", "shop")]
+    root: Annotated[str, doc("Its directory.", "/home/ada/shop")]
+
+
 class ErrorDetail(Struct, frozen=True):
     code: Annotated[str, doc("A code for programs.", "missing_field")]
     message: Annotated[str, doc("A sentence for people.", "`claudeSessionId` is missing.")]
     field: Annotated[str | None, doc("The field that caused it.", "claudeSessionId")] = None
+    projects: Annotated[
+        list[ProjectChoice] | None, doc("Of `ambiguous_project`: the projects that have the name.")
+    ] = None
 
 
 class Error(Struct, frozen=True):

@@ -242,7 +242,8 @@ class CostAnswer(Struct, kw_only=True):
 
 
 class ContextAnswer(Struct):
-    text: Annotated[str, doc("What is injected.", "# shop, recent context")]
+    text: Annotated[str, doc("What is injected, fenced; empty if there is nothing.", "<claude-mem-context>…")]
+    plain: Annotated[str, doc("The same for people, without the fence.", "Memory of shop, …")]
     tokens: Annotated[int, doc("Approximate tokens to read it.", 640)]
     refs: Annotated[list[str], doc("The memories in it.", ["12", "s3"])]
     project: Annotated[str | None, doc("The project's name; null: there is no such project.", "shop")]

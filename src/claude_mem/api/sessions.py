@@ -15,7 +15,10 @@ SessionId = Annotated[
     str, doc("The coding agent's id of the session.", "claude-session-123", aliases=SESSION_ALIASES)
 ]
 Cwd = Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]
-Project = Annotated[str | None, doc("The project's name; otherwise taken from the directory.", "shop")]
+Project = Annotated[
+    str | None,
+    doc("The project's name or key, if there is no directory: it joins the project that has it.", "shop"),
+]
 Prompt = Annotated[str | None, doc("The prompt.", "Fix the login bug", aliases=("userPrompt", "prompt"))]
 PromptNumber = Annotated[
     Count | None, doc("The prompt it belongs to; otherwise the latest.", 1, aliases=("promptNumber",))
@@ -76,6 +79,7 @@ class ToolUseFields(Report, frozen=True, kw_only=True):
 
 class ToolUseReport(ToolUseFields, frozen=True, kw_only=True):
     claude_session_id: SessionId = field(name="claudeSessionId")
+    project: Project = None
     cwd: Cwd = None
 
 
@@ -95,6 +99,7 @@ class TurnEnd(Report, frozen=True, kw_only=True):
 
 class TurnEndReport(TurnEnd, frozen=True, kw_only=True):
     claude_session_id: SessionId = field(name="claudeSessionId")
+    project: Project = None
     cwd: Cwd = None
 
 

@@ -13,10 +13,13 @@ ClaudeMemError
     ├── WorkerHung         the lock is held, but nobody answers
     └── WorkerFailed       it was started and did not come up
 
-InvalidInput (a ValueError) and NotFound (a LookupError): what a caller asked for is not valid, or not there.
+InvalidInput (a ValueError; UnknownProject and AmbiguousProject are such) and NotFound (a LookupError): what a
+caller asked for is not valid, or not there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 
 
 class ClaudeMemError(Exception):
@@ -102,6 +105,22 @@ class InvalidInput(ValueError):
     def __init__(self, field: str, sentence: str) -> None:
         self.field = field
         super().__init__(sentence)
+
+
+class UnknownProject(InvalidInput):
+    def __init__(self, given: str) -> None:
+        super().__init__("project", f"No project named {given!r}. To list all: claude-mem projects")
+
+
+class AmbiguousProject(InvalidInput):
+    """`projects`: the key, name and root of each that has the name."""
+
+    def __init__(self, given: str, projects: Sequence[Mapping[str, str]]) -> None:
+        self.projects = tuple(dict(each) for each in projects)
+        keys = ", ".join(each["key"] for each in self.projects)
+        super().__init__(
+            "project", f"{len(self.projects)} projects are named {given!r}. Use the key instead: {keys}."
+        )
 
 
 class NotFound(LookupError):

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -31,23 +32,60 @@ class ToolKind(Enum):
     OTHER = auto()
 
 
-# Claude Code's names, Codex's, Gemini's, OpenCode's, Cursor's, Cline's and Droid's, in lower case.
+# Claude Code's names, Codex's, Copilot's, Gemini's and Qwen's, OpenCode's, Cursor's, Cline's and Roo's,
+# Droid's, Windsurf's and VS Code's, in lower case. What no name tells, the call's shape does (`_by_shape`).
 NAMES = {
-    ToolKind.READ: "read notebookread read_file read_many_files view",
-    ToolKind.LOOK: "glob grep ls list search_file_content grep_search list_directory list_dir file_search"
-    " codebase_search toolsearch search_files list_files",
-    ToolKind.EDIT: "edit multiedit notebookedit replace edit_file search_replace apply_patch patch"
-    " str_replace",
-    ToolKind.WRITE: "write write_file create_file",
-    ToolKind.COMMAND: "bash bashoutput powershell shell local_shell exec_command run_shell_command"
-    " run_terminal_cmd execute execute_command",
-    ToolKind.AGENT: "task agent",
-    ToolKind.WEB: "webfetch websearch web_fetch web_search google_web_search fetch fetch_url fetchurl",
+    ToolKind.READ: "read notebookread read_file read_files read_many_files view view_file view_image",
+    ToolKind.LOOK: "glob grep ls list search search_file_content grep_search list_directory list_dir"
+    " file_search codebase_search semantic_search toolsearch search_files search_codebase list_files"
+    " find_by_name list_code_definition_names rg",
+    ToolKind.EDIT: "edit multiedit notebookedit replace edit_file search_replace apply_patch applypatch patch"
+    " str_replace replace_in_file apply_diff insert_content search_and_replace replace_file_content"
+    " multi_replace_file_content replace_string_in_file multi_replace_string_in_file insert_edit_into_file",
+    ToolKind.WRITE: "write write_file create create_file write_to_file",
+    ToolKind.COMMAND: "bash bashoutput powershell shell local_shell exec exec_command run_shell_command"
+    " run_terminal_cmd execute execute_command run_command run_commands run_in_terminal read_bash write_bash",
+    ToolKind.AGENT: "task agent new_task run_subagent",
+    ToolKind.WEB: "webfetch websearch web_fetch web_search google_web_search fetch fetch_url fetchurl"
+    " fetch_webpage fetch_web_content read_url_content search_web",
 }
 _KINDS = {name: kind for kind, names in NAMES.items() for name in names.split()}
-_PATH_KEYS = ("file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file")
-_PATCH_KEYS = ("input", "patch", "patchText")
+_PATH_KEYS = (
+    *("file_path", "notebook_path", "path", "filePath", "absolute_path", "target_file", "TargetFile"),
+    *("AbsolutePath", "filename", "fileName", "filepath", "file", "uri", "fsPath"),
+    *("dir_path", "directory_path", "dirPath", "DirectoryPath"),
+)
+_MANY_PATHS = ("paths", "files", "include")
+_COMMAND_KEYS = ("command", "cmd", "CommandLine", "commandLine", "commands")
+_PATCH_KEYS = ("input", "patch", "patchText", "diff")
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+BEGIN_PATCH = "*** Begin Patch"  # Codex's patches, which others took over
+_APPLIES = re.compile(r"\bapply_?patch\b")
+_EDITORS = {
+    "view": ToolKind.READ,
+    "create": ToolKind.WRITE,
+    "str_replace": ToolKind.EDIT,
+    "insert": ToolKind.EDIT,
+    "undo_edit": ToolKind.EDIT,
+}
+"""What the `command` of a text editor tool may be: no shell's."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_BY_WORDS = {
+    ToolKind.EDIT: "save saved edit edited modify update patch replace insert rewrite rename delete"
+    " remove change",
+    ToolKind.WRITE: "write create new add",
+    ToolKind.READ: "read view open opened cat show load",
+}
+"""What a tool with a path does, by the words its name is made of."""
+_REPLACES = frozenset(
+    (
+        *("old_string", "new_string", "oldString", "newString", "old_str", "new_str", "old_text"),
+        *("new_text", "code_edit", "edits", "diff", "patch", "ReplacementChunks", "insert_line"),
+    )
+)
+_CONTENTS = ("content", "file_text", "contents", "CodeContent", "new_source")
+_SEARCHES = frozenset(("pattern", "regex", "glob_pattern", "glob", "search_term"))
+_NOTES = frozenset(("todo", "todos", "memory"))  # what such a tool writes is its own
 _TEXT_KEYS = [
     "stdout",
     "stderr",
@@ -70,7 +108,7 @@ class ToolUse(Struct, frozen=True):
     """One tool call, read. What is not JSON, or no longer since it was cut, is the text itself."""
 
     tool: ToolCall  # as it was recorded
-    kind: ToolKind
+    kind: ToolKind  # by its name, else by its shape
     failed: bool
     cwd: str | None
     given: object
@@ -108,9 +146,10 @@ class ToolUse(Struct, frozen=True):
         is_file = self.kind is ToolKind.READ or (self.kind is ToolKind.LOOK and "." in name.strip("."))
         if self.path and is_file:
             yield self.path
-        many = self.fields.get("paths")
+        many = next((found for key in _MANY_PATHS if (found := self.fields.get(key))), None)
         if self.kind is ToolKind.READ and isinstance(many, list):
-            yield from (each for each in many if isinstance(each, str) and each and "*" not in each)
+            named = (each if isinstance(each, str) else path_of(_fields(each)) for each in many)
+            yield from (each for each in named if each and "*" not in each)
 
     def written_paths(self) -> Iterator[str]:
         """The files an edit or a write changed; what a command changed, `shell` knows."""
@@ -118,7 +157,7 @@ class ToolUse(Struct, frozen=True):
             return
         if self.path:
             yield self.path
-        if "patch" in self.tool.name.lower():
+        if "patch" in self.tool.name.lower() or BEGIN_PATCH in self.patch:
             for line in self.patch.splitlines():
                 if line.startswith(_PATCH_LINES):
                     yield line.partition(": ")[2].strip()
@@ -139,23 +178,65 @@ def read(event: Event) -> ToolUse | None:
         return None
     given, answer = load(tool.input), load(tool.response)
     fields = _fields(given)
+    kind, command = kind_of(tool.name, fields), given if isinstance(given, str) else _command(fields)
+    if kind is ToolKind.COMMAND and BEGIN_PATCH in command and _APPLIES.search(command):
+        kind = ToolKind.EDIT
     return ToolUse(
         tool=tool,
-        kind=kind_of(tool.name),
+        kind=kind,
         failed=event.kind is Kind.TOOL_FAILURE,
         cwd=event.cwd,
         given=given,
         answer=answer,
         fields=fields,
         answered=_fields(answer),
-        path=_word(fields, *_PATH_KEYS),
-        command=given if isinstance(given, str) else _command(fields),
+        path=path_of(fields),
+        command="" if _is_editor(fields) else command,
     )
 
 
-def kind_of(tool: str) -> ToolKind:
-    # An MCP server's file tools carry its name in front: mcp__files__read_file.
-    return _KINDS.get(tool.lower().rpartition("__")[2], ToolKind.OTHER)
+def kind_of(tool: str, fields: Fields) -> ToolKind:
+    if _is_editor(fields):
+        return _EDITORS[str(fields["command"])]
+    # An MCP server's file tools carry its name in front: mcp__files__read_file. Of its others nothing is
+    # guessed: the file they write may be on another machine.
+    known = _KINDS.get(tool.lower().rpartition("__")[2])
+    if known is not None or tool.startswith("mcp__"):
+        return known or ToolKind.OTHER
+    return _by_shape(frozenset(map(str.lower, _WORDS.findall(tool))), fields)
+
+
+def _is_editor(fields: Fields) -> bool:
+    return isinstance(verb := fields.get("command"), str) and verb in _EDITORS and bool(path_of(fields))
+
+
+def _by_shape(words: frozenset[str], fields: Fields) -> ToolKind:
+    if _command(fields):
+        return ToolKind.COMMAND
+    if BEGIN_PATCH in _word(fields, *_PATCH_KEYS):
+        return ToolKind.EDIT
+    if not _SEARCHES.isdisjoint(fields):
+        return ToolKind.LOOK
+    if path_of(fields) and _NOTES.isdisjoint(words):
+        if not _REPLACES.isdisjoint(fields):
+            return ToolKind.EDIT
+        by_words = (kind for kind, those in _BY_WORDS.items() if not words.isdisjoint(those.split()))
+        by_content = ToolKind.WRITE if any(key in fields for key in _CONTENTS) else ToolKind.OTHER
+        return next(by_words, by_content)
+    return ToolKind.WEB if _word(fields, "url") else ToolKind.OTHER
+
+
+def path_of(fields: Fields) -> str:
+    """The file or folder that is named; an address is none, unless it is a file's."""
+    for key in _PATH_KEYS:
+        value = fields.get(key)
+        if not isinstance(value, str) or not value.strip():
+            continue
+        if value.startswith("file://"):
+            return unquote(value.removeprefix("file://"))
+        if "://" not in value:
+            return value
+    return ""
 
 
 def load(text: str | None) -> object:
@@ -204,9 +285,11 @@ def _word(fields: Fields, *keys: str) -> str:
 
 
 def _command(fields: Fields) -> str:
-    """Codex gives a list of words, as for exec."""
-    value = fields.get("command") or fields.get("cmd")
+    """Codex gives a list of words, as for exec; Cline a list of commands."""
+    value = next((found for key in _COMMAND_KEYS if (found := fields.get(key))), None)
     if isinstance(value, list):
+        if "commands" in fields:
+            return "\n".join(part for part in value if isinstance(part, str))
         words = [part for part in value if isinstance(part, str)]
         return words[-1] if _is_shell_call(words) else " ".join(words)
     return value if isinstance(value, str) else ""
@@ -233,8 +316,8 @@ def _lines_of_patch(hunks: list[object]) -> Iterator[str]:
 
 
 def _lines_between(part: Fields) -> Iterator[str]:
-    old = _word(part, "old_string", "oldString", "old_str")
-    new = _word(part, "new_string", "newString", "new_str", "new_source", "content", "file_text")
+    old = _word(part, "old_string", "oldString", "old_str", "old_text")
+    new = _word(part, "new_string", "newString", "new_str", "new_text", *_CONTENTS)
     before, after = old.splitlines(), new.splitlines()
     # What both begin and end with is context. (difflib would find more, in quadratic time.)
     shorter = min(len(before), len(after))

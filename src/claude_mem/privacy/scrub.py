@@ -32,7 +32,21 @@ IDENTITY_KEYS = (
     *("session_id", "transcript_path", "cwd", "hook_event_name", "tool_name"),
     *("tool_use_id", "prompt_id", "agent_id", "agent_type"),
 )
-PATH_KEYS = ("file_path", "path", "notebook_path", "absolute_path", "filePath", "paths", "glob")
+PATH_KEYS = (
+    *("file_path", "path", "notebook_path", "absolute_path", "filePath", "paths", "glob"),
+    # Other agents' and editors': `observe.tool_calls` reads files by the same names.
+    *(
+        "target_file",
+        "TargetFile",
+        "AbsolutePath",
+        "filename",
+        "fileName",
+        "filepath",
+        "file",
+        "uri",
+        "fsPath",
+    ),
+)
 RESPONSE_KEYS = ("tool_response", "tool_output", "tool_result", "error")
 
 

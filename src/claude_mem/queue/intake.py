@@ -18,9 +18,9 @@ from claude_mem.agents import base as agents
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code.transcript_lines import epoch
 from claude_mem.git import Origins
-from claude_mem.hook import drop_counters, spool_writer
+from claude_mem.hook import drop_counters, paths, pause, spool_writer
 from claude_mem.model.clock import DAY_MS, now
-from claude_mem.model.errors import EventUnreadable, StoreDamaged, StoreUnavailable
+from claude_mem.model.errors import AmbiguousProject, EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Origin, SpooledEvent
 from claude_mem.model.structs import replace
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, tags
@@ -35,6 +35,7 @@ log = logging.getLogger("claude_mem")
 SHORTEST_SECRET = 8
 BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
+MOST_EXCLUDED = 10_000  # sessions
 MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
 OLDEST_MS = 5 * 365 * DAY_MS  # before that no agent had hooks: a clock that was never set
 
@@ -58,6 +59,7 @@ class Intake:
         self._is_excluded = ExcludedProjects(settings.excluded_projects).holds
         self._store = store
         self._stuck: set[str] = set()
+        self._excluded: set[str] = set()
         drop_counters.prepare()
         self._weigh_again()
 
@@ -92,9 +94,34 @@ class Intake:
             client=client,
             private=private,
         )
-        if event is None or not self.is_wanted(event):
+        if event is None or _is_paused(event.session):
             return Accepted()
-        return self._accept([NewEvent(event, self.place_of(event.cwd))])
+        place = self._joined(event) or self.place_of(event.cwd)
+        if self._stays_excluded(event, place) or not self.is_wanted(event):
+            return Accepted()
+        return self._accept([NewEvent(event, place)])
+
+    def _joined(self, event: Event) -> Origin | None:
+        """The project that a caller without a directory has named, by its key or its name, if one with a
+        directory has it: what an editor reports joins what is done in the terminal."""
+        if event.cwd or not event.project:
+            return None
+        try:
+            known = self._store.projects.find(event.project)
+        except AmbiguousProject:
+            return None  # whose it is cannot be told: it is stored under the name alone
+        return Origin(key=known.key, name=known.name, root=known.root) if known and known.root else None
+
+    def _stays_excluded(self, event: Event, place: Origin) -> bool:
+        """By the project it joins, too. Later reports of such a session may name neither project nor
+        directory, so it is remembered while the worker runs."""
+        joins = bool(place.root) and self._is_excluded(place.root, place.name)
+        if joins or self._is_of_excluded(event):
+            if len(self._excluded) >= MOST_EXCLUDED:
+                self._excluded.clear()
+            self._excluded.add(event.session)
+            return True
+        return not event.cwd and event.session in self._excluded
 
     def _accept(self, events: Sequence[NewEvent]) -> Accepted:
         accepted = self._store.events.accept(events)
@@ -260,6 +287,11 @@ class Intake:
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
         spool_writer.reset_ledger(*self.spool.weigh(), *limits)
+
+
+def _is_paused(session: str) -> bool:
+    """`claude-mem off` holds for those who report over HTTP, too. Only what is private has been noted."""
+    return paths.is_there(pause.ALL) or paths.is_there(pause.path(session))
 
 
 def with_clean_branch(origin: Origin, clean: Callable[[str], str]) -> Origin:

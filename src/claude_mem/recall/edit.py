@@ -42,7 +42,7 @@ MOST_ITEMS = 200
 class MemoryWriter(Struct, frozen=True, kw_only=True):
     store: Store
     origin_of: Callable[[str], Origin]
-    is_excluded: Callable[[str], bool]
+    is_excluded: Callable[[str, str], bool]
     """Nothing is saved in such a directory."""
     clock: Callable[[], int]
     clean: Callable[[str], str]
@@ -108,16 +108,15 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
 
     def _origin(self, given: Mapping[str, object]) -> Origin:
         name, cwd = self.clean(text_field(given, "project")), text_field(given, "cwd")
+        if not name and not cwd:
+            raise InvalidInput("project", "Specify a project or a working directory (cwd).")
         known = self.store.projects.find(name) if name else None
+        if self.is_excluded(cwd, name) or (known and self.is_excluded(known.root, known.name)):
+            field, what = ("project", "project") if name else ("cwd", "directory")
+            raise InvalidInput(field, f"{excluded_projects.KEY} excludes this {what}.")
         if known is not None:
             return Origin(key=known.key, name=known.name, root=known.root)
-        if name:
-            return Origin(key=f"name:{name}", name=name, root="")
-        if not cwd:
-            raise InvalidInput("project", "Specify a project or a working directory (cwd).")
-        if self.is_excluded(cwd):
-            raise InvalidInput("cwd", f"{excluded_projects.KEY} excludes this directory.")
-        return self.origin_of(cwd)
+        return Origin(key=f"name:{name}", name=name, root="") if name else self.origin_of(cwd)
 
     def _items(self, given: Mapping[str, object], name: str) -> tuple[str, ...]:
         items = given.get(name) or ()

@@ -9,7 +9,7 @@ from datetime import tzinfo
 from typing import get_args
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model.errors import InvalidInput
+from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.truth import RepoFacts, when_tagged
@@ -40,13 +40,23 @@ class FilterResolver:
     def project(self, asked: SearchFilters) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
         if asked.project:
-            found = self._store.projects.find(asked.project)
+            found = self._named(asked)
             if found is None:
-                raise InvalidInput(
-                    "project",
-                    f"No project named {asked.project!r}. To list all: claude-mem projects",
-                )
+                raise UnknownProject(asked.project)
             return found
+        return self._here(asked)
+
+    def _named(self, asked: SearchFilters) -> Project | None:
+        """Of several with one name, the one whose directory was given as well."""
+        try:
+            return self._store.projects.find(asked.project)
+        except AmbiguousProject:
+            here = self._here(asked)
+            if here is None or here.name != asked.project:
+                raise
+            return here
+
+    def _here(self, asked: SearchFilters) -> Project | None:
         return self._store.projects.by_key(self._key_of(asked.cwd)) if asked.cwd else None
 
     def filters(self, asked: SearchFilters) -> Filters:

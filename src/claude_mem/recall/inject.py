@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.api.filters import SearchFilters
-from claude_mem.model.errors import ClaudeMemError, NotFound
+from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
@@ -51,8 +51,8 @@ class Injector(Struct, frozen=True, kw_only=True):
     resolver: FilterResolver
     truth: Truth
     origin_of: Callable[[str], Origin]
-    is_excluded: Callable[[str], bool]
-    """Sessions in such a directory get nothing, for nothing of them is recorded."""
+    is_excluded: Callable[[str, str], bool]
+    """Sessions in such a directory, or in a project so named, get nothing: nothing of them is recorded."""
     clock: Callable[[], int]
     zone: Callable[[], tzinfo]
     note: Callable[[Injection], None]
@@ -62,15 +62,33 @@ class Injector(Struct, frozen=True, kw_only=True):
     """A project with where it lies now, by where a session of it begins."""
 
     def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Json:
-        """What the next session start gets, without the fence: for people."""
-        project = self.resolver.project(narrowing)
+        """What the next session start gets; `plain`: the same for people, without the fence. The first
+        session of a project gets nothing, which is no error."""
+        project = self._told_of(narrowing)
         if project is None:
-            name = narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"
-            text = f"No previous sessions found for {name}."
-            return {"text": text, "tokens": 0, "refs": [], "project": None}
-        told = self.start(project, session if source == "compact" else "", plain=True)
+            name = narrowing.project or narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"
+            plain = f"No previous sessions found for {name}."
+            return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
+        goes_on = session if source == "compact" else ""
+        told, plain = self.start(project, goes_on), self.start(project, goes_on, plain=True).text
         refs = [str(ref) for ref in told.refs]
-        return {"text": told.text, "tokens": told.tokens, "refs": refs, "project": project.name}
+        return {
+            "text": told.text,
+            "plain": plain,
+            "tokens": told.tokens,
+            "refs": refs,
+            "project": project.name,
+        }
+
+    def _told_of(self, narrowing: SearchFilters) -> Project | None:
+        """None: nothing is remembered of it, or nothing may be told."""
+        try:
+            project = self.resolver.project(narrowing)
+        except UnknownProject:
+            return None
+        if self.is_excluded(narrowing.cwd, narrowing.project):
+            return None
+        return None if project and self.is_excluded(project.root, project.name) else project
 
     def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Json:
         """What the next session start and, if it is given, a prompt would get; with these sizes where they
@@ -108,7 +126,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def answer(self, question: dict[str, object]) -> str:
         """A hook's question; what to inject, or nothing. What was injected is recorded."""
         asked = HookQuestion.parse(question)
-        if asked is None or self.is_excluded(asked.cwd):
+        if asked is None or self.is_excluded(asked.cwd, ""):
             return ""
         origin = self.origin_of(asked.cwd)
         project = self.store.projects.by_key(origin.key)

@@ -26,8 +26,9 @@ class Refusal(Exception):
         *,
         field: str | None = None,
         headers: Mapping[str, str] | None = None,
+        projects: Sequence[Mapping[str, str]] = (),
     ) -> None:
-        self.status, self.code, self.field = status, code, field
+        self.status, self.code, self.field, self.projects = status, code, field, projects
         self.headers = dict(headers or {})
         super().__init__(message)
 
@@ -35,6 +36,8 @@ class Refusal(Exception):
         error: dict[str, object] = {"code": self.code, "message": str(self)}
         if self.field is not None:
             error["field"] = self.field
+        if self.projects:
+            error["projects"] = list(self.projects)
         return {"error": error}
 
 

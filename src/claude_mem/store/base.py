@@ -228,7 +228,8 @@ class Memories(Protocol):
 
 class Projects(Protocol):
     def find(self, given: str) -> v.Project | None:
-        """By its key, else by its name; of several with one name, the one last worked in."""
+        """By its key, else by its name: the one with a directory, else the one that callers only named, else
+        an imported stranger's. Raises AmbiguousProject if there are several of the first kind there is."""
 
     def by_key(self, key: str) -> v.Project | None:
         """By its key, or by one of a project that was merged into it."""

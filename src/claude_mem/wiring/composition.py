@@ -168,7 +168,7 @@ def build_recall(
         resolver=resolver,
         truth=truth,
         origin_of=origin_of,
-        is_excluded=lambda cwd: excluded.holds(cwd, None),
+        is_excluded=excluded.holds,
         clock=now,
         zone=local_zone,
         note=injection_log.note,
@@ -183,7 +183,7 @@ def build_recall(
     writer = MemoryWriter(
         store=store,
         origin_of=origin_of,
-        is_excluded=lambda cwd: excluded.holds(cwd, None),
+        is_excluded=excluded.holds,
         clock=now,
         clean=clean,
         changed=background.memory_changed,

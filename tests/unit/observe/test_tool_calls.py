@@ -76,3 +76,94 @@ def test_the_changed_lines_are_those_of_the_patch_else_of_the_strings() -> None:
     assert list(use("apply_patch", {"input": "*** Update File: src/a.py\n+x"}).written_paths()) == [
         "src/a.py"
     ]
+
+
+PATCH = "*** Begin Patch\n*** Update File: /ws/a.ts\n@@\n-x\n+y\n*** End Patch"
+READ, LOOK, EDIT = ToolKind.READ, ToolKind.LOOK, ToolKind.EDIT
+WRITE, COMMAND, WEB, OTHER = ToolKind.WRITE, ToolKind.COMMAND, ToolKind.WEB, ToolKind.OTHER
+REPLACED = {"old_str": "x", "new_str": "y"}
+
+SHAPES: dict[str, list[tuple[str, object, ToolKind, str]]] = {
+    "the newest document": [("FileSave", {"path": "/ws/a.ts"}, EDIT, "/ws/a.ts")],
+    "Codex": [
+        ("Bash", {"command": "echo one"}, COMMAND, ""),
+        ("shell", {"command": ["bash", "-lc", "make test"]}, COMMAND, ""),
+        ("exec_command", {"cmd": "make test"}, COMMAND, ""),
+        ("apply_patch", {"input": PATCH}, EDIT, "/ws/a.ts"),
+        ("apply_patch", {"command": PATCH}, EDIT, "/ws/a.ts"),
+        ("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{PATCH}\nEOF"]}, EDIT, "/ws/a.ts"),
+    ],
+    "Copilot": [
+        ("bash", {"command": "make test", "description": "Test"}, COMMAND, ""),
+        ("view", {"path": "/ws/a.ts"}, READ, ""),
+        ("create", {"path": "/ws/a.ts", "file_text": "y"}, WRITE, "/ws/a.ts"),
+        ("edit", {"path": "/ws/a.ts", **REPLACED}, EDIT, "/ws/a.ts"),
+        ("str_replace", {"path": "/ws/a.ts", **REPLACED}, EDIT, "/ws/a.ts"),
+        ("str_replace_editor", {"command": "view", "path": "/ws/a.ts"}, READ, ""),
+        ("str_replace_editor", {"command": "str_replace", "path": "/ws/a.ts", **REPLACED}, EDIT, "/ws/a.ts"),
+        ("grep", {"pattern": "x", "path": "/ws"}, LOOK, ""),
+    ],
+    "Gemini": [
+        ("run_shell_command", {"command": "echo one"}, COMMAND, ""),
+        ("read_file", {"absolute_path": "/ws/a.ts"}, READ, ""),
+        ("write_file", {"file_path": "/ws/a.ts", "content": "y"}, WRITE, "/ws/a.ts"),
+        ("replace", {"file_path": "/ws/a.ts", "old_string": "x", "new_string": "y"}, EDIT, "/ws/a.ts"),
+        ("search_file_content", {"pattern": "x"}, LOOK, ""),
+        ("google_web_search", {"query": "x"}, WEB, ""),
+    ],
+    "OpenCode": [
+        ("write", {"filePath": "/ws/a.ts", "content": "y"}, WRITE, "/ws/a.ts"),
+        ("edit", {"filePath": "/ws/a.ts", "oldString": "x", "newString": "y"}, EDIT, "/ws/a.ts"),
+        ("patch", {"patchText": PATCH}, EDIT, "/ws/a.ts"),
+        ("read", {"filePath": "/ws/a.ts"}, READ, ""),
+        ("webfetch", {"url": "https://example.org/a.ts"}, WEB, ""),
+    ],
+    "Qwen": [
+        ("edit", {"file_path": "/ws/a.ts", "old_string": "x", "new_string": "y"}, EDIT, "/ws/a.ts"),
+        ("todo_write", {"todos": []}, OTHER, ""),
+    ],
+    "droid": [
+        ("Execute", {"command": "make test"}, COMMAND, ""),
+        ("Create", {"file_path": "/ws/a.ts", "content": "y"}, WRITE, "/ws/a.ts"),
+        ("ApplyPatch", {"input": PATCH}, EDIT, "/ws/a.ts"),
+        ("LS", {"directory_path": "/ws"}, LOOK, ""),
+        ("FetchUrl", {"url": "https://example.org"}, WEB, ""),
+    ],
+    "Cline": [
+        ("execute_command", {"command": "make test", "requires_approval": False}, COMMAND, ""),
+        ("run_commands", {"commands": ["make lint", "make test"]}, COMMAND, ""),
+        ("write_to_file", {"path": "/ws/a.ts", "content": "y"}, WRITE, "/ws/a.ts"),
+        ("replace_in_file", {"path": "/ws/a.ts", "diff": "…"}, EDIT, "/ws/a.ts"),
+        ("search_files", {"path": "/ws", "regex": "x"}, LOOK, ""),
+    ],
+    "names that nobody has told us of": [
+        ("modifyDocument", {"uri": "file:///ws/a%20b.ts"}, EDIT, "/ws/a b.ts"),
+        ("put_text", {"filename": "/ws/a.ts", "content": "y"}, WRITE, "/ws/a.ts"),
+        ("swap", {"path": "/ws/a.ts", **REPLACED}, EDIT, "/ws/a.ts"),
+        ("FileOpen", {"path": "/ws/a.ts"}, READ, ""),
+        ("terminal", {"command": "make test"}, COMMAND, ""),
+        ("browse", {"url": "https://example.org"}, WEB, ""),
+        ("ponder", {"thought": "hm"}, OTHER, ""),
+        ("update_todos", {"path": "/ws/a.ts"}, OTHER, ""),
+        ("mcp__forge__create_or_update_file", {"path": "a.ts", "content": "y"}, OTHER, ""),
+    ],
+}
+
+
+@pytest.mark.parametrize("agent", SHAPES)
+def test_what_a_tool_did_is_understood_by_its_name_or_its_shape(agent: str) -> None:
+    for name, given, kind, written in SHAPES[agent]:
+        call = use(name, given)
+        assert (name, call.kind) == (name, kind)
+        assert (name, list(call.written_paths())) == (name, [written] if written else [])
+
+
+def test_the_command_of_a_text_editor_is_no_shells() -> None:
+    assert use("str_replace_based_edit_tool", {"command": "view", "path": "/ws/a.ts"}).command == ""
+    assert use("shell", {"command": "view", "timeout": 5}).command == "view"
+    assert use("run_commands", {"commands": ["make lint", "make test"]}).command == "make lint\nmake test"
+
+
+def test_all_files_of_a_list_were_read() -> None:
+    assert list(use("read_files", {"paths": ["/ws/a.ts", "/ws/*.md"]}).read_paths()) == ["/ws/a.ts"]
+    assert list(use("read_files", {"files": [{"path": "/ws/a.ts"}]}).read_paths()) == ["/ws/a.ts"]

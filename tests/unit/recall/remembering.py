@@ -87,7 +87,7 @@ class House:
         self.writing = MemoryWriter(
             store=store,
             origin_of=self.origin_of,
-            is_excluded=lambda _cwd: False,
+            is_excluded=lambda _cwd, _name: False,
             clock=clock,
             clean=lambda text: text.replace("hunter2", ""),
             changed=self._changed,
@@ -106,7 +106,7 @@ class House:
             resolver=self.resolver,
             truth=self.truth,
             origin_of=self.origin_of,
-            is_excluded=lambda _cwd: False,
+            is_excluded=lambda _cwd, _name: False,
             clock=clock,
             zone=lambda: UTC,
             note=store.injections.note_injection,

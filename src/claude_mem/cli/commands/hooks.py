@@ -104,5 +104,4 @@ def _run_mcp(_: argparse.Namespace) -> int:
 def _run_context(args: argparse.Namespace) -> int:
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
-    text = clean(str(found["text"])).rstrip() or "No previous sessions found for this project."
-    return output.result(found, text, as_json=args.json)
+    return output.result(found, clean(str(found["plain"])).rstrip(), as_json=args.json)

@@ -150,7 +150,8 @@ def _by_place(turn: Turn, changes: list[FileChange]) -> str:
     small = sum(change.added for change in changes) < 15 and len(changes) < 3
     made = [change.created for change in changes]
     errand = request.is_errand(turn.request) and (small or not turn.message)
-    if not changes or errand or (small and turn.stopped and not any(made)):
+    spoken = bool(turn.request or turn.message)  # an editor's saves come without a word
+    if not changes or errand or (spoken and small and turn.stopped and not any(made)):
         return ""
     names = listed((file_kinds.name(change.path) for change in changes), 50)
     return shortened(f"{names} {'created' if all(made) else 'changed'}", TITLE)

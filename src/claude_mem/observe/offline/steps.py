@@ -9,17 +9,15 @@ from dataclasses import dataclass
 
 from claude_mem.observe import shell
 from claude_mem.observe.offline.sentences import words
-from claude_mem.observe.tool_calls import ToolKind, ToolUse
+from claude_mem.observe.tool_calls import BEGIN_PATCH, ToolKind, ToolUse, path_of
 
 LONGEST = 200_000  # characters of one text that are looked at
 LONGEST_LINE = 1_000
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d{1,5})\b\s*")
 _SALVAGED = re.compile(r'"(\w{1,40})"\s*:\s*"((?:[^"\\]|\\.)*)')
-_PATH = ("file_path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "path")
 _WRITTEN = words("content new_string newString new_str new_source file_text edits patch diff old_string")
 _PATCH = ("patch", "input", "diff", "patchText")
-_BEGIN = "*** Begin Patch"  # Codex's patches
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 _CODES = ("code", "exitCode", "exit_code", "returnCode", "returncode")
 
@@ -81,10 +79,10 @@ Step = Edited | Ran | Opened | Fetched | Chose | Planned | Todos | Other
 def read(call: ToolUse) -> list[Step]:
     """The steps one tool call took."""
     fields, answered = _fields(call), call.answered
-    command = call.command or _text(fields, "command", "cmd")
+    command = call.command or ("" if call.fields else _text(fields, "command", "cmd"))
     if isinstance(call.given, str) and call.kind is not ToolKind.COMMAND:
         command = ""  # a bare text is what its tool takes it for
-    patch = next((text for text in (command, _text(fields, *_PATCH)) if _BEGIN in text), "")
+    patch = next((text for text in (command, _text(fields, *_PATCH)) if BEGIN_PATCH in text), "")
     if command.strip() and not patch:
         return [_ran(command, call, _text(fields, "description"))]
     if call.failed:
@@ -93,7 +91,7 @@ def read(call: ToolUse) -> list[Step]:
 
 
 def _step(call: ToolUse, fields: Mapping[str, object], answered: Mapping[str, object]) -> Step:
-    path = _text(fields, *_PATH)
+    path = path_of(fields)
     writes = call.kind in (ToolKind.EDIT, ToolKind.WRITE) or bool(_WRITTEN & fields.keys())
     searches = bool(_text(fields, "pattern", "regex", "glob_pattern"))
     asked = _text(fields, "url", "uri", "query", "q", "search_query")

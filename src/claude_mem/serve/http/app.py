@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from claude_mem.model.errors import EventUnreadable, InvalidInput, NotFound, StoreError
+from claude_mem.model.errors import AmbiguousProject, EventUnreadable, InvalidInput, NotFound, StoreError
 from claude_mem.model.structs import replace
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
@@ -96,7 +96,10 @@ class App:
 async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
     raw = await request.body()
     media_type = _media_type(request)
-    if raw and media_type != "application/json" and not media_type.endswith("+json"):
+    is_json = media_type == "application/json" or media_type.endswith("+json")
+    # What `fetch` calls a string. From a page it would be a request that browsers send to anybody.
+    is_json = is_json or (media_type == "text/plain" and bool(request.scope.get(guard.BY_PROGRAM)))
+    if raw and not is_json:
         also = f" or {LINES}" if endpoint.takes_lines else ""
         raise Refusal(415, "not_json", f"Content-Type must be application/json{also}.")
     return parse(raw)
@@ -112,7 +115,9 @@ def _refusal(error: Exception) -> Refusal:
         case Refusal():
             return error
         case InvalidInput():
-            return Refusal(400, "bad_field", str(error), field=error.field or None)
+            several = error.projects if isinstance(error, AmbiguousProject) else ()
+            code = "ambiguous_project" if several else "bad_field"
+            return Refusal(400, code, str(error), field=error.field or None, projects=several)
         case EventUnreadable():
             return Refusal(400, "unreadable", str(error))
         case NotFound():

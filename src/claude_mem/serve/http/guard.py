@@ -36,6 +36,9 @@ ROUTE = "claude_mem.route"
 """The scope's key of the route's path as it is declared: what stands for `{id}` may be a file's name."""
 TRUSTED = "claude_mem.trusted"
 """The scope's key that says the request came over the unix socket."""
+BY_PROGRAM = "claude_mem.by_program"
+"""The scope's key that says the request came over the unix socket or showed the token. No page can do either,
+so its body need not prove by its type that no form sent it."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 Verdict = Refusal | None
@@ -205,6 +208,7 @@ class Guard:
             await _refuse(send, body, as_page=self._is_looked_at(scope))
             return
         scope[TRUSTED] = self._key is None
+        scope[BY_PROGRAM] = self._key is None or self._shows_token(scope)
         if ADMIT in scope and scope["path"] not in self._open:
             scope[ADMIT]()
         try:
@@ -219,6 +223,10 @@ class Guard:
         is_open = scope["path"] in self._open and scope["method"] in _SAFE
         is_file = scope["method"] in _SAFE and (scope["path"] == "/" or scope["path"].startswith(FILES))
         return judge(scope["headers"], self._key, method=scope["method"], is_open=is_open, is_file=is_file)
+
+    def _shows_token(self, scope: Scope) -> bool:
+        given = [value.strip() for name, value in scope["headers"] if name == b"authorization"]
+        return self._key is not None and _holds_token(given, self._key.token)
 
     def _is_looked_at(self, scope: Scope) -> bool:
         accepts = [value for name, value in scope["headers"] if name == b"accept"]

@@ -144,7 +144,7 @@ COMMON = (
     Answer(405, "The method is not allowed for this path; see Allow.", Error),
     Answer(408, "The body did not arrive in time.", Error),
     Answer(413, "The body is larger than 10 MiB.", Error),
-    Answer(415, "The body is not application/json.", Error),
+    Answer(415, "The body is not application/json, nor text/plain with the token.", Error),
     Answer(421, "The Host header is not this worker's (TCP only).", Error),
 )
 """What every route may answer."""

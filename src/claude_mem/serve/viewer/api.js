@@ -3,11 +3,12 @@
 import { keyed } from "./page_key.js";
 
 class Trouble extends Error {
-  constructor(status, code, message, field) {
+  constructor(status, code, message, field, projects) {
     super(message);
     this.status = status;
     this.code = code;
     this.field = field;
+    this.projects = projects; // of a name that several have
   }
 }
 
@@ -46,7 +47,8 @@ async function ask(method, path, body, signal) {
     throw new Trouble(401, "signed_out", "You are signed out. In a terminal: claude-mem open. Then try again here.");
   }
   const error = said.error || {};
-  throw new Trouble(answer.status, error.code, error.message || `The worker answered ${answer.status}.`, error.field);
+  const sentence = error.message || `The worker answered ${answer.status}.`;
+  throw new Trouble(answer.status, error.code, sentence, error.field, error.projects);
 }
 
 async function reached(path, request) {

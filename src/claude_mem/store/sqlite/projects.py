@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Origin
 from claude_mem.model.events import enclosing_directories as paths_around
 from claude_mem.model.refs import Ref
@@ -19,6 +20,7 @@ from claude_mem.store.sqlite.rows import Value, array, columns, iso, text, value
 from claude_mem.store.values import Project, ProjectDetails
 
 AT_ONCE = 500
+_TOLD_APART = ("key", "name", "root")
 _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
 
 
@@ -26,8 +28,11 @@ class Projects(Part):
     def find(self, given: str) -> Project | None:
         if found := self.by_key(given):
             return found
-        row = self._row("projects_by_name", given=given)
-        return None if row is None else value_of(Project, row)
+        rows = self._rows("projects_by_name", given=given)
+        first = [row for row in rows if row["standing"] == rows[0]["standing"]]
+        if len(first) > 1:
+            raise AmbiguousProject(given, [{name: row[name] for name in _TOLD_APART} for row in first])
+        return value_of(Project, first[0]) if first else None
 
     def by_key(self, key: str) -> Project | None:
         row = self._row("live_project_by_key", given=key)

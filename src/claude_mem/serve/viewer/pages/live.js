@@ -33,14 +33,18 @@ export async function show(place, main, signal) {
   const earlier = h("button", { hidden: true, onclick: () => more().catch(said) }, "Earlier");
   const rest = h("a", { hidden: true }, "Show older ones in Find");
 
+  // Projects of one name are listed as one here: what is told of a memory is its project's name.
+  const asks = () => (shared(chosen) ? "" : chosen.value);
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
 
   async function fill() {
     const mine = ++asked,
       arrived = (meanwhile = []);
-    const { results, next: from } = await get("/api/search", { limit: FIRST, project: chosen.value }, signal);
+    const found = await get("/api/search", { limit: FIRST, project: asks() }, signal);
     if (mine !== asked) return;
+    const { next: from } = found,
+      results = found.results.filter(wanted);
     put(
       feed,
       results.length
@@ -70,9 +74,10 @@ export async function show(place, main, signal) {
     const mine = asked;
     earlier.disabled = true;
     try {
-      const found = await get("/api/search", { limit: MORE, cursor: next, project: chosen.value }, signal);
+      const found = await get("/api/search", { limit: MORE, cursor: next, project: asks() }, signal);
       if (mine !== asked || isCut) return;
-      const unseen = found.results.filter(({ ref }) => !shown(ref)).map((memory) => item(memory, false));
+      const fresh = found.results.filter((memory) => wanted(memory) && !shown(memory.ref));
+      const unseen = fresh.map((memory) => item(memory, false));
       feed.append(...unseen);
       goesOn(found.next);
       unseen[0]?.querySelector("a.title").focus(); // the button may be gone; who reads goes on from here
@@ -147,7 +152,7 @@ export async function show(place, main, signal) {
   on(
     "initial",
     (event) => {
-      event.projects.forEach((each) => learn(chosen, each.name));
+      learnAll(chosen, event.projects);
       // Of those not seen before, only the later ones began while nobody listened.
       const last = known.size ? Math.max(...[...known.values()].map((each) => each.updated_at_epoch)) : Infinity;
       const isNews = (each) => known.has(each.id) || each.updated_at_epoch > last;
@@ -204,8 +209,18 @@ export async function show(place, main, signal) {
 
 async function names(chosen, signal) {
   const { items } = await get("/api/projects", { limit: 100 }, signal);
-  items.forEach((each) => learn(chosen, each.name));
+  learnAll(chosen, items);
 }
+
+function learnAll(chosen, projects) {
+  for (const { name } of projects) {
+    learn(chosen, name);
+    const several = projects.filter((each) => each.name === name).length > 1;
+    for (const option of chosen.options) if (option.value === name) option.dataset.shared = several ? "yes" : "";
+  }
+}
+
+const shared = (chosen) => chosen.selectedOptions[0]?.dataset.shared === "yes";
 
 function learn(chosen, name) {
   if (name && ![...chosen.options].some((option) => option.value === name))

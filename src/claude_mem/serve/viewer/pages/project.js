@@ -3,7 +3,7 @@
 import { anew, h } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
-import { fileLink, link, sessionLink } from "../router.js";
+import { fileLink, link, projectLink, sessionLink } from "../router.js";
 import { line, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { forgotten } from "../forgotten.js";
@@ -19,13 +19,29 @@ export async function show(place, main, signal) {
     latest = new AbortController();
     const until = AbortSignal.any([signal, latest.signal]);
     const known = await get("/api/project", { project: place.id, days: 371 }, until).catch((error) => {
+      if (error.projects) return error;
       throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
     });
-    draw(place, main, known, until);
+    if (known.projects) choose(place, main, known.projects);
+    else draw(place, main, known, until);
   }
   await load();
   const tell = forgotten(main, leaf(place.id));
   on("changed", (event) => !["settings", "recording"].includes(event.what) && load().catch(tell), signal);
+}
+
+function choose(place, main, projects) {
+  document.title = `${leaf(place.id)} · claude-mem`;
+  anew(
+    main,
+    h("h1", { tabindex: -1 }, leaf(place.id)),
+    h("p", null, `${many(projects.length, "project")} have this name:`),
+    h(
+      "ul",
+      { class: "plain" },
+      projects.map(({ key }) => h("li", null, h("a", { class: "mono", href: projectLink(key) }, key))),
+    ),
+  );
 }
 
 function draw(place, main, known, signal) {

@@ -140,10 +140,13 @@ WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given
   AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id);
 
 -- name: projects_by_name
--- Projects by the name people see; the one last worked in first. What strangers did somewhere is no work here.
-SELECT p.id, p.key, p.name, p.root FROM projects AS p
+-- Projects by the name people see: those with a directory, then those that callers only named, then a stranger's.
+SELECT p.id, p.key, p.name, p.root,
+       CASE WHEN NOT EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') THEN 2
+            WHEN p.root = '' THEN 1 ELSE 0 END AS standing
+FROM projects AS p
 WHERE p.name = :given AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
-ORDER BY (SELECT MAX(s.updated_at_epoch) FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') DESC;
+ORDER BY standing, p.key;
 
 -- name: projects_with_figures
 -- All projects that have sessions, the one last worked in first.

@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARALLEL := --numprocesses auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove attack lint docs pictures bench fuzz install lock clean tools
+.PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ fuzz: $(DEV) ## search for ten minutes, by coverage, for a reply that breaks the
 install: ## install the command claude-mem for daily use
 	@PYTHON="$(PYTHON)" bash scripts/install.sh
 
+vsix: $(PY) ## package the VS Code extension as a .vsix in dist
+	@$(PY) scripts/vsix.py
+
 lock: ## pin the newest dependencies, with their hashes, in requirements/
 	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; "$$python" -m venv --clear $(LOCKER)
 	@$(LOCKER)/bin/python -m pip --disable-pip-version-check --quiet --quiet install pip-tools
@@ -102,7 +105,7 @@ $(ALL): requirements/prove.txt $(DEV)
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
-TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium node:nodejs
 
 tools:
 	@missing() { \
@@ -119,6 +122,6 @@ tools:
 	fi; \
 	if missing; then \
 		echo "The tests need$$packages: they kill processes at chosen system calls, use the real client in a" >&2; \
-		echo "terminal, in git repositories, with no network but the loopback, and look at the viewer in a browser." >&2; \
+		echo "terminal, in git repositories, with no network but the loopback, look at the viewer in a browser, and run the editor's extension." >&2; \
 		echo "Install that and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
 	fi

@@ -1,4 +1,4 @@
-"""Packages extensions/vscode as a .vsix: a zip with the extension's files, a manifest, and what type each file is.
+"""Packages extensions/vscode as a .vsix: a zip with the extension's files, a manifest and their types.
 
 The same files always make the same bytes.
 """
@@ -68,8 +68,7 @@ def _manifest(about: dict[str, Any]) -> str:
 
 
 def _types() -> str:
-    known = TYPES | {"vsixmanifest": "text/xml"}
-    said = "".join(f'<Default Extension=".{each}" ContentType="{type}"/>' for each, type in known.items())
+    said = "".join(f'<Default Extension=".{each}" ContentType="{type}"/>' for each, type in TYPES.items())
     xmlns = "http://schemas.openxmlformats.org/package/2006/content-types"
     return f'<?xml version="1.0" encoding="utf-8"?>\n<Types xmlns="{xmlns}">{said}</Types>\n'
 

@@ -40,7 +40,7 @@ def hosted(
 ) -> Iterator[Host]:
     """An activated extension in a window on a folder, with the data directory of a worker."""
     env = hook_process.environment(data, **env)
-    words = ["node", HOST, main, folder or "", json.dumps(settings)]
+    words = ["node", str(HOST), str(main), str(folder or ""), json.dumps(settings)]
     with subprocess.Popen(
         words,
         stdin=subprocess.PIPE,

@@ -2,16 +2,25 @@
 
 import json
 import re
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.e2e.scripted_worker import saying, telling, worker
 from tests.harness import hook_process, payloads
 
 from claude_mem.privacy import scrub_payload
 
 CANARY = "canary-c07a11"
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def awake(data: Path) -> Iterator[Path]:
+    """A worker that carries out whatever it is asked to."""
+    with worker(data, telling("As you wish.")):
+        yield data
 
 
 def record(data: Path, *events: bytes) -> list[str]:
@@ -45,12 +54,46 @@ def test_what_only_looks_like_it_is_kept(awake: Path, prompt: str) -> None:
     assert record(awake, *turn(prompt, "p-1")) == ["UserPromptSubmit", "toolu_p-1", "Stop"]
 
 
-def test_the_worker_is_not_asked_about_it(data: Path) -> None:
-    with hook_process.listening(data) as worker:
-        hook_process.run(data, payloads.prompt("/mem search login"))
-        assert hook_process.lines(worker) == []
-        hook_process.run(data, payloads.prompt("why does login fail"))
-        assert len(hook_process.lines(worker)) == 1
+@pytest.mark.parametrize("shape", ["as the client writes it", "by hand"])
+def test_the_worker_carries_it_out_and_the_prompt_is_blocked_with_what_it_says(
+    data: Path, shape: str
+) -> None:
+    prompt = payloads.prompt('/mem:mem  search "login" é\nfails')
+    if shape == "by hand":
+        prompt = json.dumps(dict(reversed(json.loads(prompt).items()))).encode()
+    with worker(data, telling('1. "It" é\n2.')) as up:
+        answered = hook_process.run(data, prompt, "new")
+    assert answered.json == {"continue": True, "decision": "block", "reason": '1. "It" é\n2.'}
+    (said,) = up.heard
+    assert (said["type"], said["typed"]) == ("command", 'search "login" é\nfails')
+    assert (said["session"], said["cwd"]) == (payloads.SESSION, "/home/u/proj")
+    assert hook_process.spooled(data) == []
+
+
+@pytest.mark.parametrize("switch", ["all", payloads.SESSION])
+def test_it_is_answered_in_a_pause_too(data: Path, switch: str) -> None:
+    with worker(data, telling("Recording again.")):
+        (data / "off").mkdir()
+        (data / "off" / switch).touch()
+        answered = hook_process.run(data, payloads.prompt("/mem on"))
+    assert answered.json["reason"] == "Recording again."
+    assert hook_process.spooled(data) == []
+
+
+def test_without_a_worker_it_says_so_in_one_line(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    (data / "start.stamp").write_text("started by a hook\n")  # just now: none is started
+    answered = hook_process.run(data, payloads.prompt("/mem"))
+    assert answered.json["decision"] == "block"
+    assert "worker is not running" in answered.json["reason"]
+    assert "\n" not in answered.json["reason"]
+
+
+def test_a_worker_that_talks_nonsense_is_no_answer(data: Path) -> None:
+    with worker(data, saying(b'{"type": "answer", "context": oops}\n')):
+        answered = hook_process.run(data, payloads.prompt("/mem"))
+    assert answered.json["decision"] == "block"
+    assert "doctor" in answered.json["reason"]
 
 
 def test_when_it_has_been_answered_nothing_is_left_of_it_to_slow_the_session(awake: Path) -> None:

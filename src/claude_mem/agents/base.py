@@ -41,12 +41,21 @@ class Parse(Protocol):
         ...
 
 
+class TurnWords(Struct, frozen=True):
+    """What an agent said in a turn, by its transcript."""
+
+    on_the_way: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, in their order
+    last: str | None = None
+
+
 class Agent(Struct, frozen=True):
     name: str  # its row in FOLDERS
     title: str  # as people call it
     parse: Parse
     hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
     program_setting: str | None = None  # the field of Settings with the path of its program
+    words_of: Callable[[Event], TurnWords] | None = None
+    """Of the turn that an event ends. Bounded in bytes and time; never raises. None: its hooks tell all."""
 
 
 class Wanted(Struct, frozen=True):

@@ -54,7 +54,7 @@ def main(verb: str, agent: str = spool_writer.AGENT) -> None:
         if not paths.is_off(posix.environ):
             posix.umask(0o077)
             given = _read(verb, agent)
-            answer = _capture(verb, agent, *given) if given else None
+            answer = _respond(verb, agent, *given) if given else None
         elif not paths.is_observer(posix.environ):
             from claude_mem.hook import pause
 
@@ -95,11 +95,22 @@ def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
         return None
 
 
-def _capture(verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
-    """Record an event. Returns an answer when somebody is to be told something."""
+def _respond(verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+    """Returns an answer when somebody is to be told something."""
     event = _named_event(head)
     if event == b"PreToolUse":
         return _before_tool(head)
+    if _may_be_our_command(event, head):
+        from claude_mem.hook import slash_command
+
+        found = slash_command.find(verb, head)
+        if found is not None:
+            return slash_command.answer(verb, *found, head)
+    return _capture(event, verb, agent, head, tail, whole)
+
+
+def _capture(event: bytes, verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+    """Record an event."""
     if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
         event = b""  # to be read carefully
     if event and event not in RECORDED:
@@ -275,10 +286,10 @@ def _must_be_careful(payload: bytes) -> bool:
 
 
 def _may_be_our_command(event: bytes, payload: bytes) -> bool:
-    if event != b"UserPromptSubmit":
-        return False
-    at = payload.find(b'"prompt":"/')
-    return at >= 0 and b"mem" in payload[at : at + 64]
+    if event == b"UserPromptSubmit":
+        at = payload.find(b'"prompt":"/')
+        return at >= 0 and b"mem" in payload[at : at + 64]
+    return not event and b'"prompt"' in payload and b"mem" in payload
 
 
 def _has_custom_rules() -> bool:

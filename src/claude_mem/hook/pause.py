@@ -46,6 +46,11 @@ def skipped_note(session: str) -> str:
     return f"{paths.UNSEEN}/{private_turns.spelled(session)}"
 
 
+def was_skipped(session: str) -> bool:
+    """Whether something in it was not to be seen: a hook that ran while memory was off has left a note."""
+    return paths.is_there(skipped_note(session))
+
+
 def note_skipped_session(session: str) -> None:
     """The client keeps a transcript of it all the same; whoever reads that later finds this note."""
     if not session or paths.is_there(skipped_note(session)):

@@ -2,6 +2,7 @@
 
     {"type":"wake","version":…}                        nothing comes back, and nothing is waited for
     {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}
+    {"type":"command",…}: see `slash_command`          ->   the same
 
 Asking wakes it, too: what was spooled before is drained. What it says is a JSON string that goes into the
 hook's answer without being parsed; it is checked first, so that what the client reads is valid whatever a
@@ -172,6 +173,14 @@ def may_be_asked(flags: tuple[bytes, ...]) -> bool:
 def ask(event: bytes, payload: bytes, within_s: float) -> bytes | None:
     """The hook's answer that shows what the worker says; None when it says nothing, nonsense, or too late.
     Raises NobodyListens."""
+    # A line break between JSON's tokens is a blank like any other; inside a string there is none.
+    said = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
+    return None if said in (b"", b'""') else _ANSWER_HEAD % event + _ANSWER_CONTEXT % said
+
+
+def exchange(line: bytes, within_s: float) -> bytes:
+    """What the worker says, as a JSON string; empty when it says nonsense, or too late. Raises
+    NobodyListens."""
     import _socket
 
     deadline = time.monotonic() + within_s
@@ -182,23 +191,25 @@ def ask(event: bytes, payload: bytes, within_s: float) -> bytes | None:
             sock.connect(paths.HOOK_SOCK)
         except BlockingIOError:
             note_silence()  # its backlog is full
-            return None
+            return b""
         except OSError as error:
             raise NobodyListens from error
-        # A line break between JSON's tokens is a blank like any other; inside a string there is none.
-        sock.sendall(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")))
+        sock.sendall(line)
         said = _hear(sock, deadline)
     except TimeoutError:
         note_silence()
-        return None
+        return b""
     except OSError:
-        return None  # hung up on
+        return b""  # hung up on
     finally:
         sock.close()
     _heard()
     if not said.startswith(OPENING) or not said.endswith(CLOSING):
-        return None
-    return answer_with(event, said[len(OPENING) : -len(CLOSING)])
+        return b""
+    from claude_mem.hook import json_peek
+
+    string = said[len(OPENING) : -len(CLOSING)]
+    return string if json_peek.is_string(string, MOST_ANSWER) else b""
 
 
 def _hear(sock: socket, deadline: float) -> bytes:

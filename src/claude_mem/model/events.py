@@ -20,6 +20,7 @@ class Kind(StrEnum):
     TASK_END = "task_end"  # of one in the background: the client says so in a prompt of its own
     TOOL_USE = "tool_use"
     TOOL_FAILURE = "tool_failure"
+    SAID = "said"  # by the agent, between two tool calls
     STOP = "stop"
     STOP_FAILURE = "stop_failure"
     SUBAGENT_STOP = "subagent_stop"

@@ -45,6 +45,7 @@ MOST_SNAPSHOT = 240  # of a page's structure, a browser's console
 MOST_PLAN = 4_000
 MOST_CHATTER = 500  # of a check that found nothing
 MOST_SAID = 4_000
+MOST_ON_THE_WAY = 600
 FIRST_LINES = 5
 LINE_CAP = 160
 _REPORTS = {
@@ -73,6 +74,8 @@ def _message(event: Event) -> Piece | None:
     match event.kind:
         case Kind.PROMPT if text:
             return Piece("User", elide(text, MOST_SAID), Value.TOP)
+        case Kind.SAID if text:
+            return Piece("Assistant, on the way", elide(text, MOST_ON_THE_WAY), Value.MIDDLE)
         case Kind.STOP if text:
             return Piece("Assistant's last message", elide(text, MOST_SAID), Value.TOP)
         case Kind.STOP_FAILURE:

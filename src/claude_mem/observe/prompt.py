@@ -24,6 +24,8 @@ from claude_mem.settings.declarations import Verbosity
 MOST_REQUEST = 2_000
 MOST_RECORDED = 30
 MOST_NAME = 120
+SAID_SHARE = 5  # of the events' characters, one in so many for what was said on the way
+SHORTEST_SAID = 80
 AROUND = 24  # what divides one event from the next
 AGAIN = "[…the same as above…]"
 
@@ -128,7 +130,7 @@ def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
     sections.append(("already recorded", _bullets(titles) or "(nothing yet)"))
-    pieces = fit(merged(_pieces(batch, seen)), budget)
+    pieces = fit(merged(_pieces(batch, _as_it_went(seen), budget // SAID_SHARE)), budget)
     sections += [(f"{number} {each.head}", each.body) for number, each in enumerate(pieces, 1)]
     mark = _mark(sections)
     quoted = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
@@ -152,7 +154,16 @@ def _date(at: int) -> str:
         return "date unknown"
 
 
-def _pieces(batch: Batch, seen: Sequence[ReadEvent]) -> list[Piece]:
+def _as_it_went(seen: Sequence[ReadEvent]) -> Sequence[ReadEvent]:
+    """What the agent said on the way is known at the turn's end: here each stands where it was said."""
+    if not any(each.event.kind is Kind.SAID for each in seen):
+        return seen
+    return sorted(seen, key=lambda each: each.event.at)
+
+
+def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Piece]:
+    """`said_share`: how many characters all that was said on the way may have."""
+    said = sum(each.event.kind is Kind.SAID for each in seen)
     base = base_of(batch.events)
     pieces: list[Piece] = []
     bodies: set[str] = set()
@@ -163,6 +174,8 @@ def _pieces(batch: Batch, seen: Sequence[ReadEvent]) -> list[Piece]:
         each = piece(each_seen, base)
         if each is None:
             continue
+        if event.kind is Kind.SAID:
+            each = replace(each, body=elide(each.body, max(said_share // said, SHORTEST_SAID)))
         # A subagent's last message comes twice: by its own stop, and as the answer of the tool that ran it.
         again = len(each.body) > len(AGAIN) and each.body in bodies
         bodies.add(each.body)

@@ -149,7 +149,7 @@ def _prompt(
 ) -> Kept | None:
     words, marker = _words(payload.get("prompt")), marks.read(session)
     is_open = marker is None or marker[0] == private_turns.OURS
-    if next(iter(words.split(None, 1)), "") in OWN_COMMANDS:
+    if own_command(words) is not None:
         marks.note(session, private_turns.OURS if is_open else private_turns.OPEN, prompt_id)
         return None
     # Of which turn the task was, a notification does not say: it may have been a private one's.
@@ -162,6 +162,12 @@ def _prompt(
     elif marker is not None:
         marks.clear(session)
     return payload, False
+
+
+def own_command(words: str) -> str | None:
+    """What was typed after a command of ours; None: it is none."""
+    first, *rest = words.split(None, 1) or [""]
+    return "".join(rest) if first in OWN_COMMANDS else None
 
 
 def _words(prompt: object) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from claude_mem.agents import base as agents
 from claude_mem.api.system import BackfillProgress, KnownSession
-from claude_mem.hook import paths, pause
+from claude_mem.hook import pause
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable, NotFromTheStart
@@ -112,7 +112,9 @@ class Backfill:
         return self._store.events.accept_past(lines.arrivals, BackfillOptions(offline=False)).fresh
 
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
-        unseen = {session: KnownSession("unseen", 0, None) for session in sessions if _was_skipped(session)}
+        unseen = {
+            session: KnownSession("unseen", 0, None) for session in sessions if pause.was_skipped(session)
+        }
         return unseen | self._store.events.known(sessions)
 
     def progress(self, since: int) -> BackfillProgress:
@@ -162,7 +164,7 @@ class Backfill:
             return
         if cleaned is None:
             lines.private += 1
-        elif event is None or not self._is_wanted(event) or _was_skipped(event.session):
+        elif event is None or not self._is_wanted(event) or pause.was_skipped(event.session):
             lines.unwanted += 1
         else:
             # What is checked out there now says nothing about that time.
@@ -188,8 +190,3 @@ class Backfill:
         if plain:
             return payload, False
         return scrub_payload.clean(past.event, payload, self._rules, self._globs, marks)
-
-
-def _was_skipped(session: str) -> bool:
-    """A hook that ran while memory was off has left a note of it."""
-    return paths.is_there(pause.skipped_note(session))

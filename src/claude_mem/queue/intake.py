@@ -21,7 +21,7 @@ from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, paths, pause, spool_writer
 from claude_mem.model.clock import DAY_MS, now
 from claude_mem.model.errors import AmbiguousProject, EventUnreadable, StoreDamaged, StoreUnavailable
-from claude_mem.model.events import Event, Origin, SpooledEvent
+from claude_mem.model.events import Event, Kind, Origin, SpooledEvent
 from claude_mem.model.structs import replace
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, tags
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -193,16 +193,17 @@ class Intake:
         for file in files:
             try:
                 event = self._event(file)
-                new = None
+                new: list[NewEvent] = []
                 if event is not None and self.is_wanted(event):
-                    new = NewEvent(event, self.place_of(event.cwd))
+                    place = self.place_of(event.cwd)
+                    new = [NewEvent(each, place) for each in self._with_words(file.agent, event)]
             except _STORE_TROUBLE:
                 raise
             except Exception as error:
                 gone += self._set_aside(file.name, error)
                 continue
             taken.append(file)
-            if new is not None:
+            if new:
                 accepting.append((file, new))
         skipped = len(taken) - len(accepting)
         for refused, why in self._refused(accepting):
@@ -217,13 +218,13 @@ class Intake:
         return gone + len(taken)
 
     def _refused(
-        self, accepting: Sequence[tuple[SpooledEvent, NewEvent]]
+        self, accepting: Sequence[tuple[SpooledEvent, Sequence[NewEvent]]]
     ) -> list[tuple[SpooledEvent, Exception]]:
         """Accept them together; if the store refuses that, one by one. Returns those it refuses alone."""
         if not accepting:
             return []
         try:
-            self._accept([new for _, new in accepting])
+            self._accept([new for _, some in accepting for new in some])
         except _STORE_TROUBLE:
             raise
         except Exception as error:
@@ -278,6 +279,37 @@ class Intake:
             client=spooled.agent,
             private=spooled.private,
         )
+
+    def _with_words(self, agent: str, event: Event) -> list[Event]:
+        """At the end of a turn, what the agent said in it comes first: each once, whoever reports the end,
+        and under the id that a backfill would give it. Of a private turn nothing is read, nor of a session
+        any of which was not to be recorded."""
+        words_of = agents.load(agent).words_of
+        is_end = event.kind in (Kind.STOP, Kind.STOP_FAILURE) and not event.private and not event.agent_id
+        if words_of is None or not is_end or pause.was_skipped(event.session):
+            return [event]
+        words, parse = words_of(event), agents.load(agent).parse
+        said: list[Event] = []
+        for each in words.on_the_way:
+            payload = each.payload | {"cwd": event.cwd, "prompt_number": None}
+            if (kept := self._kept(each.event, payload)) is not None:
+                one = parse(each.event, kept, id=each.id, at=each.at, client=agent)
+                said += [one] if one is not None and one.text else []
+        if event.kind is Kind.STOP and event.text is None and words.last:
+            named: dict[str, object] = {
+                "session_id": event.session,
+                "prompt_id": event.prompt_id,
+                "message": words.last,
+            }
+            last = self._kept("AgentMessage", named)
+            event = replace(event, text=str(last["message"]) if last else None)
+        return [*said, event]
+
+    def _kept(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
+        """What may be kept of a payload; None when that is nothing."""
+        with self._marking:
+            cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
+        return None if cleaned is None or cleaned[1] else cleaned[0]
 
     def _note_shown(self, spooled: SpooledEvent) -> None:
         session = spooled.payload.get("session_id")

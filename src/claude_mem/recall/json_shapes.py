@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 SNIPPET = 240
-SPOKEN = ("stop", "subagent_stop")
+SPOKEN = ("stop", "said", "subagent_stop")
 """Evidence that is the agent's own words."""
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
 _HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)

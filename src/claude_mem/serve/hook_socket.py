@@ -7,6 +7,7 @@ the same without a session_id                        ->  of the session last nam
                                                          none was, of the only open one
 {"type":"wake","version":…}                          ->  nothing: the spool is drained
 {"type":"ask","version":…,"event":…,"payload":…}     ->  {"type": "answer", "context": "…"}; it is a wake too
+{"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: what `/mem` says, for the user
 anything else                                        ->  {"error":…}
 
 Recall hooks are answered in a few threads of their own. A hook waits for a fraction of a second and leaves:
@@ -19,7 +20,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import socket
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -157,6 +160,10 @@ LONGEST_LINE = 8 << 20
 GRACE_S = 4.0
 """How long what is being committed may take once the worker stops."""
 IDLE_S = 30.0
+COMMAND_WITHIN_S = 5.5  # the hook waits for six
+MOST_COMMANDS = 4
+LONGEST_SAID = 8_000
+_SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # as the client names it to what it runs
 MOST_CONNECTIONS = 128
 
 _SESSION = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
@@ -200,6 +207,7 @@ class HookListener:
         self._ask = ask = AskPool(running.services.recall.injector.answer, running.record_mishap)
         running.hung_asks = lambda: ask.hung
         self._server: asyncio.Server | None = None
+        self._commands = asyncio.Semaphore(MOST_COMMANDS)
         self._busy: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.Task[None]] = set()
 
@@ -297,11 +305,38 @@ class HookListener:
                 finally:
                     # A prompt is spooled before it is asked about; taken in now, it slows nobody's answer.
                     self._wake(message)
+            case "command":
+                return {"type": "answer", "context": await self._command(message)}
             case None:
                 raise Refusal(400, "missing_field", "`type` is missing.", field="type")
             case _:
-                known = "observation, finalize, wake, ask"
+                known = "observation, finalize, wake, ask, command"
                 raise Refusal(400, "bad_field", f"`type` must be one of: {known}.", field="type")
+
+    async def _command(self, message: dict[str, object]) -> str:
+        """What `claude-mem slash` prints: a command like any other, which asks this worker by its socket."""
+        session, cwd, typed = (str(message.get(name) or "") for name in ("session", "cwd", "typed"))
+        data_dir = self._running.services.settings.data_dir
+        environ = os.environ | {_SESSION_VARIABLE: session, "CLAUDE_MEM_DATA_DIR": str(data_dir)}
+        environ.pop("CLAUDE_MEM_OFF", None)  # of the session whose hook has started the worker
+        async with self._commands:
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                cwd=cwd if cwd and os.path.isdir(cwd) else data_dir,  # noqa: PTH112 - not worth an object
+                env=environ,
+            )
+            try:
+                async with asyncio.timeout(COMMAND_WITHIN_S):
+                    said, _ = await process.communicate(typed.encode(errors="replace"))
+            except TimeoutError:
+                return ""
+            finally:
+                if process.returncode is None:
+                    process.kill()
+        return elided(said.decode(errors="replace").strip())
 
     def _wake(self, message: dict[str, object]) -> None:
         version = message.get("version")
@@ -331,6 +366,10 @@ class HookListener:
             return found[0]
         many = "several sessions are open" if found else "no session is open"
         raise Refusal(400, "missing_field", f"`session_id` is missing, and {many}.", field="session_id")
+
+
+def elided(text: str) -> str:
+    return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID].rpartition("\n")[0] + "\n…"
 
 
 def _line(answer: dict[str, object]) -> bytes:

@@ -76,10 +76,11 @@ def taught(claude: Claude, session: str) -> list[str]:
 
 
 def recorded(claude: Claude, session: str) -> list[tuple[str, str | None, str]]:
-    """A session's events in their order: what kind each is of, the id of its tool use, and its state."""
+    """What hooks reported of a session, in order: what kind each is of, the id of its tool use, its state."""
     return claude.rows(
         "SELECT kind, tool_use_id, state FROM pending_messages AS p"
-        " JOIN sdk_sessions AS s ON s.id = p.session_id WHERE s.claude_session_id = ? ORDER BY p.id",
+        " JOIN sdk_sessions AS s ON s.id = p.session_id"
+        " WHERE s.claude_session_id = ? AND kind <> 'said' ORDER BY p.id",
         session,
     )
 

@@ -165,10 +165,10 @@ def test_what_other_tools_returned_is_kept_as_the_client_told_it(work: Work) -> 
 
 def test_the_session_has_a_beginning_a_prompt_a_stop_and_an_end_once_each(work: Work) -> None:
     kinds = [kind for (kind,) in work.events("kind") if kind not in ("tool_use", "tool_failure")]
-    assert kinds == ["session_start", "prompt", "subagent_stop", "stop", "session_end"]
+    assert kinds == ["session_start", "prompt", "subagent_stop", "said", "stop", "session_end"]
     assert work.rows("user_prompts", "prompt") == [(parcels.ASKED,)]
     said = {kind: text for kind, text in work.events("kind", "text") if text}
-    assert said == {"subagent_stop": FOUND, "stop": parcels.SAID}
+    assert said == {"subagent_stop": FOUND, "said": "I begin.", "stop": parcels.SAID}
     status = "SELECT status FROM sdk_sessions WHERE claude_session_id = ?"
     assert work.claude.rows(status, work.ran.session) == [("completed",)]
 

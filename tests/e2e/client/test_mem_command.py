@@ -1,4 +1,4 @@
-"""`/mem` in the real client: carried out before the model sees it, in its default permission mode."""
+"""`/mem` in the real client: answered by the prompt's hook, so that its model is not asked at all."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ class Talk:
         offered = next(line["slash_commands"] for line in commands if line.get("subtype") == "init")
         self.mem = next(f"/{name}" for name in offered if name.split(":")[-1] == "mem")
 
+    def command(self, text: str, *more: str) -> tuple[Ran, str]:
+        """What the user is shown; the model has no part in it."""
+        with ModelServer(Playing([Say("Nobody asked me.")])) as server:
+            ran = self.claude.run(server, f"{self.mem} {text}".strip(), *DEFAULT, *more)
+            assert server.requests == []
+        assert (ran.code, ran.err) == (0, "")
+        return ran, ran.result
+
     def prompt(self, text: str, *more: str) -> tuple[Ran, str]:
         with ModelServer(Playing([Say(f"I heard {text}")])) as server:
             ran = self.claude.run(server, text, *DEFAULT, *more)
@@ -39,16 +47,23 @@ def everything_on_disk(data: Path) -> bytes:
     return b" ".join(path.read_bytes() for path in sorted(data.rglob("*")) if path.is_file())
 
 
-def test_what_was_typed_arrives_as_it_was_typed_and_the_answer_is_before_the_model(talk: Talk) -> None:
+def test_what_was_typed_arrives_as_it_was_typed_and_is_answered_without_a_model(talk: Talk) -> None:
     typed = f'it\'s "quoted" {CANARY} $HOME `id` $(id) \\n'
-    _, sent = talk.prompt(f"{talk.mem} remember {typed}")
-    assert "Saved as " in sent
-    _, sent = talk.prompt(f"{talk.mem} search {CANARY}")
-    assert typed.strip() in sent
+    assert "Saved as " in talk.command(f"remember {typed}")[1]
+    assert typed.strip() in talk.command(f"search {CANARY}")[1]
+    assert "Recording." in talk.command("")[1]
+
+
+def test_with_the_worker_down_it_says_so_and_no_model_is_asked(talk: Talk) -> None:
+    talk.claude.mem("worker", "stop")
+    (talk.claude.data / "start.stamp").write_text("started by a hook\n")
+    _, said = talk.command("search anything")
+    assert "worker is not running" in said
+    talk.claude.mem("worker", "start")
 
 
 def test_nothing_of_such_a_turn_becomes_memory(talk: Talk) -> None:
-    talk.prompt(f"{talk.mem} search unheard-of-{CANARY}")
+    talk.command(f"search unheard-of-{CANARY}")
     talk.prompt("An ordinary prompt.")
     talk.claude.settle()
     assert ("An ordinary prompt.",) in talk.claude.rows("SELECT prompt FROM user_prompts")
@@ -56,16 +71,15 @@ def test_nothing_of_such_a_turn_becomes_memory(talk: Talk) -> None:
 
 
 def test_a_paused_session_is_silent_until_it_is_resumed(talk: Talk) -> None:
-    ran, sent = talk.prompt(f"{talk.mem} off")
-    assert "Paused for one session" in sent
+    ran, _ = talk.prompt("Before the pause.")
     resume = ("--resume", ran.session)
+    assert "Paused for one session" in talk.command("off", *resume)[1]
     ran, _ = talk.prompt(f"paused-{CANARY}", *resume)
     assert ran.session == resume[1]
     (start,) = ran.hooks("SessionStart")
     assert f"Resume: claude-mem on --session {ran.session}" in start["output"]
     talk.prompt("Another session, meanwhile.")
-    _, sent = talk.prompt(f"{talk.mem} on", *resume)
-    assert "Recording the session again." in sent
+    assert "Recording the session again." in talk.command("on", *resume)[1]
     talk.prompt("Recorded once more.", *resume)
     talk.claude.settle()
     prompts = {prompt for (prompt,) in talk.claude.rows("SELECT prompt FROM user_prompts")}

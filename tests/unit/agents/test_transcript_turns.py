@@ -39,12 +39,14 @@ def test_a_turn_is_told_in_order_at_its_own_times(tmp_path: Path) -> None:
     assert [(each.event, each.at - EPOCH) for each in events] == [
         ("SessionStart", 1000),
         ("UserPromptSubmit", 1000),
+        ("AgentMessage", 2000),
         ("PostToolUse", 3000),
         ("Stop", 4000),
         ("SessionEnd", 4000),
     ]
     assert all(next(iter(each.payload)) == "session_id" and each.branch == "main" for each in events)
-    assert events[2].payload == {
+    assert one(events, "AgentMessage")["message"] == "Looking."
+    assert events[3].payload == {
         "session_id": SESSION,
         "transcript_path": str(tmp_path / f"{SESSION}.jsonl"),
         "cwd": "/home/u/parcel",
@@ -238,7 +240,7 @@ def test_a_turn_that_was_broken_off_has_no_end(tmp_path: Path) -> None:
     broken = told(
         tmp_path, user(1, "go"), says(2, "On it", stop=None), user(3, "[Request interrupted by user]")
     )
-    assert names(broken) == ["UserPromptSubmit"]
+    assert names(broken) == ["UserPromptSubmit", "AgentMessage"]
     assert names(told(tmp_path, user(1, "go"), says(2, "On it"))) == ["UserPromptSubmit", "Stop"]
 
 

@@ -5,5 +5,13 @@ from __future__ import annotations
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import NAME, parse
 from claude_mem.agents.claude_code.registration import hooks
+from claude_mem.agents.claude_code.transcript_tail import words_of
 
-AGENT = Agent(NAME, "Claude Code", parse, lambda machine: {"hooks": hooks(machine)}, "claude_path")
+AGENT = Agent(
+    NAME,
+    "Claude Code",
+    parse,
+    lambda machine: {"hooks": hooks(machine)},
+    program_setting="claude_path",
+    words_of=words_of,
+)

@@ -29,9 +29,12 @@ KINDS = {
     "PostCompact": Kind.POST_COMPACT,
     "SessionEnd": Kind.SESSION_END,
 }
+OF_TRANSCRIPTS = {"AgentMessage": Kind.SAID}
+"""No hook reports it."""
 
 TEXT = {
     Kind.PROMPT: "prompt",
+    Kind.SAID: "message",
     Kind.STOP: "last_assistant_message",
     Kind.STOP_FAILURE: "last_assistant_message",
     Kind.SUBAGENT_STOP: "last_assistant_message",
@@ -57,7 +60,7 @@ def parse(
     private: bool = False,
 ) -> Event | None:
     """The event a hook reported; None for one that says nothing worth keeping. Raises EventUnreadable."""
-    kind = KINDS.get(name)
+    kind = KINDS.get(name) or OF_TRANSCRIPTS.get(name)
     session = _text(payload, "session_id")
     if kind is None:
         raise EventUnreadable(f"{name!r} is not an event that is recorded")

@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
@@ -76,8 +76,12 @@ class Line(NamedTuple):
 
 def read(path: Path, tally: LineTally) -> Iterator[Line]:
     """The lines that may tell something, in their order. A line without a time has that of the one before."""
-    at = int(path.stat().st_mtime * 1000)
-    for number, raw in raw_lines(path, tally):
+    yield from lines(raw_lines(path, tally), int(path.stat().st_mtime * 1000), tally)
+
+
+def lines(numbered: Iterable[tuple[int, bytes]], at: int, tally: LineTally) -> Iterator[Line]:
+    """`at`: the time of a first line that has none."""
+    for number, raw in numbered:
         if is_silent(raw, tally):
             continue
         fields = _parsed(raw, number, tally)

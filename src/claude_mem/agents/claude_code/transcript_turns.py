@@ -1,5 +1,8 @@
 """What the lines of one agent come to: prompts, tool uses and ends of turns, as its hooks send them.
 
+What the agent says between two tool calls is an event too, `AgentMessage`, of which no hook tells: at the end
+of a turn it is read from the transcript (`transcript_tail`), under the same name as here.
+
 A user line is all that was sent in the user's role: prompts, but also the output of the client's commands,
 reminders and notices. A prompt is given as the hook was given it: `/greet Bob`, not the tags around it. What
 no hook would have reported is no event: a tool that was refused or never ran, a call whose result was never
@@ -118,6 +121,7 @@ class Chain(Struct):
     seen: dict[str, None] = field(default_factory=dict)
     message: object = None  # the id of the current one, which takes a line for each of its blocks
     texts: list[str] = field(default_factory=list)
+    spoken: Line | None = None  # the first line of these texts
     ending: TranscriptEvent | None = None  # the turn's end, if the last message was its last
     over: bool = False  # it was; clients that did not write why a message ended leave it to what follows
     boundary: Line | None = None  # of a compaction whose summary has not come yet
@@ -147,7 +151,7 @@ class Chain(Struct):
     def close(self, *, answered: bool = False) -> Iterator[TranscriptEvent]:
         """What is left to tell at the end. `answered`: a subagent whose caller has its answer is done."""
         yield from self._uncompacted()
-        yield from self._stop(followed=answered)
+        yield from self._stop(followed=answered, closing=True)
 
     def end(self, line: Line) -> TranscriptEvent:
         """That the session was over with this line, the last of all of them."""
@@ -215,7 +219,7 @@ class Chain(Struct):
             return
         if message.get("id") != self.message:
             yield from self._stop()  # over, and sent on by a hook: that was one end already
-            self.message, self.texts = message.get("id"), []
+            self.message, self.texts, self.spoken = message.get("id"), [], None
         calls = False
         for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
             if not isinstance(part, Mapping):
@@ -226,12 +230,22 @@ class Chain(Struct):
                     del self.calls[next(iter(self.calls))]
             elif part.get("type") == "text" and isinstance(part.get("text"), str):
                 self.texts.append(str(part["text"]))
+                self.spoken = self.spoken or line
         reason = message.get("stop_reason")
         self.ending = None
-        if calls or message.get("model") == "<synthetic>":  # the latter are the client's own words
-            self.texts = []
+        if message.get("model") == "<synthetic>":  # the client's own words
+            self.texts, self.spoken = [], None
+        elif calls:
+            yield from self._said()
         elif reason in _OVER or (reason is None and self.texts):
             self.ending, self.over = self._end_of_turn(line), reason is not None
+
+    def _said(self) -> Iterator[TranscriptEvent]:
+        """What the main agent said, and then went on; a subagent's way is long, its report tells of it."""
+        text, line = "\n\n".join(self.texts).strip(), self.spoken
+        self.texts, self.spoken = [], None
+        if text and line and not self.agent_id:
+            yield self._event("AgentMessage", line, message=text)
 
     def _failed(self, line: Line, text: str) -> Iterator[TranscriptEvent]:
         yield from self._stop()
@@ -309,15 +323,18 @@ class Chain(Struct):
             head["agent_transcript_path"] = self.agent_path
         return self._event("SubagentStop", line, **head, last_assistant_message=last)
 
-    def _stop(self, *, followed: bool = False) -> Iterator[TranscriptEvent]:
+    def _stop(self, *, followed: bool = False, closing: bool = False) -> Iterator[TranscriptEvent]:
         """The hook fires after the last message; that it was the last is only seen at the next prompt,
-        perhaps the next morning. `followed`: by something that only a turn's end allows."""
+        perhaps the next morning. `followed`: by something that only a turn's end allows. `closing`: nothing
+        follows yet, so that it may still turn out to have been the last."""
         if self.ending and (self.over or followed):
             yield self.ending
+        elif self.ending is None or not closing:
+            yield from self._said()
         self._quiet()
 
     def _quiet(self) -> None:
-        self.texts, self.ending, self.over = [], None, False
+        self.texts, self.spoken, self.ending, self.over = [], None, None, False
 
     def _event(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:
         payload: dict[str, object] = {

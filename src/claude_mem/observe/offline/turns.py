@@ -37,6 +37,7 @@ class Turn:
 
     request: str = ""
     message: str = ""
+    said: str = ""  # last, before a tool call: its message, where it has no other
     stopped: bool = False
     steps: int = 0
     edits: list[tuple[int, Edited]] = field(default_factory=list)
@@ -102,9 +103,11 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
         elif event.private:
             continue
         elif event.kind is Kind.STOP:
-            turn.message, turn.stopped = event.text or "", True
+            turn.message, turn.stopped = event.text or turn.said, True
             yield turn
             turn = Turn(turn.request)
+        elif event.kind is Kind.SAID:
+            turn.said = event.text or turn.said
         elif event.kind is Kind.SUBAGENT_STOP and event.text:
             turn.reports.append(event.text)
         elif call is not None:

@@ -19,6 +19,7 @@ _VALUES = {key: re.compile(rf'"{key}":\s*{_STRING}') for key in PATH_KEYS}
 _ANY_VALUE = re.compile(rf":\s*{_STRING}")
 _EVENTS = {
     "stop": "The agent's last words",
+    "said": "The agent, on the way",
     "stop_failure": "The turn failed",
     "task_end": "In the background",
     "subagent_stop": "A subagent's last words",

@@ -1,0 +1,52 @@
+"""`/mem …`, answered by the prompt's hook itself: the worker carries it out, the client shows what it says.
+No model is asked, and nothing of it is recorded.
+
+    {"type":"command","version":…,"session":…,"cwd":…,"typed":…}   ->   {"type": "answer", "context": "…"}
+"""
+
+from __future__ import annotations
+
+import json
+import posix
+import sys
+
+from claude_mem import __version__
+from claude_mem.hook import paths, worker_link
+from claude_mem.privacy import scrub_payload
+
+WITHIN_S = 6.0  # somebody typed it and waits for it; the hook has eight in all
+DOWN = "claude-mem: the worker is not running; it is being started. Type the command again in a moment."
+LATE = "claude-mem: the worker did not answer in time. In a terminal: claude-mem doctor"
+
+
+def find(verb: str, head: bytes) -> tuple[dict[str, object], str] | None:
+    """The payload of a prompt that is a command of ours, and what was typed after it; None: it is none."""
+    payload = scrub_payload.parse(head.decode(errors="replace")) or {}
+    event, prompt = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb), payload.get("prompt")
+    typed = scrub_payload.own_command(prompt) if isinstance(prompt, str) else None
+    return None if typed is None or event != "UserPromptSubmit" else (payload, typed)
+
+
+def answer(verb: str, payload: dict[str, object], typed: str, head: bytes) -> bytes:
+    """What the client shows in place of a turn."""
+    paths.enter(paths.data_directory(posix.environ))
+    # A client that does not wait for the answer has its model carry the command out: until the next prompt,
+    # its turn is marked as one of which nothing is recorded.
+    try:
+        scrub_payload.prepare(verb, head, b"", True)
+    except Exception:  # noqa: S110 - a full disk keeps nobody from asking
+        pass
+    asked = {
+        "type": "command",
+        "version": __version__,
+        "session": payload.get("session_id"),
+        "cwd": payload.get("cwd"),
+        "typed": typed,
+    }
+    try:
+        said = worker_link.exchange(json.dumps(asked).encode() + b"\n", WITHIN_S)
+    except worker_link.NobodyListens:
+        worker_link.start(sys.executable)
+        said = json.dumps(DOWN).encode()
+    reason = said if said and said != b'""' else json.dumps(LATE).encode()
+    return b'{"continue": true, "decision": "block", "reason": %s}\n' % reason

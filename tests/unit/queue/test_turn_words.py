@@ -77,8 +77,8 @@ def test_they_are_found_as_the_agents_words_and_are_evidence_of_the_batch(
     take(parts, data, asked("why?", path), stopped(path))
     parts.recall.background.catch_up()
     wanted = SearchFilters(cwd="/home/u/proj", kinds=("evidence",))
-    (found,) = parts.recall.memory.search("quokka cache", wanted, Page(5))["results"]
-    assert "quokka" in found["title"]
+    (found,) = parts.recall.memory.search("quokka cache", wanted, Page(5)).results
+    assert "quokka" in found.title
     lease = parts.store.queue.lease(100)
     assert lease is not None
     assert [each.text for each in parts.store.queue.batch(lease).events][-2:] == [

@@ -117,8 +117,8 @@ def test_the_order_and_the_numbers_are_those_of_the_work(work: Work) -> None:
     prompts = [each for each in work.told if each.event == "UserPromptSubmit"]
     assert [each.payload["prompt_number"] for each in prompts] == [1, 2, 3, 4]
     kept = [each["hook_event_name"] for each in work.live if each.get("agent_type") != ""]
-    once = ("SessionStart", "SessionEnd", "StopFailure")  # one process was started for each prompt
-    once = (*once, "AgentMessage")  # of which no hook tells
+    # One process was started for each prompt; and of what is said on the way no hook tells.
+    once = ("SessionStart", "SessionEnd", "StopFailure", "AgentMessage")
     assert [each.event for each in work.told if each.event not in once] == [
         event for event in kept if event not in once
     ]

@@ -104,7 +104,7 @@ class ProjectList(ListAnswer, kw_only=True):
     items: Annotated[list[ProjectSummary], doc("Projects, most recently used first.")]
 
 
-class ProjectDetails(ProjectSummary, frozen=True, kw_only=True):
+class ProjectOverview(ProjectSummary, frozen=True, kw_only=True):
     remote: Annotated[str | None, doc("Its git remote.", "git.example/acme/shop")]
     characters: Annotated[int, doc("How much text is stored.", 48000)]
     merged: Annotated[tuple[str, ...], doc("Keys of the projects merged into it.", [])]
@@ -119,7 +119,7 @@ class MergeHint(Struct, kw_only=True):
 
 
 class ProjectsOverview(Struct):
-    items: Annotated[list[ProjectDetails], doc("Projects, most recently used first.")]
+    items: Annotated[list[ProjectOverview], doc("Projects, most recently used first.")]
     hints: Annotated[list[MergeHint], doc("Suggested merges.")]
 
 
@@ -217,7 +217,7 @@ class Batching(Struct, frozen=True, kw_only=True):
     explained: Annotated[str, doc("How that is known.")]
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+class CostBudget(Struct, frozen=True, kw_only=True):
     """Limits; 0: none."""
 
     daily_tokens: int
@@ -238,7 +238,7 @@ class CostAnswer(Struct, kw_only=True):
     injected: Annotated[list[InjectedRow], doc("What was injected into sessions, by day.")]
     injected_by_event: Annotated[list[InjectedRow], doc("The same by hook event.")]
     batching: Batching
-    budget: Budget
+    budget: CostBudget
 
 
 class ContextAnswer(Struct):

@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, plural, terminal, verbatim, width, wrap
 from claude_mem.hook import notices
-from claude_mem.recall.label import headline
+from claude_mem.recall.label import MEMORY_FIELDS, headline
 
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
@@ -80,21 +80,7 @@ LINES = 2
 FILES = 3
 AS_TYPED = ("text", "prompt")
 
-_FIELDS = (
-    ("subtitle", ""),
-    ("narrative", ""),
-    ("text", ""),
-    ("prompt", ""),
-    ("request", "Asked"),
-    ("investigated", "Investigated"),
-    ("learned", "Learned"),
-    ("completed", "Done"),
-    ("next_steps", "Next"),
-    ("notes", "Notes"),
-    ("facts", "Facts"),
-    ("files", "Files"),
-    ("concepts", "Concepts"),
-)
+_FIELDS = (*MEMORY_FIELDS, ("files", "Files"))
 
 
 def found(results: Sequence[Result], sessions: Sequence[Result], columns: int, paint: Paint) -> str:

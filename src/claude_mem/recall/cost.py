@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from claude_mem.api.projects import Batching, Budget, CostAnswer, CostRow, InjectedRow
+from claude_mem.api.projects import Batching, CostAnswer, CostBudget, CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
@@ -63,7 +63,7 @@ class CostReport:
                 _injected((each for each in injected if each.event == event), event=event) for event in events
             ],
             batching=self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
-            budget=Budget(
+            budget=CostBudget(
                 daily_tokens=self._settings.daily_tokens,
                 daily_usd=self._settings.daily_usd,
                 session_tokens=self._settings.session_tokens,

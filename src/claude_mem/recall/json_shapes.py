@@ -10,14 +10,13 @@ from typing import Any
 from msgspec import UNSET, structs, to_builtins
 
 from claude_mem.api.memories import FoundMemory, FoundSession, InjectionInfo
-from claude_mem.api.projects import ProjectDetails, ProjectSummary
+from claude_mem.api.projects import ProjectOverview, ProjectSummary
 from claude_mem.api.sessions import SessionSummary
 from claude_mem.model.clock import LAST_MS
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
-from claude_mem.store.values import Injection, ListPosition, Project
-from claude_mem.store.values import ProjectDetails as StoredProject
+from claude_mem.store.values import Injection, ListPosition, Project, ProjectDetails
 
 Json = dict[str, Any]
 
@@ -85,8 +84,8 @@ def project(each: Project) -> ProjectSummary:
     return ProjectSummary(**_project_fields(each, ProjectSummary))
 
 
-def project_details(each: StoredProject, *, is_there: bool) -> ProjectDetails:
-    return ProjectDetails(**_project_fields(each, ProjectDetails), is_there=is_there)
+def project_overview(each: ProjectDetails, *, is_there: bool) -> ProjectOverview:
+    return ProjectOverview(**_project_fields(each, ProjectOverview), is_there=is_there)
 
 
 def _project_fields(each: Project, shape: type[ProjectSummary]) -> Json:

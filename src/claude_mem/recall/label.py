@@ -16,6 +16,23 @@ from claude_mem.recall.truth import NEVER_MERGED
 
 BYTES_PER_TOKEN = 4
 
+MEMORY_FIELDS = (
+    ("subtitle", ""),
+    ("narrative", ""),
+    ("text", ""),
+    ("prompt", ""),
+    ("request", "Request"),
+    ("investigated", "Investigated"),
+    ("learned", "Learned"),
+    ("completed", "Completed"),
+    ("next_steps", "Next steps"),
+    ("notes", "Notes"),
+    ("facts", "Facts"),
+    ("concepts", "Concepts"),
+)
+"""What a memory says beyond its title, with a label where it needs one. Whoever shows it in full adds where
+it comes from."""
+
 
 def estimate_tokens(text: str) -> int:
     """A quarter of its bytes, rounded up: four characters of English, two of Greek, one emoji are a token,

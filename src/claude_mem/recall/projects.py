@@ -102,7 +102,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
     def overview(self) -> api.ProjectsOverview:
         found = self.store.projects.all()
         return api.ProjectsOverview(
-            [json_shapes.project_details(each, is_there=self.is_there(each.root)) for each in found],
+            [json_shapes.project_overview(each, is_there=self.is_there(each.root)) for each in found],
             merge_hints(found, self.is_there, self.has_commit),
         )
 

@@ -15,7 +15,7 @@ from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.label import headline
+from claude_mem.recall.label import MEMORY_FIELDS, headline
 from claude_mem.serve.services import Services
 
 MOST_FILES = 3
@@ -24,18 +24,7 @@ LONGEST_TITLE, LONGEST_ANSWER, SHORT = 160, 200, 80
 Found = Mapping[str, Any]
 
 _FULL_FIELDS = (
-    ("subtitle", ""),
-    ("text", ""),
-    ("narrative", ""),
-    ("prompt", ""),
-    ("facts", "Facts"),
-    ("request", "Request"),
-    ("investigated", "Investigated"),
-    ("learned", "Learned"),
-    ("completed", "Completed"),
-    ("next_steps", "Next steps"),
-    ("notes", "Notes"),
-    ("concepts", "Concepts"),
+    *MEMORY_FIELDS,
     ("files_read", "Files read"),
     ("files_modified", "Files modified"),
     ("files_edited", "Files edited"),

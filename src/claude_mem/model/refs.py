@@ -113,7 +113,7 @@ class Card(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """Which memories are asked about; what is not said does not matter."""
+    """Which memories are wanted; a filter that is not set does not matter."""
 
     project_id: int | None = None
     kinds: tuple[MemoryKind, ...] = ()

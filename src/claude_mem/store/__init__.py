@@ -1,1 +1,1 @@
-"""The store: the only code that knows SQL. `base` says what one is; `sqlite` is one."""
+"""The store: the only code that knows SQL. `base` declares it; `sqlite` implements it."""

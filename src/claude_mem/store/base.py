@@ -1,8 +1,8 @@
 """What a store is: one `Store` with a part for each concern. `sqlite/` is one; another is a folder beside it
 that passes the suites in `tests/contracts`.
 
-Any thread may call a part; any call may block, sees or makes one state of the store, and raises StoreError.
-What was changed is durable on return.
+Any thread may call a part. Any call may block, is one transaction, and raises StoreError. Changes are durable
+on return.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ KeySpan = tuple[int, int]
 
 
 class Events(Protocol):
-    """Accepts events, once each: one changes nothing when its effect is already there."""
+    """Accepts events, each once: an event whose effect is already stored changes nothing."""
 
     def accept(self, events: Sequence[v.NewEvent]) -> v.Accepted: ...
 
     def accept_past(self, events: Sequence[v.NewEvent], options: v.BackfillOptions) -> v.BackfillAccepted:
-        """Beside what was captured as it happened, never into it."""
+        """Events from transcripts. They never change a session that was captured live."""
 
-    def release(self, sessions: Sequence[str]) -> None: ...  # no more of them is on its way
+    def release(self, sessions: Sequence[str]) -> None: ...  # no more events of these will come
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]: ...
     def progress(self, since: int) -> BackfillProgress: ...
 
@@ -53,25 +53,24 @@ class Events(Protocol):
 
 
 class Queue(Protocol):
-    """Events on their way to become memory. No lease is ever of a failed session."""
+    """Events that wait to be observed. A failed session is never leased."""
 
     def backlogs(self) -> list[SessionBacklog]:
-        """What waits in each session that nobody holds: those that are due by the time of their oldest job,
-        then those that must wait, the soonest first. Of many sessions the first few dozen."""
+        """The backlog of each session that is not leased: first those that are due, by their oldest job, then
+        those that must wait, soonest first. At most a few dozen."""
 
     def lease(self, limit: int, session_id: int | None = None) -> Lease | None:
-        """The run of ready jobs, of the next session or of this one, from its oldest up to the end of a turn;
-        None when nothing is due."""
+        """Ready jobs of the next session, or of this one, from the oldest to the end of a turn; None if
+        nothing is due."""
 
     def batch(self, lease: Lease) -> Batch:
-        """The leased events with what has to be known around them: whose they are, what was asked, what is
-        recorded."""
+        """The leased events with their context: the session, the user's request, what is already recorded."""
 
     def settle(
         self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
     ) -> None:
-        """Save what was learned (by `provider`) and what it cost, and mark the jobs done, in one transaction.
-        What the project remembers already is not stored twice."""
+        """Save the memory (written by `provider`) and its cost, and mark the jobs done, in one transaction.
+        What the project already knows is not stored twice."""
 
     def postpone(
         self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
@@ -81,26 +80,25 @@ class Queue(Protocol):
     def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None: ...
 
     def reclaim(self) -> int:
-        """Take back every lease: the one holder has just started, so all of them are dead."""
+        """Release all leases: a worker that has just started holds none of them."""
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
-        """Make parked jobs ready again; when none are named, all of them, and those that wait for a better
-        moment."""
+        """Make parked jobs ready again; without ids, all of them, and those that were postponed."""
 
     def drop(self, job_ids: Sequence[int]) -> int:
-        """Parked jobs are done with, unobserved; they stay as evidence. Returns how many were parked."""
+        """Settle parked jobs without observing them; they stay as evidence. Returns how many were parked."""
 
     def spent(self, session_id: int, now: int) -> Spent:
-        """By this session in its life, and by all since midnight UTC."""
+        """By this session in total, and by all sessions since midnight UTC."""
 
     def spending(self, since: int) -> list[v.Spending]: ...
     def figures(self) -> QueueFigures: ...
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
-        """Jobs in a state with the reason they are there, by id."""
+        """Jobs in a state, by id, each with its reason."""
 
     def counters(self) -> dict[str, int]:
-        """What was counted over the store's life: accepted, duplicate, set_aside, …"""
+        """Counters over the store's lifetime: accepted, duplicate, set_aside, …"""
 
     def count(self, name: str, by: int = 1) -> None: ...
     def last_event_at(self) -> int | None: ...
@@ -111,7 +109,7 @@ class Sessions(Protocol):
         """By the database's id (int) or the client's own (str)."""
 
     def fail(self, session_id: int) -> None:
-        """An abort was requested: mark it failed; its queued events stay."""
+        """Mark an aborted session failed; its queued events stay."""
 
     def interrupt_silent(self, before: int) -> int:
         """Mark open sessions without activity since `before` as interrupted."""
@@ -122,15 +120,16 @@ class Sessions(Protocol):
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
     ) -> list[dict[str, Any]]:
-        """The one in which something last happened first."""
+        """Most recently active first."""
 
     def count_sessions(self, filters: Filters) -> int: ...
 
     def session(self, given: str) -> dict[str, Any] | None:
-        """By the client's id or the beginning of it, or by the database's; with its neighbours' ids."""
+        """By the client's id or a prefix of it, or by the database's; with the previous and the next
+        session."""
 
     def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
-        """When they began and what they are about, by the client's id; asked by the database's."""
+        """Start time and title by the client's id, for these ids of the database."""
 
     def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
         """The ids of the newest summaries, one a session."""
@@ -159,28 +158,28 @@ class Memories(Protocol):
         client: str = "user",
         provider: str | None = None,
     ) -> tuple[Ref, bool]:
-        """Save it in the origin's project, under this session (made if it is new). Returns it, and whether it
-        is new: what the project knows already is not stored twice."""
+        """Save it in the origin's project, in this session (created if it is new). Returns its ref, and
+        whether it is new: what the project already knows is not stored twice."""
 
     def revise(
         self, revisions: Sequence[v.Revision], expected: Sequence[v.Revision] = ()
     ) -> list[v.Revision]:
-        """Change them all, or (raising ChangedMeanwhile, if what is expected is not so any more) none; found
-        by their new words at once. Returns how they were; those not there are left out."""
+        """Change all of them, or none: raises ChangedMeanwhile if `expected` no longer holds. The index
+        follows at once. Returns the previous values; missing ids are left out."""
 
     def passing(self, filters: Filters) -> MemoryFilter | None:
-        """None: nothing is asked but the project, and what is marked wrong is too little to be in the way."""
+        """None: the filters name only the project, and few memories are marked wrong."""
 
     def match(
         self, wording: v.TextQuery, within: KeySpan | None, passing: MemoryFilter | None = None
     ) -> v.TextMatches:
-        """What each word and phrase matches in a span (or in all). Words that are too frequent to be weighed
-        are looked for among what rarer ones match, or what passes."""
+        """The matches of each word and phrase in a span (or in all). Words too frequent to be weighed are
+        only looked up among the matches of rarer words, or among what passes the filter."""
 
-    def cards(self, refs: Sequence[Ref]) -> list[Card]: ...  # those that exist, in no order
+    def cards(self, refs: Sequence[Ref]) -> list[Card]: ...  # those that exist, unordered
 
     def details(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
-        """With all the columns they have."""
+        """With all their columns."""
 
     def list_cards(
         self,
@@ -191,8 +190,8 @@ class Memories(Protocol):
         newest_first: bool = True,
         after: v.ListPosition | None = None,
     ) -> list[Card]:
-        """By time, without a query; at one moment what was asked comes before what was done, and that before
-        what was understood of it. By file as far as the index is."""
+        """By time. At the same time: prompts, then evidence, observations, summaries. A file filter uses the
+        index of files."""
 
     def refs(
         self,
@@ -203,16 +202,16 @@ class Memories(Protocol):
         newest_first: bool = True,
         after: v.ListPosition | None = None,
     ) -> list[Ref]:
-        """The same list, without reading what the memories say."""
+        """The same list without the memories' contents."""
 
     def count(self, filters: Filters) -> int: ...  # how many such a list has in all
 
     def last_ids(self) -> dict[MemoryKind, int]:
-        """The highest id of each kind; 0: there is none. Also of what says nothing, as a private prompt."""
+        """The highest id of each kind; 0: there is none. Rows without text count too (private prompts)."""
 
     def keys_of_file(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
-        """The keys of a file's memories, the newest first, and how each is about it (see `FileMemory`): one
-        path is the other's, or the end of it."""
+        """The keys of a file's memories, newest first, and how each relates to it (see `FileMemory`). Paths
+        match if one ends with the other."""
 
     def of_file(self, path: str, filters: Filters, limit: int) -> list[v.FileMemory]:
         """The same, with their cards."""
@@ -220,7 +219,7 @@ class Memories(Protocol):
     def in_folder(
         self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = 2_000
     ) -> list[tuple[int, str]]:
-        """Keys of the memories of files in a folder and below it, and the files' paths."""
+        """Keys of the memories of files below a folder, and the files' paths."""
 
     def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
         """How much of each kind a session (the client's own id) has."""
@@ -232,17 +231,17 @@ class Projects(Protocol):
         an imported stranger's. Raises AmbiguousProject if there are several of the first kind there is."""
 
     def by_key(self, key: str) -> v.Project | None:
-        """By its key, or by one of a project that was merged into it."""
+        """By its key, or by the key of a project that was merged into it."""
 
     def by_id(self, id: int) -> v.Project | None: ...
 
     def newest(self, limit: int, offset: int = 0) -> list[v.Project]:
-        """With their figures, the one last worked in first."""
+        """With their figures, most recently used first."""
 
     def all(self, *, weighed: bool = True) -> list[v.ProjectDetails]: ...
 
     def with_project(self, origin: Origin) -> Origin:
-        """The same place, as one of the project that its work belongs to."""
+        """The origin, with the project that its directory belongs to."""
 
     def rename(self, project_id: int, name: str, *, by_hand: bool = True) -> None: ...
     def place(self, project_id: int, root: str) -> None: ...
@@ -261,13 +260,13 @@ class Injections(Protocol):
         """Into a session, or of a memory; the newest first."""
 
     def note_rendering(self, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
-        """What a file in `context/` holds. Of old ones the last few hundred are kept."""
+        """What a file in `context/` contains. The last few hundred are stored."""
 
     def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None: ...  # the refs and the tokens
 
     def figures(self) -> dict[str, dict[str, int]]:
-        """By the hook's event: how often, and how many tokens. What is deleted is left out from the next
-        start on."""
+        """By hook event: how often, and how many tokens. Deleted injections are subtracted at the next
+        start."""
 
 
 class Deletion(Protocol):
@@ -275,24 +274,24 @@ class Deletion(Protocol):
     def identities(self, refs: Sequence[Ref]) -> list[v.MemoryIdentity]: ...
 
     def forget(self, plan: v.ForgetPlan) -> v.Forgotten:
-        """Really gone: rows, what is derived from them, their words in the full-text index, their bytes on
-        the disk. If it fails on the way, forgetting the same once more finishes it."""
+        """Removes the rows, what is derived from them, their words in the full-text index and their bytes on
+        disk. If it fails midway, the same call finishes it."""
 
     def finish_forgetting(self) -> bool:
-        """What a kill has interrupted; at a worker's start. Whether there was anything to finish."""
+        """Finish an interrupted deletion, when a worker starts. Returns whether there was one."""
 
 
 class Copies(Protocol):
-    """Copies of the store that lie beside it. One call at a time: the caller sees to it."""
+    """Backups of the store. The caller makes one call at a time."""
 
     def look(self, request: v.DeletionRequest) -> list[CopyReport]: ...
     def forget(self, request: v.DeletionRequest) -> list[CopyReport]: ...
-    def clear_drafts(self) -> None: ...  # what killed workers have left half made
-    def surplus(self) -> list[Path]: ...  # copies past those that are kept, and what was left half made
+    def clear_drafts(self) -> None: ...  # left behind by killed workers
+    def surplus(self) -> list[Path]: ...  # copies beyond the retention, and unfinished ones
 
 
 class Transfer(Protocol):
-    """Memories as records, out and in again."""
+    """Export and import of memories as records."""
 
     def records(self, chosen: v.ExportSelection) -> Iterator[Record]: ...
     def absorb(self, records: Sequence[Record], *, own: bool) -> v.ImportResult: ...
@@ -300,7 +299,7 @@ class Transfer(Protocol):
 
 class Statistics(Protocol):
     def news(self, since: v.NewsMarks | None) -> v.News:
-        """Which projects have something new, and which sessions were compacted. None: all of it is new."""
+        """Which projects changed, and which sessions were compacted. None: everything is new."""
 
     def unindexed(self) -> int: ...  # how many rows the full-text index is behind, at most
     def figures(self) -> dict[str, Any]: ...  # how much is stored, and how much of it was injected
@@ -317,78 +316,78 @@ class Statistics(Protocol):
 
 
 class TextIndex(Protocol):
-    """One call at a time: its owner is one loop of the worker, or a caller who has just added something."""
+    """One call at a time, from a loop of the worker or from a caller that has just added something."""
 
-    def prepare(self) -> None: ...  # begin anew if the index was made by another version's rules
-    def step(self) -> int: ...  # index some of what is new; how many rows that were. 0: it is in step.
+    def prepare(self) -> None: ...  # rebuild it if another version made it
+    def step(self) -> int: ...  # index some new rows; returns how many. 0: up to date
 
 
 class VectorTable(Protocol):
-    """Vectors beside the memories they are of."""
+    """Vectors, stored in the database."""
 
     def put(self, blobs: Mapping[int, bytes]) -> list[int]:
-        """Those whose memory exists, in one transaction with the look at it; says which."""
+        """Store those whose memory exists, in one transaction with that check; returns their keys."""
 
     def remove(self, memory_keys: Sequence[int]) -> None: ...
     def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]: ...
 
     def newest(self, within: KeySpan | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """The last of a span, or about as many of the last of all, in lists of at most `at_once`."""
+        """The newest of a span, or about as many of the newest of all, in lists of at most `at_once`."""
 
     def count(self) -> int: ...
     def clear(self) -> None: ...
 
 
 class EmbeddingProgress(Protocol):
-    """How far the vectors are, also those of a backend that keeps them elsewhere."""
+    """Which memories have vectors, also with a backend that stores them elsewhere."""
 
-    def made(self) -> tuple[str, str] | None: ...  # whose vectors there are, and their stamp
+    def made(self) -> tuple[str, str] | None: ...  # the embedder that made them, and their stamp
 
     def begin(self, maker: str) -> str:
-        """From the first memory on, under a new stamp, with the vectors of before gone from the store."""
+        """Start over under a new stamp, and delete the stored vectors."""
 
     def unembedded(self, limit: int) -> v.Unembedded | None:
-        """Some of those that have none yet, observations first; None: all have."""
+        """Some memories without a vector, observations first; None: all have one."""
 
     def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
 
     def waiting(self, maker: str) -> int:
-        """How many memories have no vector of this maker (ids may have gaps, so: at most)."""
+        """At most this many memories have no vector of this embedder (ids may have gaps)."""
 
     def forgotten(self) -> tuple[str, list[int]] | None:
-        """Some of the vectors that must go, and the name of the note that says so."""
+        """Some vectors that must be deleted, and the name of the note about them."""
 
-    def settle(self, note: str) -> None: ...  # its vectors are gone
+    def settle(self, note: str) -> None: ...  # its vectors are deleted
 
 
 class Upkeep(Protocol):
-    """What is done when nobody waits. Evidence is the raw text of what was done, never what was learned of
-    it, and never what nobody has observed yet."""
+    """Maintenance in the background. Evidence is the raw input and output of tools that was already observed,
+    never an observation."""
 
     def checkpoint(self) -> bool:
-        """Move what is only logged into place; False if somebody stood in the way of some of it."""
+        """Checkpoint the write-ahead log; False if a reader blocked part of it."""
 
     def backup_if_due(self) -> Path | None: ...
     def weigh_evidence(self) -> v.Evidence: ...
-    def expired_evidence(self, before: int) -> v.Evidence: ...  # that of sessions from before some time
+    def expired_evidence(self, before: int) -> v.Evidence: ...  # of sessions that ended before
 
     def expire_evidence(self, before: int, limit: int = 500) -> int:
-        """Empty some of it of its words; how many events. 0: none is left."""
+        """Delete the text of some of it; returns how many events. 0: none is left."""
 
     def trim_evidence(self, excess: int) -> v.Evidence:
-        """Empty the oldest until so many characters are gone."""
+        """Delete the text of the oldest until this many characters are freed."""
 
     def size(self) -> v.DatabaseSize: ...
 
     def shrink(self) -> int:
-        """Give space back if too much is unused, without anybody waiting for long. How many bytes."""
+        """Return unused space to the file system in short steps, if there is too much. Returns the bytes."""
 
-    def shrink_fully(self) -> int: ...  # all of it, however long that takes
+    def shrink_fully(self) -> int: ...  # all of it; may take long
 
 
 class Store:
     recovered: v.Recovered | None
-    """What was done about a damaged database when this one was opened; None: it was whole."""
+    """How a damaged database was repaired when it was opened; None: it was intact."""
     events: Events
     queue: Queue
     sessions: Sessions
@@ -405,7 +404,7 @@ class Store:
     upkeep: Upkeep
 
     @abstractmethod
-    def close(self) -> None: ...  # finish what is being written, then let go of the database
+    def close(self) -> None: ...  # finish pending writes, then close the database
 
     def __enter__(self) -> Self:
         return self

@@ -1,4 +1,4 @@
-"""What the store's callers hand in and get back, whatever database is behind it."""
+"""The values that the store takes and returns, whatever database it uses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class NewEvent(Struct, frozen=True):
 
 
 class Accepted(Struct, frozen=True):
-    """What one transaction took in."""
+    """What one transaction accepted."""
 
     fresh: int = 0
     duplicate: int = 0
@@ -42,7 +42,7 @@ class Spending(Struct, frozen=True):
 
 
 class ExportSelection(Struct, frozen=True):
-    """What is to go out: all of it must hold. Empty: everything."""
+    """What to export: all conditions must hold. Empty: everything."""
 
     project_id: int | None = None
     session: str | None = None
@@ -53,10 +53,10 @@ class ExportSelection(Struct, frozen=True):
 
 
 class ImportResult(Struct, frozen=True):
-    """What became of records that came in."""
+    """The outcome of an import."""
 
     taken: dict[str, int] = field(default_factory=dict)  # by kind
-    known: dict[str, int] = field(default_factory=dict)  # were there already: by id, or by content
+    known: dict[str, int] = field(default_factory=dict)  # already there, by id or by content
     refused: tuple[tuple[int, str], ...] = ()  # the record's number, and why, as a sentence
 
 
@@ -71,7 +71,7 @@ class Project(Struct, frozen=True):
 
 
 class ProjectDetails(Project, frozen=True):
-    """A project, as somebody sees it who tidies up."""
+    """A project, as its owner manages it."""
 
     remote: str | None = None
     named: bool = False  # somebody gave it its name
@@ -81,7 +81,7 @@ class ProjectDetails(Project, frozen=True):
 
 
 class DatabaseSize(Struct, frozen=True):
-    """What the database takes, in bytes."""
+    """The size of the database in bytes."""
 
     size: int  # the file
     free: int  # in it, unused
@@ -138,7 +138,7 @@ class ListPosition(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True):
-    """What is to be forgotten: all of it must hold. Empty: nothing."""
+    """What to delete: all conditions must hold. Empty: nothing."""
 
     refs: tuple[Ref, ...] = ()
     session: str | None = None  # the client's own id: the session with all that is in it
@@ -172,7 +172,7 @@ class Forgotten(Struct, frozen=True):
 
 
 class MemoryIdentity(Struct, frozen=True):
-    """By what a memory is known in a copy of the store, where its number may be another's."""
+    """What identifies a memory in a copy of the store, where its id may belong to another."""
 
     ref: Ref
     session: str
@@ -180,7 +180,7 @@ class MemoryIdentity(Struct, frozen=True):
 
 
 class DeletionRequest(Struct, frozen=True):
-    """What is to be forgotten wherever it lies: as it was selected, and what that came to here."""
+    """What to delete in copies: the selection, and what it matched in the store."""
 
     selection: Selection
     project_key: str | None = None  # of the selected project, whose number may be another's elsewhere
@@ -234,7 +234,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 class InjectionCount(Struct, frozen=True):
-    """What sessions were told on one day of UTC, on one occasion."""
+    """What was injected on one day (UTC) at one hook event."""
 
     day: str
     event: str
@@ -243,14 +243,14 @@ class InjectionCount(Struct, frozen=True):
 
 
 class Today(Struct, frozen=True):
-    """What was spent since midnight UTC, by all sessions: as the budget counts it."""
+    """What all sessions have cost since midnight UTC, as the budget counts it."""
 
     tokens: int = 0
     usd: float = 0.0  # as far as it is known
 
 
 class InjectionTotals(Struct, frozen=True):
-    """What sessions were told on one occasion."""
+    """What was injected at one hook event."""
 
     times: int
     tokens: int
@@ -271,7 +271,7 @@ class UsageCounts(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """A look at a database from outside: nothing is made, migrated or changed, whatever state it is in."""
+    """A database seen from outside: nothing is created, migrated or changed."""
 
     path: Path
     exists: bool = False
@@ -321,7 +321,7 @@ class Restored(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """What the user is to be told of a database that was damaged."""
+    """How a damaged database was repaired, for the user."""
 
     quarantined: Path | None  # the directory the damaged files are in
     restored_from: Path | None  # None: no whole backup was there, so the database was started anew

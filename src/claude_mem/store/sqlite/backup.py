@@ -1,5 +1,5 @@
-"""Copies of the whole database: when one is due, how it is made, which ones are kept; and databases that were
-put aside."""
+"""Backups of the database: when one is due, how it is made, which ones are retained; and databases that were
+moved aside."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _copy(database: Path, draft: Path) -> None:
 
 
 def _clear_dead_drafts(backups: Path, now: int) -> None:
-    """What a kill has left half made; a younger one may still be growing under somebody's hands."""
+    """Drafts that a killed process left behind; a young one may still be in use."""
     for draft in backups.glob(f"{_DRAFT_PREFIX}*"):
         with suppress(FileNotFoundError):  # it has just been finished, or cleared by somebody else
             if is_plain(draft) and draft.lstat().st_mtime < now / 1000 - _DRAFT_IS_DEAD_AFTER_S:

@@ -109,7 +109,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 
 def open_sealed(path: Path) -> sqlite3.Connection:
-    """A look at a file nobody is writing to: takes no lock, and leaves nothing beside it."""
+    """For a file that nobody writes to: takes no lock and creates no files."""
     return _connect(path, "mode=ro&immutable=1", _READER)
 
 
@@ -151,7 +151,7 @@ def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> sqlite3.Conn
 
 
 def _decoded(raw: bytes) -> str:
-    """A bit that has flipped in somebody's words costs a letter; it must not stop the queue behind them."""
+    """A flipped bit in a text costs one letter; it must not stop the queue."""
     return raw.decode(errors="replace")
 
 
@@ -397,6 +397,6 @@ def transaction(
 
 
 def vacuum(db: sqlite3.Connection) -> None:
-    """The whole file anew, with nothing unused in it. From then on it gives pages back step by step."""
+    """Rewrite the file without unused pages; from then on it can return pages incrementally."""
     shrinking(db)
     db.execute("VACUUM")

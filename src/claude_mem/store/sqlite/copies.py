@@ -41,12 +41,12 @@ class Copy(Struct, frozen=True):
 
 
 class Copies:
-    """Those of the database that lie in `backups/`. One at a time: its owner sees to it. Raises nothing for
-    one copy that would keep it from the others.
+    """The copies of the database in `backups/`. The caller makes one call at a time. A failure with one copy
+    is reported and does not stop the others.
 
-    Each copy that holds it is rewritten: a second copy is made beside it, forgotten in as the database itself
-    is (its words, its bytes), and put in the first one's place. One of an older version is brought to this
-    version's tables on the way. What is damaged cannot be rewritten, so it is removed, and that is said."""
+    A copy that contains what is to be deleted is rewritten: a second copy is made, the deletion runs in it as
+    in the database itself, and it replaces the first. A copy of an older version is migrated on the way. A
+    damaged copy cannot be rewritten; it is removed, and the report says so."""
 
     def __init__(self, backups: Path, open_store: Callable[[Path, Path], SqliteStore]) -> None:
         self._backups, self._open = backups, open_store

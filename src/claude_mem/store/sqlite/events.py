@@ -1,4 +1,4 @@
-"""Accepts events, once each: those that happen now, and those that transcripts of the past tell of."""
+"""Accepts events, each once: live ones, and past ones from transcripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories, read by search and by lists; saved by hand and corrected."""
+"""Memories: search, lists, reading in full, saving and correcting."""
 
 from __future__ import annotations
 

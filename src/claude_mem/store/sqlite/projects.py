@@ -1,4 +1,4 @@
-"""Projects that get another name, another place, or become another's; what lies in the indexes follows them.
+"""Projects: finding, renaming, moving and merging them, with their index entries.
 
 A memory's key begins with its project, so whatever is moved is taken out of the indexes and put back, a
 session to a transaction. First of all the key is given away: what comes in meanwhile is the other's

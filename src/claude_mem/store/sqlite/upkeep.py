@@ -1,5 +1,5 @@
-"""What the worker does when nobody waits: backups, emptying the log, deleting the words of old evidence, and
-giving unused space back to the file system.
+"""Maintenance in the background: backups, checkpoints, deleting the text of old evidence, and returning
+unused space to the file system.
 
 A database of this version gives pages back from its end, a few at a time. One that an older version made must
 be written anew once for that: done at once where it is small, else when somebody asks for it.

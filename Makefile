@@ -27,6 +27,7 @@ test: lint tools ## lint, types, layers, docs, and the tests that a change must 
 	@echo "== tests"
 	@$(PY) -m pytest $(PARALLEL) -m "not prove"
 
+prove: TOOLS += npm:npm
 prove: $(ALL) tools ## every test there is: all pages, all of the real client, torture, full Hypothesis
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full

@@ -4,7 +4,7 @@ moved is now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -41,7 +41,15 @@ def merge_hints(
             others = [one for one in placed if one is not project and there[one.root]]
             hint = _part(project, others) or _moved(project, others, has_commit)
             found += [hint] if hint else []
-    return found
+    return [*found, *_only_named(projects)]
+
+
+def _only_named(projects: Sequence[ProjectDetails]) -> Iterator[api.MergeHint]:
+    """What a program reported by a name alone, before the directory of that name was known."""
+    for project in projects:
+        alike = [one for one in projects if one.root and one.name == project.name]
+        if not project.root and len(alike) == 1:
+            yield _hint(project, alike[0], f"it has the name of {alike[0].root} and no directory")
 
 
 def _hint(gone: ProjectDetails, into: ProjectDetails, why: str) -> api.MergeHint:

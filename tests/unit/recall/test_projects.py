@@ -197,3 +197,10 @@ def test_names_alone_say_nothing_while_both_are_there_or_several_have_it_or_thei
 
 def test_what_has_no_directory_is_left_alone() -> None:
     assert found([project(1, "name:x", ""), project(2, "unknown", "")], set()) == []
+
+
+def test_what_a_program_only_named_may_be_the_one_directory_of_that_name() -> None:
+    named = ProjectDetails(id=1, key="name:shop", name="shop", root="")
+    here, there = project(2, "/a/shop", "/a/shop"), project(3, "/b/shop", "/b/shop")
+    assert found([named, here], {here.root}) == [(1, 2)]
+    assert found([named, here, there], {here.root, there.root}) == []

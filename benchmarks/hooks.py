@@ -7,7 +7,8 @@ Every command gets the same payload on its standard input, once a round, in turn
 ratio to `python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on the careful path, and with the
 worker down at most 1.5 times what it is with the worker up. A session's start that shows a rendered context
 may cost 1.3 times a capture; a prompt that waits for the worker's answer, 3 times a capture in wall time; a
-paused hook no more than a capture.
+paused hook no more than a capture. The hook of the repository's plugin, whose script finds the program, may
+cost 1.5 times the installed one.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ TOOL = payloads.payload(
 FAST, SLOW, DOWN = 1.35, 2.5, 1.5
 START_MOST, PROMPT_MOST = 1.3, 3.0
 PAUSED_MOST = 1.05
+PLUGIN_MOST = 1.5
+SCRIPT = Path(__file__).resolve().parents[1] / "plugin/bin/claude-mem"
 
 
 @contextmanager
@@ -108,6 +111,11 @@ def main() -> None:
         paused = absent(where, "paused")
         pause_switches.pause(paused, None)
 
+        (where / "home").mkdir()
+        home = stack.enter_context(worker(where / "home", ".claude-mem"))
+        environ = {**hook_process.environment(home), "HOME": str(where / "home")}
+        del environ["CLAUDE_MEM_DATA_DIR"]
+
         def hook(data: Path, payload: bytes, *, stamped: bool = False) -> Run:
             before = (lambda: just_started(data)) if stamped else (lambda: None)
             return Run(hook_process.command(), payload, hook_process.environment(data), before)
@@ -126,6 +134,8 @@ def main() -> None:
             "prompt, worker answers": hook(up, PROMPT),
             "before a tool, worker answers": hook(up, TOOL),
             "paused": hook(paused, PLAIN),
+            "the repository's plugin": Run(["sh", str(SCRIPT), "hook"], PLAIN, environ),
+            "its version check": Run(["sh", str(SCRIPT), "setup"], PLAIN, environ),
         }
         for other in args.beside:
             name, _, words = other.partition("=")
@@ -152,6 +162,11 @@ def main() -> None:
             "x up, wall",
         ),
         "paused": (costs["paused"].cpu_ms / fast, PAUSED_MOST, "x up"),
+        "the repository's plugin": (
+            costs["the repository's plugin"].cpu_ms / fast,
+            PLUGIN_MOST,
+            "x up",
+        ),
     }
     rows = []
     for name, cost in costs.items():

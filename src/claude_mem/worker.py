@@ -43,9 +43,23 @@ def _build(chosen: Settings) -> Services:
     from claude_mem.wiring.composition import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
+    _note_program(chosen)
     gc.freeze()
     gc.enable()
     return services
+
+
+def _note_program(chosen: Settings) -> None:
+    """For the hooks of the repository's plugin, which need not search for it then."""
+    from contextlib import suppress
+
+    from claude_mem.agents import launcher
+    from claude_mem.atomic_write import write_file
+    from claude_mem.hook import paths
+
+    here = launcher.this_machine()
+    with suppress(OSError):
+        write_file(chosen.place(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
 
 
 class ConnectionCheck:

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.scripted_worker import saying, telling, worker
 from tests.harness import hook_process, payloads
 
+from claude_mem.agents.claude_code.registration import PORTABLE
 from claude_mem.privacy import scrub_payload
 
 CANARY = "canary-c07a11"
@@ -162,10 +163,11 @@ def test_the_plugins_command_is_one_of_them() -> None:
 def test_the_command_hands_what_was_typed_to_the_program_where_no_shell_reads_it() -> None:
     text = (ROOT / "plugin" / "commands" / "mem.md").read_text()
     _, head, body = text.split("---\n", 2)
-    assert "allowed-tools: Bash({{claude-mem}} slash:*)" in head
+    assert f'allowed-tools: Bash(sh "{PORTABLE}" slash:*)' in head
     assert "disable-model-invocation: true" in head
     assert body.count("$ARGUMENTS") == 1
-    assert re.search(r"```!\n\{\{claude-mem\}\} slash <<'(\w+)'\n\$ARGUMENTS\n\1\n```\n", body)
+    program = re.escape(f'sh "{PORTABLE}"')
+    assert re.search(rf"```!\n{program} slash <<'(\w+)'\n\$ARGUMENTS\n\1\n```\n", body)
 
 
 @pytest.mark.parametrize("skill", ["mem-search", "remember"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from claude_mem import __version__
 from claude_mem.agents import CLAUDE_CODE
 
 SERVER = "claude-mem"
@@ -19,7 +20,7 @@ MARK = "from claude_mem.hook.entry import main"
 _OLD_MARKS = ("from claude_mem.capture.entry import main", "claude_mem/capture/hook.py")
 _LAUNCHER = (
     "import posix, sys; sys.path.insert(0, {package}); {place}"
-    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(*sys.argv[1:3])"
+    f"sys.excepthook = lambda *_: ({{otherwise}}posix._exit(0)); {MARK}; main(*sys.argv[1:4])"
 )
 """One line: Claude Code shows a compaction's hooks to the user, program and all."""
 _PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
@@ -48,14 +49,15 @@ def this_machine(data_dir: str | None = None) -> Machine:
 def hook_program(machine: Machine, verb: str = "hook") -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
     gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
-    otherwise = f"posix.write(1, {_GONE.encode()!a}), " if verb == "context" else ""
+    otherwise = f"posix.write(1, {_GONE.encode()!a}), " if verb in ("context", "setup") else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
 
 def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> list[str]:
-    """-I keeps the project's own modules out, -S saves the site-packages scan."""
-    return [machine.interpreter, "-I", "-S", "-c", hook_program(machine, verb), verb, agent]
+    """-I keeps the project's own modules out, -S saves the site-packages scan. The version: a hook says so
+    when the program has become another since."""
+    return [machine.interpreter, "-I", "-S", "-c", hook_program(machine, verb), verb, agent, __version__]
 
 
 def mcp_server(machine: Machine) -> dict[str, Any]:

@@ -11,6 +11,8 @@ import posix
 import sys
 
 HOOK_VERBS = ("context", "new", "save", "summary", "cleanup", "hook")
+PLUGIN_VERBS = ("context", "hook", "compact", "setup")
+"""Those of the plugin's own script (`plugin/bin/claude-mem`), which names its version."""
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
 
@@ -22,6 +24,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
+    match arguments:
+        case [verb, "--agent", agent, "--plugin", version] if verb in PLUGIN_VERBS:
+            from claude_mem.hook.entry import main as hook
+
+            hook(verb, agent, version)  # does not return
     if arguments and arguments[0] in HOOK_VERBS and not _is_typed(arguments):
         from claude_mem.hook.entry import main as hook
 

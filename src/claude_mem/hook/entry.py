@@ -10,6 +10,7 @@ import posix
 import sys
 import time
 
+from claude_mem import __version__
 from claude_mem.hook import paths, spool_writer, stdin, worker_link
 from claude_mem.privacy import private_turns, suspect
 
@@ -47,11 +48,20 @@ _when_answered: list[Callable[[], None]] = []
 """What may be done only once the answer is written: a client that has gone was told nothing."""
 
 
-def main(verb: str, agent: str = spool_writer.AGENT) -> None:
-    """Never returns, never fails: exits 0 with a valid answer whatever happens."""
+def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
+    """Never returns, never fails: exits 0 with a valid answer whatever happens. `plugin`: the version of the
+    plugin that runs the hook (see `plugin_check`)."""
     answer = None
     try:
-        if not paths.is_off(posix.environ):
+        _plugin.append(plugin)
+        if plugin.startswith("static-"):
+            from claude_mem.hook import plugin_check
+
+            if plugin_check.is_doubled(posix.environ):
+                posix._exit(0)
+        if verb == "setup":
+            answer = _check_version(plugin)
+        elif not paths.is_off(posix.environ):
             posix.umask(0o077)
             given = _read(verb, agent)
             answer = _respond(verb, agent, *given) if given else None
@@ -138,10 +148,35 @@ def _capture(event: bytes, verb: str, agent: str, head: bytes, tail: bytes, whol
         from claude_mem.hook import notices
 
         message, was_shown = notices.due(problem)
+        if differs := _version_news():
+            message = f"{message}\n{differs}".strip()
         if message:
             shown = notices.tell(message, shown or ANSWER)
             _when_answered.append(was_shown)
     return shown
+
+
+_plugin: list[str] = []
+
+
+def _version_news() -> str:
+    """One line, once, if the plugin is of another version than the program."""
+    if not _plugin or _plugin[0].removeprefix("static-") in ("", __version__):
+        return ""
+    from claude_mem.hook import plugin_check
+
+    says = plugin_check.news(_plugin[0])
+    if says:
+        _when_answered.append(lambda: plugin_check.was_told(says))
+    return says
+
+
+def _check_version(plugin: str) -> bytes | None:
+    """For the client's Setup: nothing is recorded."""
+    from claude_mem.hook import notices, plugin_check
+
+    says = plugin_check.difference(plugin)
+    return notices.tell(says, ANSWER) if says else None
 
 
 def _before_tool(head: bytes) -> bytes | None:

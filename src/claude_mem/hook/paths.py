@@ -37,6 +37,8 @@ REPLACED = "replaced.stamp"
 DROPS = "drops"
 NOTICE = "notice"
 SETTINGS_TOLD = "settings.told"
+VERSION_TOLD = "version.told"
+PROGRAM = "program"
 ACTIVITY = "activity.flag"
 QUEUE_HISTORY = "queue.history"
 

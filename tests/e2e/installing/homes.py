@@ -49,4 +49,4 @@ def our_hooks(found: dict[str, Any]) -> dict[str, int]:
     }
 
 
-ONE_EACH = dict.fromkeys([*registration.RECORDED, *registration.RECALLED], 1)
+ONE_EACH = dict.fromkeys([*registration.RECORDED, *registration.RECALLED, *registration.CHECKED], 1)

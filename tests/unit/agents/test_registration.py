@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from tests.harness import hook_process, payloads
 
+from claude_mem import __version__
 from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.launcher import Machine
+from claude_mem.hook import plugin_check
 
 SRC = str(Path(registration.__file__).resolve().parents[3])
 ODD = '/home/Jörg\'s "old" \\ $HOME/${X}/memory'
@@ -28,7 +30,7 @@ def run(machine: Machine, verb: str, payload: bytes, **env: str) -> subprocess.C
 
 def test_every_event_that_is_recorded_or_asked_about_has_one_hook_without_a_shell() -> None:
     made = registration.hooks(Machine("/py", "/package", None))
-    assert set(made) == {*registration.RECORDED, *registration.RECALLED}
+    assert set(made) == {*registration.RECORDED, *registration.RECALLED, *registration.CHECKED}
     for (group,) in made.values():
         (entry,) = group["hooks"]
         assert (entry["type"], entry["command"], entry["timeout"]) == ("command", "/py", 10)
@@ -128,11 +130,28 @@ def test_the_other_claude_mems_plugin_is_known_while_it_is_switched_on() -> None
 
 def test_every_text_of_the_plugin_is_filled_in_and_its_name_is_one_the_client_allows() -> None:
     texts = {
-        ".claude-plugin/plugin.json": '{"description": "D", "v": "{{version}}"}',
-        "a.md": "{{claude-mem}} x",
+        ".claude-plugin/plugin.json": '{"description": "D"}',
+        "a.md": f'sh "{registration.PORTABLE}" x',
+        "bin/claude-mem": "#!/bin/sh",
     }
     made = registration.marketplace(texts, Machine("/py", "/package", None), "/bin/claude-mem", "1.2")
     assert made["plugins/mem/a.md"] == "/bin/claude-mem x"
-    assert '"v": "1.2"' in made["plugins/mem/.claude-plugin/plugin.json"]
+    assert not any("bin/" in path for path in made)  # its hooks name the program themselves
     assert json.loads(made[".claude-plugin/marketplace.json"])["plugins"][0]["source"] == "./plugins/mem"
     assert not registration.PLUGIN.startswith("claude")
+
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def test_the_repositorys_plugin_is_of_this_version_and_names_nothing_of_a_machine() -> None:
+    offer = json.loads((ROOT / ".claude-plugin/marketplace.json").read_text())
+    (plugin,) = offer["plugins"]
+    manifest = json.loads((ROOT / "plugin/.claude-plugin/plugin.json").read_text())
+    script = (ROOT / "plugin/bin/claude-mem").read_text()
+    assert (offer["name"], plugin["name"]) == (registration.MARKETPLACE, registration.PLUGIN)
+    assert plugin["version"] == manifest["version"] == __version__
+    assert f"\nversion={__version__}\n" in script
+    hooks = json.loads((ROOT / "plugin/hooks/hooks.json").read_text())
+    assert hooks == {"description": manifest["description"], "hooks": registration.portable_hooks()}
+    assert (plugin_check.PLUGIN_ID, plugin_check.MARK.decode()) == (registration.PLUGIN_ID, launcher.MARK)

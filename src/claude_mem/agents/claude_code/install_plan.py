@@ -54,7 +54,7 @@ def plan(place: InstallPaths, wanted: Wanted, read: ReadText, older: Iterable[Pa
         steps += serving_steps
         notes += [APPROVAL] if served and place.scope == "project" else []
     for name in sorted(own):
-        path, text = place.folder / name, registration.fill_in(texts[name], place.command, __version__)
+        path, text = place.folder / name, registration.fill_in(texts[name], place.command)
         there = read(path)
         if there is None or is_our_text(there, texts[name]):
             files[path] = text
@@ -148,6 +148,16 @@ def marketplace_of(settings: dict[str, Any]) -> Path | None:
     match settings.get("extraKnownMarketplaces", {}).get(MARKETPLACE):
         case {"source": {"path": str(path)}}:
             return Path(path)
+    return None
+
+
+def repository_of(settings: dict[str, Any]) -> str | None:
+    """Where the plugin comes from, if it was not made by an install but is the repository's own."""
+    match settings.get("extraKnownMarketplaces", {}).get(MARKETPLACE):
+        case {"source": {"path": str(path)}}:
+            return path if (Path(path) / "plugin/bin/claude-mem").is_file() else None
+        case {"source": {"repo": str(address)} | {"url": str(address)}}:
+            return address
     return None
 
 

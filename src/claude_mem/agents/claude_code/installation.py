@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from claude_mem import __version__
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Installation, Wanted
 from claude_mem.agents.claude_code import install_paths, install_plan, registration, settings_file
@@ -24,10 +23,12 @@ class ClaudeCodeConnection(Struct, frozen=True):
     place: InstallPaths
     made: InstallRecord
     is_recorded: bool
+    repository: str | None = None  # the plugin is its own, not made by an install
 
     @property
     def how(self) -> str:
-        return f"{'as a plugin' if self.made.plugin else 'by settings'} ({self.made.scope})"
+        origin = f" from {self.repository}" if self.repository else ""
+        return f"{'as a plugin' if self.made.plugin else 'by settings'}{origin} ({self.made.scope})"
 
     @property
     def data_dir(self) -> Path:
@@ -35,6 +36,8 @@ class ClaudeCodeConnection(Struct, frozen=True):
 
     @property
     def is_current(self) -> bool:
+        if self.repository:  # its hooks say so at a session's start if it is of another version
+            return True
         wanted = Wanted(self.made.scope, self.made.plugin, take_over=False, status_line=False)
         return install_plan.plan(self.place, wanted, read_text).is_empty
 
@@ -142,7 +145,7 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
     plugin = install_plan.marketplace_of(settings)
     hooked = read_settings(plugin / registration.PLUGIN_ROOT / "hooks/hooks.json") if plugin else settings
     data_dir = install_plan.data_dir_of(hooked) or Path.home() / ".claude-mem"
-    recorded = _recorded(data_dir, here.program)
+    recorded, repository = _recorded(data_dir, here.program), install_plan.repository_of(settings)
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = replace(here, data_dir=data_dir)
@@ -152,8 +155,8 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
         if install_plan.is_our_text(read_text(path) or "", text):
             folders = [str(each) for each in path.parents if there.folder in each.parents]
             made = replace(made, folders=(*made.folders, *folders))
-            made = made.with_file(path, None, registration.fill_in(text, there.command, __version__))
-    return ClaudeCodeConnection(there, made, False)
+            made = made.with_file(path, None, registration.fill_in(text, there.command))
+    return ClaudeCodeConnection(there, made, False, repository)
 
 
 def prepare(data_dir: Path, program: str | None, wanted: Wanted) -> Installation:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.claude_code.settings_file import all_hooks
 from claude_mem.agents.launcher import Machine, hook_command, is_ours
 
+PORTABLE = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem"
 RECORDED = (
     "SessionStart",
     "UserPromptSubmit",
@@ -22,21 +23,32 @@ RECORDED = (
     "PostCompact",
     "SessionEnd",
 )
-VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact"}
+VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact", "Setup": "setup"}
 """Those that answer otherwise than the rest."""
 RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
 """After a tool it is recorded; before one, what is known of the file it names is injected."""
+CHECKED = ("Setup",)
+"""Nothing is recorded: whether the program fits the plugin is said."""
 TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
 
 
 def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
     """Exec form: no shell between the client and the interpreter."""
+    return _hooks(lambda verb: hook_command(machine, verb))
 
+
+def portable_hooks() -> dict[str, list[dict[str, Any]]]:
+    """As they stand in `plugin/hooks/hooks.json`, for whoever installs the plugin from the repository: a
+    script of the plugin finds the program."""
+    return _hooks(lambda verb: ["sh", PORTABLE, verb])
+
+
+def _hooks(command_of: Callable[[str], list[str]]) -> dict[str, list[dict[str, Any]]]:
     def entry(verb: str) -> dict[str, Any]:
-        command, *args = hook_command(machine, verb)
+        command, *args = command_of(verb)
         return {"type": "command", "command": command, "args": args, "timeout": TIMEOUT_S}
 
-    recorded = {event: [{"hooks": [entry(VERBS.get(event, "hook"))]}] for event in RECORDED}
+    recorded = {event: [{"hooks": [entry(VERBS.get(event, "hook"))]}] for event in (*RECORDED, *CHECKED)}
     recalled = {event: [{"matcher": tools, "hooks": [entry("hook")]}] for event, tools in RECALLED.items()}
     return recorded | recalled
 
@@ -90,7 +102,7 @@ PLUGIN_ROOT = f"plugins/{PLUGIN}"
 
 def marketplace(texts: Mapping[str, str], machine: Machine, command: str, version: str) -> dict[str, str]:
     """All files of a marketplace that holds the one plugin, by their paths in it."""
-    own = {path: fill_in(text, command, version) for path, text in texts.items()}
+    own = {path: fill_in(text, command) for path, text in texts.items() if not path.startswith("bin/")}
     description = json.loads(own[".claude-plugin/plugin.json"])["description"]
     own |= {
         "hooks/hooks.json": _json({"description": description, "hooks": hooks(machine)}),
@@ -108,9 +120,9 @@ def marketplace(texts: Mapping[str, str], machine: Machine, command: str, versio
     }
 
 
-def fill_in(text: str, command: str, version: str) -> str:
+def fill_in(text: str, command: str) -> str:
     """A text of `plugin/` with what only this machine knows: `command` runs claude-mem in a shell."""
-    return text.replace("{{claude-mem}}", command).replace("{{version}}", version)
+    return text.replace(f'sh "{PORTABLE}"', command)
 
 
 def _json(value: object) -> str:

@@ -1,0 +1,76 @@
+"""Whether the plugin that runs a hook fits the program, and whether another connection of ours runs too.
+
+A hook's third argument is its plugin's version; with STATIC before it, the plugin came from the repository
+itself, and was not made by `claude-mem install`.
+"""
+
+from __future__ import annotations
+
+import posix
+
+from claude_mem import __version__
+from claude_mem.hook import paths
+
+STATIC = "static-"
+PLUGIN_ID = "mem@claude-mem-py"
+MARKETPLACE = "claude-mem-py"
+MARK = b"from claude_mem.hook.entry import main"
+MOST_BYTES = 8 << 20
+
+
+def difference(plugin: str) -> str:
+    """One line that says what to do; nothing, if both are of one version or the plugin does not say."""
+    version = plugin.removeprefix(STATIC)
+    if not version or version == __version__:
+        return ""
+    says = f"claude-mem: the plugin is version {version[:20]}, the program {__version__}."
+    if plugin.startswith(STATIC):
+        update = f"`/plugin marketplace update {MARKETPLACE}` in Claude Code"
+        return f"{says} Update the older one: {update}, or `make install` in the repository."
+    return f"{says} Run: claude-mem repair"
+
+
+def news(plugin: str) -> str:
+    """`difference`, once for each pair of versions. In the data directory."""
+    says = difference(plugin)
+    if says:
+        try:
+            if paths.content(paths.VERSION_TOLD, 4096) == says.encode():
+                return ""
+        except OSError:
+            pass  # told for the first time
+    return says
+
+
+def was_told(says: str) -> None:
+    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC | posix.O_NOFOLLOW
+    try:
+        fd = posix.open(paths.VERSION_TOLD, flags, 0o600)
+        posix.write(fd, says.encode())
+        posix.close(fd)
+    except OSError:
+        pass  # told again rather than not at all
+
+
+def is_doubled(environ: dict[bytes, bytes]) -> bool:
+    """Whether hooks that `claude-mem install` connected run for this session as well: two would inject
+    everything twice. What cannot be read counts as no."""
+    try:
+        noted = paths.content(paths.data_directory(environ) + b"/install.json", MOST_BYTES)
+        import json  # few have both
+
+        record = json.loads(noted)
+        folder, scope = record["folder"], record["scope"]
+        project = environ.get(b"CLAUDE_PROJECT_DIR", b"").decode(errors="replace")
+        if scope == "project" and f"{project}/.claude" != folder:
+            return False
+        text = paths.content(f"{folder}/settings.json", MOST_BYTES)
+        if not record["plugin"]:
+            return MARK in text
+        config = record.get("config") or f"{environ.get(b'HOME', b'').decode(errors='replace')}/.claude"
+        settings = json.loads(text)
+        source = settings["extraKnownMarketplaces"][MARKETPLACE]["source"]["path"]
+        is_on = settings["enabledPlugins"].get(PLUGIN_ID) is True
+        return is_on and bool(source == f"{config}/claude-mem")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False

@@ -1,8 +1,8 @@
-"""What a person types. One file per noun.
+"""The command line. One file per noun.
 
-A hook typed as a command (`claude-mem save`) is still a hook: it is sent on its way before anything else.
-So are `claude-mem mcp`, of which a client keeps one for every session, and `claude-mem statusline`, which it
-runs again and again.
+A hook run as a command (`claude-mem save`) is still a hook, so it is dispatched before anything else is
+imported. So are `claude-mem mcp`, which a client runs once per session, and `claude-mem statusline`, which it
+runs often.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def _main(arguments: list[str]) -> int:
 
 
 def _is_typed(arguments: list[str]) -> bool:
-    """Nobody types a payload: a hook whose standard input is a terminal was started by someone curious. And
-    nobody but a person has a wish about the context, or asks for it with no payload to come."""
+    """Nobody types a payload: a hook with a terminal as stdin was started by a person. So was `context` with
+    options, or without a payload."""
     asks = arguments[0] == "context" and (arguments[1:2] not in ([], ["--agent"]) or _is_device(0))
     return asks or "-h" in arguments or "--help" in arguments or posix.isatty(0)
 

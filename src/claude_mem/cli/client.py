@@ -1,7 +1,7 @@
-"""The command line's side of the worker: one way to ask it, one way to send it records in batches.
+"""The command line's client of the worker: requests, and records sent in batches.
 
-The worker has committed a batch when the next one goes out. So sending may be interrupted at any moment: what
-was sent stays, and sending all of it again changes nothing.
+The worker has committed a batch before the next one is sent. So an import can be interrupted at any time:
+what was sent stays, and sending it again changes nothing.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 
 def verbatim(text: str, columns: int, indent: str = "") -> list[str]:
-    """As `wrap`, with the spaces that its lines have: code, output, what somebody typed."""
+    """As `wrap`, but keeps the spaces: for code, output and prompts."""
     room = max(10, columns - len(indent))
     lines = []
     for line in clean(text).splitlines():

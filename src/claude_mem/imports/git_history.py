@@ -105,7 +105,7 @@ def _observation(commit: GitCommit, session: str, clean: Clean, *, is_known: boo
 
 
 def noise(commit: GitCommit) -> str | None:
-    """Why a commit says nothing worth keeping; None: it does."""
+    """Why a commit is not worth importing; None: it is."""
     subject, alone = commit.subject.strip(), not message_body(commit.body)
     names = {path.rpartition("/")[2] for path in commit.files}
     reasons = {

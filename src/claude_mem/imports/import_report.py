@@ -81,7 +81,7 @@ def project_named(name: str) -> SourceProject:
 
 
 def folders(name: str, paths: Iterable[str]) -> list[str]:
-    """Directories of that name which files lie under, the commonest first: where a project may be."""
+    """Directories of that name that contain the files, most frequent first: candidates for the project."""
     found: Counter[str] = Counter()
     for path in paths:
         found.update(str(folder) for folder in PurePosixPath(path).parents if folder.name == name)

@@ -86,7 +86,7 @@ def read(
 
 
 def sections(text: str, name: str) -> Iterator[NoteSection]:
-    """Of a note, each heading with what stands under it. `name`: its subject where no heading says it."""
+    """Each heading of a note with the text below it. `name`: the subject of text without a heading."""
     head, body = _front_matter(text)
     title = head.get("description") or head.get("name") or name
     is_rule = head.get("type") in ("user", "feedback")

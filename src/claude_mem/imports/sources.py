@@ -94,7 +94,7 @@ def notes_in(
 
 
 def lines_of(settings: Settings, path: Path, project_of: ProjectOf, report: SourceReport) -> Iterator[Record]:
-    """Lines of JSON that somebody else wrote. Raises OSError."""
+    """JSON Lines of another program. Raises OSError."""
     with path.open("rb") as file:
         at = int(path.stat().st_mtime * 1000)
         yield from jsonl.read(

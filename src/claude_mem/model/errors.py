@@ -128,4 +128,4 @@ class NotFound(LookupError):
 
 
 class NotFromTheStart(ClaudeMemError):
-    """The rest of an import whose beginning another worker has taken in: it must be sent anew."""
+    """Part of an import whose beginning another worker received: it must be sent again from the start."""

@@ -1,4 +1,4 @@
-"""What a coding agent did, as a hook reported it or a transcript tells it, and where it was done."""
+"""Events: what a coding agent did, from a hook or a transcript, and where."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Event(Struct, frozen=True):
 
 
 class SpooledEvent(Struct, frozen=True):
-    """An event as the hook left it: its name, its scrubbed payload, and what the envelope says of it."""
+    """An event from the spool: its name, its scrubbed payload and the envelope's fields."""
 
     name: str  # of the file
     size: int

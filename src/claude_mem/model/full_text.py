@@ -8,6 +8,7 @@ writing without spaces between words (Chinese, Japanese, Korean) as overlapping 
 
 from __future__ import annotations
 
+import json
 import re
 from unicodedata import normalize
 
@@ -78,7 +79,7 @@ def _words(chunk: str) -> list[str]:
 
 
 def _split_scripts(run: str) -> list[str]:
-    """A run of letters, with the parts of it that are written without spaces told as pairs."""
+    """A run of letters; parts that are written without spaces become overlapping pairs."""
     if run.isascii() or not re.search(_CJK_RUN, run):
         return [run]
     found: list[str] = []
@@ -97,3 +98,32 @@ def _pairs(run: str) -> list[str]:
 def _with_parts(word: re.Match[str]) -> str:
     parts = _CAMEL_SEAM.split(word[0])
     return f"{word[0]} {' '.join(parts)}" if len(parts) > 1 else word[0]
+
+
+_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+class LiteralText:
+    """A text to be found to the letter in any case: as it is, in JSON (tool inputs, facts), or in JSON within
+    JSON."""
+
+    def __init__(self, words: str) -> None:
+        once = json.dumps(words, ensure_ascii=False)[1:-1]
+        twice = json.dumps(once, ensure_ascii=False)[1:-1]
+        self._spellings = {_folded(words), _folded(once), _folded(twice)}
+
+    def is_in(self, text: str) -> bool:
+        plain = _folded(text)
+        return any(spelling in plain for spelling in self._spellings)
+
+
+def _folded(text: str) -> str:
+    """In lower case, without the escapes that JSON may use outside of ASCII."""
+    if "\\u" in text:
+        text = _SURROGATES.sub(_joined, _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
+    return text.casefold()
+
+
+def _joined(pair: re.Match[str]) -> str:
+    return pair[0].encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -75,7 +75,7 @@ class Throttled(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """The provider could not be asked, or answered with an error."""
+    """The provider could not be called, or answered with an error."""
 
     reason: str
     whose: Literal["batch", "provider"] = "batch"  # the provider's fails for every batch, and counts for none

@@ -20,7 +20,7 @@ FORMAT = "claude-mem"
 VERSION = 1
 
 FOREIGN = "import"
-"""The client of every session that came from a stranger: nothing of such a session speaks in the user's or
+"""The client of every session that came from an untrusted file: nothing of it speaks in the user's or
 the agent's own voice, and strangers' records are added to no other one."""
 
 Record = Mapping[str, Any]

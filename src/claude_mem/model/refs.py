@@ -80,7 +80,7 @@ def span(project_id: int) -> tuple[int, int]:
 
 
 def idf(found: int, total: int) -> float:
-    """How much a word says that so many of all memories have."""
+    """The inverse document frequency of a word that this many of all memories contain."""
     return math.log1p((max(total, found) - found + 0.5) / (found + 0.5))
 
 
@@ -152,7 +152,7 @@ def is_glob(wanted: str) -> bool:
 
 
 def plain_path(path: str) -> str:
-    """One spelling: slashes one way, letters small, for not all file systems tell them apart."""
+    """Normalized: forward slashes, lower case (not all file systems are case-sensitive)."""
     return path.replace("\\", "/").strip().removeprefix("./").lstrip("/").lower()
 
 

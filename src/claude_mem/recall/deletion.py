@@ -16,6 +16,7 @@ from claude_mem.api import memories as api
 from claude_mem.api.filters import SearchFilters
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.full_text import LiteralText
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
@@ -23,7 +24,6 @@ from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.store.base import Copies, Store
 from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Selection
-from claude_mem.store.wording import Wording
 
 SAMPLE = 10
 
@@ -181,7 +181,7 @@ def _content_test(request: DeletionRequest) -> ContentTest | None:
     needles = {os.fsencode(session) for session in (*request.sessions, *named) if session}
     if request.project_root and request.selection.text is None:
         needles.add(os.fsencode(f"{Path(request.project_root)}/"))
-    wording = Wording(request.selection.text) if request.selection.text else None
+    wording = LiteralText(request.selection.text) if request.selection.text else None
     if not needles and wording is None:
         return None
 

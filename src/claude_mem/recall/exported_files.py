@@ -16,9 +16,9 @@ from typing import Any
 
 from claude_mem.api.memories import CopyReport
 from claude_mem.atomic_write import atomic_file
+from claude_mem.model.full_text import LiteralText
 from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.store.values import DeletionRequest
-from claude_mem.store.wording import Wording
 
 KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt", "evidence": "event"}
 """What a record calls each kind of memory."""
@@ -72,7 +72,7 @@ def _report(path: Path, request: DeletionRequest) -> CopyReport | None:
                 holds = any(line != left for line, left in _Sieve(request).sift(file))
             else:
                 text = request.selection.text
-                holds = not text or any(map(Wording(text).is_in, file))
+                holds = not text or any(map(LiteralText(text).is_in, file))
     except OSError as error:
         return CopyReport(str(path), "export", "left", error.strerror or "it cannot be read")
     return CopyReport(str(path), "export", "holds", "" if is_records else _BY_A_PERSON) if holds else None
@@ -106,7 +106,7 @@ def _is_head(beginning: str) -> bool:
 class _Sieve:
     def __init__(self, request: DeletionRequest) -> None:
         selection = request.selection
-        self._wording = Wording(selection.text) if selection.text else None
+        self._wording = LiteralText(selection.text) if selection.text else None
         self._memories = {(KINDS[trace.ref.kind], trace.session, trace.at) for trace in request.traces}
         self._sessions = frozenset(request.sessions)
         self._project = request.project_key if selection.is_whole and not selection.session else None

@@ -1,4 +1,4 @@
-"""What a worker is made of, and what its faces share while it runs."""
+"""The services of a worker, and the state that its HTTP, MCP and hook interfaces share."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from claude_mem.store.base import Store
 log = logging.getLogger("claude_mem.serve")
 
 PROTOCOL = 1
-"""The version of what is said over the sockets and HTTP; raised when an old client would break."""
+"""The version of the protocol over sockets and HTTP; raised when an old client would break."""
 
 BACKLOG = 1024
 """Connections that may wait on a listening socket."""
@@ -156,14 +156,14 @@ class Running(Struct):
     handing_over_to: str | None = None
     trouble: str | None = None  # why nothing can be taken in just now, as one sentence
     events_seen: bool = False
-    """Events came in since it runs, also such as had waited for it: somebody is, or was, connected."""
+    """Events arrived since it started, including spooled ones: an agent is, or was, connected."""
     recording: object = None
-    """How recording stood when it was last looked at; None: nobody has."""
+    """The state of recording at the last look; None: it was not looked at yet."""
     mishaps: Counter[str] = field(default_factory=Counter)
-    """What a loop of ours swallowed so as to go on, by the loop's name."""
+    """Exceptions that the worker's loops survived, by the loop's name."""
     queue_history: Sampler = field(default_factory=Sampler)
     hung_asks: Callable[[], int] = lambda: 0
-    """How many questions of recall hooks have not returned though their askers have left."""
+    """How many recall queries of hooks are still running although their callers have timed out."""
     loop: asyncio.AbstractEventLoop | None = None
     thread: int = field(default_factory=threading.get_ident)
 
@@ -212,7 +212,7 @@ class Running(Struct):
 
 
 def resident_bytes() -> int:
-    """The memory this process occupies now (its peak, where the system tells no more)."""
+    """The memory this process uses now (its peak, where the system reports only that)."""
     if sys.platform == "linux":
         with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - the kernel's file, on every scrape
             return int(statm.read().split()[1]) * resource.getpagesize()

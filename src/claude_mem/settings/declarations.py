@@ -397,7 +397,7 @@ class Settings(Struct, frozen=True):
 
     @property
     def database(self) -> Path:
-        """Where ours lies. Only to be called before it is opened."""
+        """The path of our database. Only to be used before it is opened."""
         return foreign_database.database(self.data_dir)
 
     def __repr__(self) -> str:
@@ -408,7 +408,7 @@ class Settings(Struct, frozen=True):
         return f"Settings({', '.join(shown)})"
 
     def place(self, name: str) -> Path:
-        """Where something of `hook.paths` lies."""
+        """The path of a file or folder of `hook.paths`."""
         return self.data_dir / name
 
 

@@ -66,7 +66,7 @@ def read_file(file: Path) -> dict[str, object]:
 
 
 def _read(file: Path) -> tuple[dict[str, object], str | None]:
-    """What the file says, and why it cannot be used; then only what is excluded, as far as it can be read."""
+    """The file's content, and why it cannot be used; in that case only the exclusions that can be read."""
     try:
         content = paths.content(os.fsencode(file), paths.MOST_SETTINGS + 1)
     except FileNotFoundError:

@@ -50,8 +50,8 @@ log = logging.getLogger("claude_mem")
 
 
 def build(settings: Settings) -> Services:
-    """The worker's parts. Called in the data directory, by the holder of its lock. Whatever keeps it from its
-    work is left to be told at the next session start: silence is a fault."""
+    """The worker's services. Called in the data directory, by the holder of its lock. If it fails, a notice
+    for the next session start says why."""
     try:
         return _build(settings)
     except Exception as error:

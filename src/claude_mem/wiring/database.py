@@ -48,12 +48,12 @@ def survey(settings: Settings, *, thorough: bool = True) -> Survey:
 
 
 def foreign(settings: Settings) -> str | None:
-    """Whose database lies in our place, as a sentence; None if it is ours, or there is none."""
+    """That the database belongs to another program, as a sentence; None: it is ours, or there is none."""
     return statistics.foreign_owner(settings.database)
 
 
 def tally(settings: Settings, since: int) -> UsageCounts:
-    """What came in since then and what became of it; asked of a database that a survey found current."""
+    """What was captured since then and what became of it. The database must have the current schema."""
     return statistics.count_since(settings.database, since, now())
 
 

@@ -13,12 +13,12 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.full_text import LiteralText
 from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore, secure_delete, text_index
 from claude_mem.store.sqlite import forget as sqlite_forget
 from claude_mem.store.values import ForgetPlan, Selection
-from claude_mem.store.wording import Wording
 
 OpenStore = Callable[[], SqliteStore]
 WORDS = ("apple", "pear", "plum", "parseUser", "src/till.py", "grün", "日本語", "running", "v2.1.0")
@@ -288,7 +288,7 @@ def test_a_note_is_kept_whatever_its_letters(open_store: OpenStore, clock: Setta
 def test_words_are_looked_for_as_json_writes_them(
     open_store: OpenStore, clock: SettableClock, events: Events
 ) -> None:
-    hi = Wording('say "Hi"')
+    hi = LiteralText('say "Hi"')
     assert all(map(hi.is_in, ('say "hi"', 'SAY \\"hi\\"', 'say \\\\\\"hi\\\\\\"')))
     assert not hi.is_in("say hi")
     with open_store() as store:

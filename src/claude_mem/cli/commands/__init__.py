@@ -89,7 +89,7 @@ COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items(
 
 
 class UsageError(ClaudeMemError):
-    """The command line makes no sense; `str()` says what to type."""
+    """The command line is invalid; `str()` says what to type."""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -188,7 +188,7 @@ def build(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
 
 
 def terminal_width() -> int:
-    """In columns: $COLUMNS, or what the terminal says, or 80."""
+    """In columns: $COLUMNS, the terminal's width, or 80."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns):
         return int(columns)
@@ -210,7 +210,7 @@ def slash_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def change_flags(parser: argparse.ArgumentParser, change: str) -> None:
-    """Of a command that changes something, after it has shown what and asked."""
+    """Flags of a command that shows what it would change and asks for confirmation."""
     parser.add_argument("--dry-run", action="store_true", help=f"show what would {change}, and stop")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 

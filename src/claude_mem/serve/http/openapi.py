@@ -138,7 +138,7 @@ def _id(about: str, example: str) -> Json:
 
 
 def _responses(answers: Iterable[Answer], schemas: _Schemas) -> Json:
-    """By status, each in every media type it may come in. What is said first of one stands."""
+    """By status, with every media type; the first description of a status counts."""
     found: Json = {}
     for answer in answers:
         response = found.setdefault(str(answer.status), {"description": answer.about})

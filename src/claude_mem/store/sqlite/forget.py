@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from claude_mem.model.full_text import LiteralText
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
@@ -26,7 +27,6 @@ from claude_mem.store.sqlite.rows import batches, columns
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.vector_index import EMBEDDED
 from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, MemoryIdentity, Selection
-from claude_mem.store.wording import Wording
 
 IDS_AT_ONCE = 256
 AT_ONCE = 100
@@ -63,7 +63,7 @@ def _ids(
         yield from fitting
         return
     # Looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
-    wording = Wording(selection.text)
+    wording = LiteralText(selection.text)
     for some in batches(fitting, IDS_AT_ONCE):
         for id, *texts in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
             if any(wording.is_in(text) for text in texts if text):

@@ -271,12 +271,12 @@ def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], ImportResul
 
 
 def line(record: Mapping[str, Any]) -> bytes:
-    """As it stands in a file: the same record is always the same bytes."""
+    """As in a file: the same record always gives the same bytes."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
 
 
 def _pieces(records: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
-    """A thread is asked for each, so not for every line."""
+    """Each piece costs a thread switch, so several lines are sent at once."""
     gathered = bytearray()
     for record in records:
         gathered += line(record)

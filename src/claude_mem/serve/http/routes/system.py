@@ -139,7 +139,7 @@ def record(call: Call, body: api.RecordingRequest) -> Struct:
 
 
 def _state(call: Call) -> api.WorkerState:
-    """Whoever listens hears that it is another than at the last look, whoever made it so."""
+    """Listeners of the stream are notified if it changed since the last look."""
     found = worker_state(call.running)
     now = (found.recording, found.paused)
     before, call.running.recording = call.running.recording, now

@@ -1,16 +1,18 @@
 """Which sessions answer a query, and which of their memories: three readings of its words, and vectors. Pure.
 
     a session's score = its best memory + the best of what was said in it + all of it
-                        + weight * its closest memory by vectors + FILE * what it did about a file named
+                        + weight * its closest memory by vectors + what it did about a file that is named
 
-Each is a share of what the best session has of it, so that none outvotes the others by its scale: that needs
-no constant, and held on every project it was measured on (docs/recall-quality.md). "All of it" is BM25 of the
-whole session, a word counted once for each memory that has it. A memory's score is its session's, in
-proportion to how well it answers beside the best of that session.
+Each is measured in standard deviations of what the sessions have of it: a reading that tells sessions apart
+counts for more than one by which they are all alike, whatever its scale. That needs no constant, and held on
+every project it was measured on (docs/recall-quality.md). "All of it" is BM25 of the whole session, a word
+counted once for each memory that has it. A memory's score is its session's, in proportion to how well it
+answers beside the best of that session.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import nlargest
@@ -23,8 +25,9 @@ from claude_mem.store.values import TextMatches
 
 SATURATION, BY_LENGTH = 5.0, 0.75
 """BM25's k1 and b for sessions: a word that more of its memories have counts more, in a long one less."""
+ONLY_FILES = 3.0
+"""How much what was done about a file counts when nothing else is asked: as the three readings of its path."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
-FILE = 3.0  # as much as the three readings of the words
 
 LEADING = 600
 """So many are put in order first: whoever asks seldom looks at more, and thousands were found."""
@@ -41,7 +44,7 @@ class Weighed(Struct, frozen=True):
 
 
 class Fused(Struct, frozen=True):
-    words: Mapping[int, float]  # by memory, as shares of the best
+    words: Mapping[int, float]  # by memory, in standard deviations
     near: Mapping[int, float]
     files: Mapping[int, float]
     sessions: Mapping[int, float]
@@ -118,16 +121,19 @@ def fuse(
     weight: float,
     files: Mapping[int, float],
     is_asked: Callable[[int], bool] | None = None,
+    *,
+    file_weight: float = 1.0,
 ) -> Fused:
     """`is_asked`: whether a memory may be shown. What speaks for its session counts either way."""
-    words, near, named = _shares(weighed.memories), _closeness(cosines, weight), _shares(files, FILE)
+    words, near, named = _scaled(weighed.memories), _closeness(cosines, weight), _scaled(files, file_weight)
     sessions: dict[int, float] = {}
-    for leg in (_best(words), _shares(weighed.said), _shares(weighed.whole), _best(near), _best(named)):
-        for session, share in leg.items():
-            sessions[session] = sessions.get(session, 0.0) + share
+    said, whole = (_times(leg, 1 / _deviation(leg)) for leg in (weighed.said, weighed.whole))
+    for leg in (_best(words), said, whole, _best(near), _best(named)):
+        for session, score in leg.items():
+            sessions[session] = sessions.get(session, 0.0) + score
     if is_asked is not None:
         words, near, named = (
-            {place: share for place, share in leg.items() if is_asked(place)} for leg in (words, near, named)
+            {place: score for place, score in leg.items() if is_asked(place)} for leg in (words, near, named)
         )
     fused = Fused(words, near, named, sessions, {})
     return replace(fused, best=_best({place: fused.own(place) for place in fused.places()}))
@@ -165,12 +171,24 @@ def _best(scores: Mapping[int, float]) -> dict[int, float]:
     return best
 
 
-def _shares(scores: Mapping[int, float], weight: float = 1.0) -> dict[int, float]:
-    most = max(scores.values(), default=0.0)
-    return {key: weight * score / most if most > 0 else 0.0 for key, score in scores.items()}
+def _scaled(scores: Mapping[int, float], weight: float = 1.0) -> dict[int, float]:
+    """By memory, in standard deviations of what the best of each session has."""
+    return _times(scores, weight / _deviation(_best(scores)))
+
+
+def _times(scores: Mapping[int, float], factor: float) -> dict[int, float]:
+    return {key: factor * score for key, score in scores.items()}
+
+
+def _deviation(of_sessions: Mapping[int, float]) -> float:
+    """Of those that have anything of it and of one that has nothing: so a single one, or several that are
+    alike, are still told from the rest."""
+    values = [*of_sessions.values(), 0.0]
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) or 1.0
 
 
 def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:
-    """By memory: how far it is from the farthest of those that were compared, as a share of the closest."""
+    """By memory: how much closer it is than the farthest of those that were compared."""
     farthest = min(cosines.values(), default=0.0)
-    return _shares({place: cosine - farthest for place, cosine in cosines.items()}, weight)
+    return _scaled({place: cosine - farthest for place, cosine in cosines.items()}, weight)

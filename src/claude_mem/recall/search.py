@@ -41,7 +41,7 @@ HURRIED_ROWS = 3_000
 """Matches that are weighed when somebody waits: those of the rarest words."""
 HURRIED_CHUNK = 40
 
-SAME_MEANING = 0.4
+SAME_MEANING = 0.6
 """What the nearest memory's cosine times the model's weight must come to if no word of the query was found. A
 static model, of half the weight, hardly has it: it finds something near to any letters."""
 
@@ -107,6 +107,7 @@ class Search:
             weight,
             files,
             lambda place: kind_at(place) in kinds and (only is None or place in only),
+            file_weight=fuse.ONLY_FILES if paths.is_only_paths(query) else 1.0,
         )
         places = fuse.ranked(fused, PER_SESSION)
         chunks = iter(lambda: list(islice(places, HURRIED_CHUNK if hurried else CHUNK)), [])

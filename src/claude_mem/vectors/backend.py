@@ -31,9 +31,9 @@ class OtherDimension(VectorsUnavailable):
         super().__init__(f"Vectors of {shown} dimensions cannot be compared.")
 
 
-STATIC_WEIGHT = 0.5
+STATIC_WEIGHT = 0.75
 """Of a static model: words averaged without their order. Measured, see docs/recall-quality.md."""
-SENTENCE_WEIGHT = 1.0
+SENTENCE_WEIGHT = 1.5
 """Of a sentence model."""
 
 STATIC_BATCH = 128

@@ -6,7 +6,7 @@ import pytest
 
 from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at
 from claude_mem.recall import fuse as fusing
-from claude_mem.recall.fuse import FILE, Fused, apart_from, ranked, weigh
+from claude_mem.recall.fuse import ONLY_FILES, Fused, apart_from, ranked, weigh
 from claude_mem.store.values import IndexSizes, TextMatch, TextMatches
 
 SIZES = IndexSizes(100, 80, dict.fromkeys(range(1, 11), 10))
@@ -22,8 +22,9 @@ def fuse(
     cosines: dict[int, float] | None = None,
     weight: float = 0.5,
     files: dict[int, float] | None = None,
+    **how: float,
 ) -> Fused:
-    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {})
+    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {}, **how)
 
 
 def matches(
@@ -51,12 +52,19 @@ def test_a_phrase_lifts_its_hits_beside_its_words() -> None:
     assert lifted.score(whole) > lifted.score(parts)
 
 
-def test_each_reading_is_a_share_of_the_best_whatever_its_scale() -> None:
+def test_each_reading_is_in_standard_deviations_whatever_its_scale() -> None:
     here, there = at(1, 1), at(2, 2)
     for scale in (0.01, 1.0, 50.0):
         fused = fuse(matches(("a", {here: 2.0 * scale, there: 1.0 * scale})))
-        assert fused.words == pytest.approx({here: 1.0, there: 0.5})
-        assert fused.score(here) == pytest.approx(3.0)
+        assert fused.words == pytest.approx({here: 2.0 / (2 / 3) ** 0.5, there: 1.0 / (2 / 3) ** 0.5})
+
+
+def test_sessions_that_are_all_alike_are_told_from_those_that_have_nothing_and_no_further() -> None:
+    alone, alike = at(1, 1), {at(session, 1): 1.0 for session in range(1, 9)}
+    assert fuse(matches(("a", {alone: 0.3}))).words == pytest.approx({alone: 2.0})
+    some = fuse(matches(("a", alike | {at(9, 1): 1.0 + 1e-9}))).words
+    assert min(some.values()) == pytest.approx(max(some.values()))
+    assert min(some.values()) > 0
 
 
 def test_what_was_said_counts_beside_what_a_tool_printed() -> None:
@@ -88,15 +96,19 @@ def test_a_frequent_word_says_nothing_of_whole_sessions() -> None:
 def test_vectors_count_by_how_close_the_closest_memory_of_a_session_comes() -> None:
     near, between, far = at(1, 1), at(2, 2), at(3, 3)
     fused = fuse(NOTHING, {near: 0.8, between: 0.5, far: 0.2}, 0.5)
-    assert [fused.score(place) for place in (near, between, far)] == pytest.approx([0.5, 0.25, 0.0])
+    first, second, last = (fused.score(place) for place in (near, between, far))
+    assert (second, last) == pytest.approx((first / 2, 0.0))
+    assert fuse(NOTHING, {near: 0.8, between: 0.5, far: 0.2}, 1.0).score(near) == pytest.approx(2 * first)
     assert fuse(NOTHING, {near: 0.8, far: 0.8}).score(near) == 0.0
     assert fuse(NOTHING, {near: 0.8, far: 0.2}, 0.0).score(near) == 0.0
 
 
-def test_a_file_that_is_named_counts_as_much_as_all_words() -> None:
+def test_a_file_that_is_named_counts_as_a_reading_of_the_words_and_as_three_if_nothing_else_is_asked() -> None:
     named, worded = at(1, 1), at(2, 2)
-    fused = fuse(matches(("a", {worded: 1.0})), files={named: 0.7})
-    assert fused.score(named) == pytest.approx(FILE) == pytest.approx(fused.score(worded))
+    asked = matches(("a", {worded: 1.0}))
+    beside, alone = fuse(asked, files={named: 0.7}), fuse(asked, files={named: 0.7}, file_weight=ONLY_FILES)
+    assert 3 * beside.score(named) == pytest.approx(beside.score(worded))
+    assert alone.score(named) == pytest.approx(alone.score(worded))
 
 
 def test_what_a_score_is_made_of_adds_up_to_it() -> None:
@@ -104,8 +116,8 @@ def test_what_a_score_is_made_of_adds_up_to_it() -> None:
     fused = fuse(matches(("a", {here: 1.0, at(1, 2): 2.0})), {here: 0.9, at(2, 2): 0.1}, 0.3, {here: 0.7})
     parts = fused.parts(here)
     assert sum(parts.values()) == pytest.approx(fused.score(here))
-    assert parts["file"] == pytest.approx(FILE)
-    assert parts["words"] == pytest.approx(0.5)
+    assert parts["file"] > 0
+    assert parts["words"] == pytest.approx(fused.words[at(1, 2)] / 2)
     assert parts["session"] >= 0
 
 

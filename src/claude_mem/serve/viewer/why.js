@@ -8,9 +8,9 @@ import { n, table } from "./table.js";
 // Each column.
 const MEANING = {
   score: "the parts combined, times prior; decides the order. Beyond its three best, memories of one session rank lower",
-  words: "how well its own words match the prompt, as a share of the best; rare words count more",
+  words: "how well its own words match the prompt, in standard deviations; rare words count more",
   session: "how well its whole session answers the prompt",
-  vectors: "how close it is in meaning, as a share of the closest",
+  vectors: "how close it is in meaning, in standard deviations",
   file: "whether it is about a file that the prompt names, or about its folder",
   prior:
     "what counts for every prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",

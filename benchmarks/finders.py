@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import sqlite3
 import tempfile
@@ -9,7 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 import corpora
 from claude_mem.model.full_text import STOP_WORDS
@@ -23,7 +28,12 @@ from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.wiring import assembly
 from corpora import Corpus, Question
 
+if TYPE_CHECKING:
+    from claude_mem.vectors.backend import Vector
+
 MOST = 100
+ASKED_AGAIN = 600
+"""Queries whose matches are kept: they are asked again with other vectors and other constants."""
 
 Finder = Callable[[Question], list[str]]
 """The sessions, the best first."""
@@ -72,6 +82,8 @@ def filled(
             while corpus.name in (*corpora.CODE, corpora.POOLED) and store.queue.figures().ready:
                 pump.step()
             store.text_index.catch_up()
+            matched = lru_cache(ASKED_AGAIN)(store.memories.match)
+            store.memories.match = matched  # type: ignore[method-assign,assignment]
             yield Filled(store, {each.name: _embedded(store, home, each, now) for each in embedders}, clock)
 
 
@@ -85,6 +97,38 @@ def _embedded(store: SqliteStore, home: Path, embedder: Embedder, now: int) -> S
     while embedding.step(now):
         pass
     return Similarity(embedder, vectors)
+
+
+class SavedVectors:
+    """An embedder whose vectors are saved in a file: a sentence model takes minutes for what it is asked in
+    every run."""
+
+    def __init__(self, embedder: Embedder, path: Path) -> None:
+        self.name, self.weight, self.batch = embedder.name, embedder.weight, embedder.batch
+        self._embedder = embedder
+        self._db = sqlite3.connect(path, timeout=60, check_same_thread=False, isolation_level=None)
+        self._db.execute("CREATE TABLE IF NOT EXISTS v (h BLOB PRIMARY KEY, v BLOB)")
+
+    def is_ready(self) -> bool:
+        return True
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        hashes = {text: hashlib.sha1(text.encode("utf-8", "replace")).digest() for text in texts}
+        missing = [text for text in hashes if self._saved(hashes[text]) is None]
+        for text, vector in zip(missing, self._embedder.embed(missing) if missing else (), strict=True):
+            self._db.execute("INSERT OR IGNORE INTO v VALUES (?, ?)", (hashes[text], vector.tobytes()))
+        return [np.frombuffer(self._saved(hashes[text]) or b"", dtype=np.float32) for text in texts]
+
+    def embed_query(self, text: str, within_s: float) -> Vector:
+        del within_s
+        return self.embed([text])[0]
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _saved(self, digest: bytes) -> bytes | None:
+        row = self._db.execute("SELECT v FROM v WHERE h = ?", (digest,)).fetchone()
+        return row[0] if row else None
 
 
 def ours(corpus: Filled, embedder: str | None) -> Finder:

@@ -1,9 +1,10 @@
 """Does the right memory come up, and only when it is needed? On real coding work and on long conversations.
 
-    python benchmarks/recall.py                       all of it, about half an hour
+    python benchmarks/recall.py                       all of it, about half an hour; --jobs 2 for half of that
     python benchmarks/recall.py --quick               the six projects alone, every third question
     python benchmarks/recall.py --plot docs/images    and draw it
     python benchmarks/recall.py --sentence FOLDER     and with a sentence model (ONNX file and tokenizer)
+    python benchmarks/recall.py --saved FILE          its vectors are saved there, and used again
     python benchmarks/recall.py --backfilled          only what becomes of sessions imported later
 
 A question counts as answered at k when one of the sessions that hold the answer is among the first k found.
@@ -19,12 +20,15 @@ the project left out (`chosen`).
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC
+from functools import cache, partial
 from pathlib import Path
 from statistics import mean
 
@@ -32,6 +36,7 @@ import corpora
 import dots
 from claude_mem.model.events import Origin
 from claude_mem.recall import fuse, rank
+from claude_mem.recall import injection_rules as rules
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.store.values import Injection
@@ -39,17 +44,45 @@ from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.embed import WordLlama
 from claude_mem.vectors.sentence import OnnxFolder
 from corpora import Corpus, Question
-from finders import Filled, Finder, Plain, filled, no_git, ours
+from finders import Filled, Finder, Plain, SavedVectors, filled, no_git, ours
 
 TARGETS = {"any@5": 95.0, "MRR": 85.0}
+SENTENCE_TARGETS = {"any@5": 96.5, "MRR": 88.0}
 PROMPT_TARGETS = {"right": 80.0, "precise": 70.0, "silent": 95.0}
+PLAIN, FUSION, TEXT, SENTENCE, OURS = (
+    "plain BM25",
+    "plain fusion",
+    "ours, text alone",
+    "ours, sentence",
+    "ours",
+)
+
+
+def _best(of_sessions: Mapping[int, float]) -> float:
+    return max(of_sessions.values(), default=0.0) or 1.0
+
+
 ABLATIONS: dict[str, tuple[object, str, object]] = {
-    "whole sessions by length alone (k1 = 0.5)": (fuse, "SATURATION", 0.5),
+    "shares of the best instead of deviations": (fuse, "_deviation", _best),
     "whole sessions without their length": (fuse, "BY_LENGTH", 0.0),
     "without phrases": (fuse, "PHRASE", 0.0),
     "without recency": (rank, "RECENT", 0.0),
 }
-CHOICES = {"SATURATION": (2.0, 5.0, 10.0), "BY_LENGTH": (0.5, 0.75, 0.9)}
+Choice = tuple[float, float, float]
+CHOICES: tuple[Choice, ...] = (
+    (5.0, 0.75, 0.75),
+    (2.0, 0.75, 0.75),
+    (10.0, 0.75, 0.75),
+    (5.0, 0.5, 0.75),
+    (5.0, 0.9, 0.75),
+    (5.0, 0.75, 0.5),
+    (5.0, 0.75, 1.0),
+)
+"""SATURATION, BY_LENGTH and the static vectors' weight: as shipped, and with one of them changed."""
+ENOUGH = tuple(half / 2 for half in range(8, 25))
+"""Thresholds of evidence at the prompt."""
+TIMED = (PLAIN, FUSION, TEXT)
+"""The others use the matches that were found for these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +101,60 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a prompt would be told if there were enough evidence for it."""
+
+    evidence: float
+    is_right: list[bool]  # of each memory
+    by_file: list[bool]  # told whatever the evidence
+
+    def told(self, enough: float) -> list[bool]:
+        return [
+            right
+            for right, named in zip(self.is_right, self.by_file, strict=True)
+            if named or self.evidence >= enough
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class PromptFigures:
     right: float  # of 100 questions, those for which a right session's memory is injected
     precise: float  # of 100 memories injected, those of a right session
     silent: float  # of 100 negatives, those for which nothing is injected
+
+    @classmethod
+    def of(cls, asked: Prompts, enough: float) -> PromptFigures:
+        natural, negatives = ([each.told(enough) for each in some] for some in asked)
+        told = [is_right for each in natural for is_right in each]
+        silent = 100 * mean(not each for each in negatives)
+        return cls(100 * mean(map(any, natural)), 100 * mean(told) if told else 100.0, silent)
+
+    def all(self) -> tuple[float, ...]:
+        return self.right, self.precise, self.silent
+
+
+Prompts = tuple[list[Prompt], list[Prompt]]
+"""Natural questions, and negatives."""
+
+
+@dataclass(slots=True)
+class Measured:
+    """A corpus: figures by way, with all the text and with what hooks hear; and what else was tried."""
+
+    name: str
+    full: dict[str, Figures] = field(default_factory=dict)
+    live: dict[str, Figures] = field(default_factory=dict)
+    prompts: Prompts | None = None
+    live_prompts: Prompts | None = None
+    without: dict[str, Figures] = field(default_factory=dict)
+    choices: dict[Choice, Figures] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    step: int
+    sentence: Path | None
+    saved: Path | None
 
 
 def measure(find: Finder, questions: Sequence[Question]) -> Figures:
@@ -83,13 +166,16 @@ def measure(find: Finder, questions: Sequence[Question]) -> Figures:
 
 
 def report(title: str, questions: Sequence[Question], ways: Mapping[str, Finder]) -> dict[str, Figures]:
-    print(f"\n{title}: {len(questions)} questions\n  {'':28} any@1   any@5  any@10     MRR")
+    """Printed at once, and in one piece: others print as well."""
+    lines = [f"\n{title}: {len(questions)} questions", f"  {'':42} any@1   any@5  any@10     MRR"]
     every: dict[str, Figures] = {}
     for name, find in ways.items():
         began = time.process_time()
         found = every[name] = measure(find, questions)
         each_ms = (time.process_time() - began) * 1000 / max(1, len(questions))
-        print(f"  {name:26}{_shown(found.all())}  ({each_ms:.0f} ms of processor time each)", flush=True)
+        cost = f"  ({each_ms:.0f} ms of processor time each)" if name in TIMED else ""
+        lines.append(f"  {name:40}{_shown(found.all())}{cost}")
+    print("\n".join(lines), flush=True)
     return every
 
 
@@ -97,20 +183,22 @@ def _shown(values: Sequence[float]) -> str:
     return "".join(f"{value:8.1f}" for value in values)
 
 
-def averaged(title: str, every: Sequence[Mapping[str, Figures]]) -> None:
-    print(f"\n{title}, average of {len(every)} projects\n  {'':28} any@1   any@5  any@10     MRR")
+def averaged(
+    title: str, every: Sequence[Mapping[str, Figures]], targets: Mapping[str, Mapping[str, float]]
+) -> None:
+    print(f"\n{title}, average of {len(every)} projects\n  {'':42} any@1   any@5  any@10     MRR")
     for name in every[0]:
         values = [mean(column) for column in zip(*(each[name].all() for each in every), strict=True)]
-        print(f"  {name:26}{_shown(values)}")
-    last = {"any@5": values[1], "MRR": values[3]}
-    print("  " + ", ".join(_against(name, last[name], wanted) for name, wanted in TARGETS.items()))
+        found = {"any@5": values[1], "MRR": values[3]}
+        against = ", ".join(_against(of, found[of], wanted) for of, wanted in targets.get(name, {}).items())
+        print(f"  {name:40}{_shown(values)}  {against}")
 
 
 def _against(name: str, found: float, wanted: float) -> str:
     return f"{name} >= {wanted:g}: {'met' if found >= wanted else 'MISSED'}"
 
 
-def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> PromptFigures:
+def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompts:
     project = memory.store.projects.find(corpus.name)
     assert project is not None
     injector = Injector(
@@ -127,23 +215,15 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
         note=_unnoted,
     )
 
-    def injected(question: Question) -> list[bool]:
-        _, considered = injector.considered(project, "", corpora.ROOT, question.text)
-        return [hit.card.session in question.gold for hit, is_injected in considered if is_injected]
+    def told(question: Question) -> Prompt:
+        with changed(rules, "ENOUGH", -math.inf):
+            evidence, considered = injector.considered(project, "", corpora.ROOT, question.text)
+        hits = [hit for hit, is_injected in considered if is_injected]
+        by_file = [bool(hit.parts.get("file")) for hit in hits]
+        return Prompt(evidence, [hit.card.session in question.gold for hit in hits], by_file)
 
-    found = [injected(question) for question in corpus.questions["natural"][::step]]
-    told = [is_right for each in found for is_right in each]
-    quiet = [not injected(question) for question in corpus.questions["negatives"]]
-    figures = PromptFigures(
-        100 * mean(map(any, found)), 100 * mean(told) if told else 100.0, 100 * mean(quiet)
-    )
-    print(
-        f"  at the prompt: a right session for {figures.right:.1f} of 100 questions, "
-        f"{figures.precise:.1f} of 100 memories right ({len(told) / len(found):.1f} each), "
-        f"{figures.silent:.1f} of 100 negatives silent",
-        flush=True,
-    )
-    return figures
+    natural = [told(question) for question in corpus.questions["natural"][::step]]
+    return natural, [told(question) for question in corpus.questions["negatives"]]
 
 
 def _unnoted(injection: Injection) -> None:
@@ -161,38 +241,62 @@ def changed(module: object, name: str, value: object) -> Iterator[None]:
 
 
 def ablated(memory: Filled, questions: Sequence[Question], embedder: str) -> dict[str, Figures]:
-    """Each constant without its effect, and vectors without theirs."""
-    every = {"as it is": measure(ours(memory, embedder), questions)}
-    every["without vectors"] = measure(ours(memory, None), questions)
+    """Each without its effect."""
+    every = {}
     for name, (module, constant, value) in ABLATIONS.items():
         with changed(module, constant, value):
             every[name] = measure(ours(memory, embedder), questions)
     return every
 
 
-Choice = tuple[float, ...]
-
-
 def tried(memory: Filled, questions: Sequence[Question], embedder: str) -> dict[Choice, Figures]:
     """Every choice of the constants that may be chosen."""
     found: dict[Choice, Figures] = {}
-    for saturation in CHOICES["SATURATION"]:
-        for by_length in CHOICES["BY_LENGTH"]:
-            with changed(fuse, "SATURATION", saturation), changed(fuse, "BY_LENGTH", by_length):
-                found[saturation, by_length] = measure(ours(memory, embedder), questions)
+    for choice in CHOICES:
+        saturation, by_length, weight = choice
+        with (
+            changed(fuse, "SATURATION", saturation),
+            changed(fuse, "BY_LENGTH", by_length),
+            changed(memory.near[embedder], "weight", weight),
+        ):
+            found[choice] = measure(ours(memory, embedder), questions)
     return found
 
 
-def chosen(every: Mapping[str, Mapping[Choice, Figures]]) -> None:
+def chosen(every: Sequence[Measured]) -> None:
     """For each project the choice that is best on the others, and its figures on the one left out."""
-    print(f"\n{' and '.join(CHOICES)}, chosen with the project left out\n  {'':42} any@5     MRR")
+    print(f"\nConstants chosen with the project left out\n  {'':50} any@5     MRR")
     left_out = []
-    for name, own in every.items():
-        others = [figures for other, figures in every.items() if other != name]
-        best = max(own, key=lambda choice: mean(figures[choice].mrr for figures in others))
-        left_out.append(own[best])
-        print(f"  {name:28}{best!s:14}{_shown((own[best].any_at(5), own[best].mrr))}")
-    print(f"  {'average':42}{_shown((mean(f.any_at(5) for f in left_out), mean(f.mrr for f in left_out)))}")
+    for own in every:
+        others = [each.choices for each in every if each is not own]
+        best = max(CHOICES, key=lambda choice: mean(figures[choice].mrr for figures in others))
+        left_out.append(own.choices[best])
+        print(f"  {own.name:28}{best!s:20}{_shown((left_out[-1].any_at(5), left_out[-1].mrr))}")
+    print(f"  {'average':48}{_shown((mean(f.any_at(5) for f in left_out), mean(f.mrr for f in left_out)))}")
+
+
+def silence(title: str, every: Mapping[str, Prompts]) -> None:
+    """At the prompt: with the threshold that is shipped, and with the one that the other projects choose: the
+    lowest at which 95 of 100 of their negatives are silent."""
+    print(f"\nAt the prompt, {title}\n  {'':34}   right precise  silent   left out")
+    shipped, left_out = [], []
+    for name, asked in every.items():
+        others = [each for other, each in every.items() if other != name]
+        enough = next(
+            (
+                least
+                for least in ENOUGH
+                if mean(PromptFigures.of(each, least).silent for each in others) >= PROMPT_TARGETS["silent"]
+            ),
+            ENOUGH[-1],
+        )
+        shipped.append(PromptFigures.of(asked, rules.ENOUGH).all())
+        left_out.append(PromptFigures.of(asked, enough).all())
+        print(f"  {name:34}{_shown(shipped[-1])}   {_shown(left_out[-1])}  (at {enough:g})")
+    averages = [[mean(column) for column in zip(*some, strict=True)] for some in (shipped, left_out)]
+    print(f"  {'average':34}{_shown(averages[0])}   {_shown(averages[1])}")
+    for (field_name, wanted), found in zip(PROMPT_TARGETS.items(), averages[1], strict=True):
+        print(f"  {_against(field_name, found, wanted)}")
 
 
 def report_backfilled(corpus: Corpus, embedder: Embedder) -> None:
@@ -212,11 +316,11 @@ def report_backfilled(corpus: Corpus, embedder: Embedder) -> None:
 
 
 def plotted(full: Mapping[str, Mapping[str, Figures]], live: Mapping[str, Mapping[str, Figures]]) -> str:
-    ways = ["plain BM25", "plain fusion", "ours"]
+    ways = [PLAIN, FUSION, OURS]
     tasks = [
         dots.Task(
             name[:22],
-            f"{len(found['ours'].ranks)} questions",
+            f"{len(found[OURS].ranks)} questions",
             TARGETS["any@5"],
             [dots.Dot(found[way].any_at(5), live[name][way].any_at(5)) for way in ways],
         )
@@ -232,92 +336,90 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the six projects, every third question")
     parser.add_argument("--plot", type=Path, metavar="FOLDER", help="write recall-quality.svg there")
     parser.add_argument("--sentence", type=Path, metavar="FOLDER", help="and with this sentence model")
+    parser.add_argument("--saved", type=Path, metavar="FILE", help="where its vectors are saved")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many corpora at a time")
     parser.add_argument("--backfilled", action="store_true", help="only what becomes of imported sessions")
     args = parser.parse_args()
     if not corpora.DATA.is_dir():
         sys.exit(f"The corpora are not there: {corpora.DATA.name} is not beside the project.")
-    static = WordLlama()
-    static.embed(["loaded"])
-    codes = [corpora.code(name) for name in corpora.CODE]
     if args.backfilled:
-        for corpus in codes[:2]:
-            report_backfilled(corpus, static)
+        for name in corpora.CODE[:2]:
+            report_backfilled(corpora.code(name), static())
         return
-    embedders: list[Embedder] = [static, *([OnnxFolder(args.sentence)] if args.sentence else [])]
-    step = 3 if args.quick else 1
-    asked = [corpus for corpus in codes if "natural" in corpus.questions]
-    full, live, prompts, without, choices = run(asked, embedders, step)
-    averaged("natural questions", list(full.values()))
-    averaged("the same, live", list(live.values()))
-    for field, wanted in PROMPT_TARGETS.items():
-        print(
-            f"  at the prompt, average: {_against(field, mean(getattr(p, field) for p in prompts), wanted)}"
-        )
-    averaged("what each is worth", list(without.values()))
-    chosen(choices)
-    if not args.quick:
-        pooled = corpora.pooled(codes)
-        full[pooled.name], live[pooled.name] = both(pooled, embedders, 1, lambda _memory: None)
-        for corpus in codes:
-            with filled(corpus, [static]) as memory:
-                for kind in ("commits", "files"):
-                    ways = {
-                        "plain BM25": Plain(corpus).best_event,
-                        "text": ours(memory, None),
-                        "ours": ours(memory, static.name),
-                    }
-                    report(f"{corpus.name}, {kind}", corpus.questions[kind], ways)
-        told = corpora.locomo()
-        with filled(told, [static]) as memory:
-            ways = {"plain BM25": Plain(told).best_event, "ours": ours(memory, static.name)}
-            report("LoCoMo", told.questions["questions"], ways)
+    options = Options(3 if args.quick else 1, args.sentence, args.saved)
+    names = [*corpora.CODE] if args.quick else [corpora.POOLED, "entire-cli", *corpora.CODE, "LoCoMo"]
+    with ProcessPoolExecutor(args.jobs) as pool:  # the longest first
+        found = {
+            each.name: each for each in pool.map(partial(measured, options=options), dict.fromkeys(names))
+        }
+    asked = [found[name] for name in corpora.CODE if found[name].prompts]
+    targets = {SENTENCE: SENTENCE_TARGETS, OURS: TARGETS}
+    averaged("natural questions", [each.full for each in asked], targets)
+    averaged("the same, live", [each.live for each in asked], {})
+    averaged("what each is worth", [each.without for each in asked], {})
+    chosen(asked)
+    silence("all the text", {each.name: each.prompts for each in asked if each.prompts})
+    silence("live", {each.name: each.live_prompts for each in asked if each.live_prompts})
     if args.plot:
+        shown = [*asked, *([found[corpora.POOLED]] if corpora.POOLED in found else [])]
         args.plot.mkdir(parents=True, exist_ok=True)
-        (args.plot / "recall-quality.svg").write_text(plotted(full, live), encoding="utf-8")
+        drawn = plotted({each.name: each.full for each in shown}, {each.name: each.live for each in shown})
+        (args.plot / "recall-quality.svg").write_text(drawn, encoding="utf-8")
 
 
-Table = dict[str, dict[str, Figures]]
+@cache
+def static() -> WordLlama:
+    model = WordLlama()
+    model.embed(["loaded"])
+    return model
 
 
-def run(
-    asked: Sequence[Corpus], embedders: Sequence[Embedder], step: int
-) -> tuple[Table, Table, list[PromptFigures], Table, dict[str, dict[Choice, Figures]]]:
-    full: Table = {}
-    live: Table = {}
-    without: Table = {}
-    prompts: list[PromptFigures] = []
-    choices: dict[str, dict[Choice, Figures]] = {}
-    name = embedders[0].name
-    for corpus in asked:
-        questions = corpus.questions["natural"][::step]
+def measured(name: str, *, options: Options) -> Measured:
+    """All that is asked of a corpus, in a process of its own."""
+    if name == "LoCoMo":
+        return conversations()
+    is_pooled = name == corpora.POOLED
+    corpus = corpora.pooled(map(corpora.code, corpora.CODE)) if is_pooled else corpora.code(name)
+    embedders: list[Embedder] = [static()]
+    if options.sentence:
+        model = OnnxFolder(options.sentence)
+        embedders.append(SavedVectors(model, options.saved) if options.saved else model)
+    found = Measured(name)
+    questions = corpus.questions.get("natural", [])[:: options.step]
+    plain = Plain(corpus)
+    with filled(corpus, embedders if questions else embedders[:1]) as memory:
+        if questions:
+            found.full = report(f"{name}, full text", questions, _ways(plain, memory, embedders))
+            if not is_pooled:
+                found.prompts = prompted(corpus, memory, static().name, options.step)
+                found.without = {"as it is": found.full[OURS], "without vectors": found.full[TEXT]}
+                found.without |= ablated(memory, questions, static().name)
+                found.choices = tried(memory, questions, static().name)
+        if not is_pooled and options.step == 1:
+            for kind in ("commits", "files"):
+                ways = {PLAIN: plain.best_event, OURS: ours(memory, static().name)}
+                report(f"{name}, {kind}", corpus.questions[kind], ways)
+    if questions:
+        plain = Plain(corpus, as_hooks_see_it=True)
+        with filled(corpus, embedders[:1], as_hooks_see_it=True) as memory:
+            found.live = report(f"{name}, live text", questions, _ways(plain, memory, embedders[:1]))
+            if not is_pooled:
+                found.live_prompts = prompted(corpus, memory, static().name, options.step)
+    return found
 
-        def more(memory: Filled, corpus: Corpus = corpus, questions: Sequence[Question] = questions) -> None:
-            prompts.append(prompted(corpus, memory, name, step))
-            without[corpus.name] = ablated(memory, questions, name)
-            choices[corpus.name] = tried(memory, questions, name)
 
-        full[corpus.name], live[corpus.name] = both(corpus, embedders, step, more)
-    return full, live, prompts, without, choices
+def _ways(plain: Plain, memory: Filled, embedders: Sequence[Embedder]) -> dict[str, Finder]:
+    ways: dict[str, Finder] = {PLAIN: plain.best_event, FUSION: plain.fusion, TEXT: ours(memory, None)}
+    for each in embedders[1:]:
+        ways[SENTENCE] = ours(memory, each.name)
+    return ways | {OURS: ours(memory, embedders[0].name)}
 
 
-def both(
-    corpus: Corpus, embedders: Sequence[Embedder], step: int, more: Callable[[Filled], None]
-) -> tuple[dict[str, Figures], dict[str, Figures]]:
-    """With all the text there is, and with what hooks hear. `more`: what else to do with all of it."""
-    questions = corpus.questions["natural"][::step]
-    found = []
-    for as_hooks_see_it in (False, True):
-        plain = Plain(corpus, as_hooks_see_it=as_hooks_see_it)
-        with filled(corpus, embedders, as_hooks_see_it=as_hooks_see_it) as memory:
-            ways: dict[str, Finder] = {"plain BM25": plain.best_event, "plain fusion": plain.fusion}
-            ways |= {"ours, text alone": ours(memory, None)}
-            ways |= {f"ours, {each.name[:18]}": ours(memory, each.name) for each in embedders[1:]}
-            ways |= {"ours": ours(memory, embedders[0].name)}
-            title = f"{corpus.name}, {'live' if as_hooks_see_it else 'full'} text"
-            found.append(report(title, questions, ways))
-            if not as_hooks_see_it:
-                more(memory)
-    return found[0], found[1]
+def conversations() -> Measured:
+    told = corpora.locomo()
+    with filled(told, [static()]) as memory:
+        ways = {PLAIN: Plain(told).best_event, OURS: ours(memory, static().name)}
+        return Measured("LoCoMo", report("LoCoMo", told.questions["questions"], ways))
 
 
 if __name__ == "__main__":

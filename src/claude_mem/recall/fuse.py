@@ -26,7 +26,7 @@ from claude_mem.store.values import TextMatches
 SATURATION, BY_LENGTH = 5.0, 0.75
 """BM25's k1 and b for sessions: a word that more of its memories have counts more, in a long one less."""
 ONLY_FILES = 3.0
-"""How much what was done about a file counts when nothing else is asked: as the three readings of its path."""
+"""How much what was done about a file counts when nothing else is asked: as three readings."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
 
 LEADING = 600

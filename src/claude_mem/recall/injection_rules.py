@@ -18,7 +18,7 @@ FEWEST_WORDS = 2
 ENOUGH, UNKNOWN = 8.0, 16.0
 """What the prompt's telling words and the strength of the best memory must come to, less what the share of
 words costs that no memory has: a prompt about something new shares only its ordinary words with the past."""
-BESIDE_THE_BEST = 0.85
+BESIDE_THE_BEST = 0.8
 """Of the best one's score: beside a memory that answers, one that hardly does is noise."""
 MOST_INJECTED = 3
 

@@ -103,7 +103,7 @@ def test_vectors_count_by_how_close_the_closest_memory_of_a_session_comes() -> N
     assert fuse(NOTHING, {near: 0.8, far: 0.2}, 0.0).score(near) == 0.0
 
 
-def test_a_file_that_is_named_counts_as_a_reading_of_the_words_and_as_three_if_nothing_else_is_asked() -> None:
+def test_a_file_that_is_named_counts_as_one_reading_and_as_three_if_nothing_else_is_asked() -> None:
     named, worded = at(1, 1), at(2, 2)
     asked = matches(("a", {worded: 1.0}))
     beside, alone = fuse(asked, files={named: 0.7}), fuse(asked, files={named: 0.7}, file_weight=ONLY_FILES)

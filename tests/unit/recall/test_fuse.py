@@ -22,9 +22,9 @@ def fuse(
     cosines: dict[int, float] | None = None,
     weight: float = 0.5,
     files: dict[int, float] | None = None,
-    **how: float,
+    file_weight: float = 1.0,
 ) -> Fused:
-    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {}, **how)
+    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {}, file_weight=file_weight)
 
 
 def matches(

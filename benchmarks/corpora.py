@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claude_mem.agents.claude_code.events import KINDS
+from claude_mem.agents.claude_code.events import KINDS, OF_TRANSCRIPTS
+from claude_mem.agents.claude_code.transcript_tail import MOST_MESSAGES
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
@@ -64,6 +65,7 @@ class Session:
     events: list[tuple[str, str]]
     touched: frozenset[str] = frozenset()
     roots: tuple[str, ...] = _ROOTS  # where it worked
+    has_transcript: bool = False  # one that the worker reads at the end of a turn
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ def code(name: str) -> Corpus:
             [(kind, text) for kind, text in each["events"]],
             frozenset(each["files_touched"]),
             (*_ROOTS, *(each.get("cwds") or ())),
+            each.get("agent") in (None, "Claude Code"),  # the older corpora do not say
         )
         for each in read
     ]
@@ -149,13 +152,13 @@ def fill(
     as_hooks_see_it: bool,
     tasks_speak: bool = False,
 ) -> None:
-    """As if it all had been reported. Hooks hear what the agent says only at the end of a turn; else, what it
-    says on the way comes in as a subagent's words, so that every way of searching has the same text."""
+    """As if it all had been reported, or as much as is captured while it happens (`heard`)."""
     origin = Origin(key=f"bench/{project}", name=project, root="", branch="main")
     for session in sessions:
-        events = map(_told_by_its_own_end, _events(session)) if tasks_speak else _events(session)
-        heard = (event for event in events if not as_hooks_see_it or event.kind is not Kind.SUBAGENT_STOP)
-        store.events.accept([NewEvent(event, origin) for event in heard])
+        numbers = _heard(session) if as_hooks_see_it else None
+        events = _events(session, numbers)
+        told = map(_told_by_its_own_end, events) if tasks_speak else events
+        store.events.accept([NewEvent(event, origin) for event in told])
 
 
 def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
@@ -176,13 +179,15 @@ def _told_by_its_own_end(event: Event) -> Event:
 
 
 def _line(event: Event) -> bytes:
-    name = next(name for name, kind in KINDS.items() if kind is event.kind)
+    name = next(name for name, kind in (KINDS | OF_TRANSCRIPTS).items() if kind is event.kind)
     payload: dict[str, object] = {"session_id": event.session, "cwd": event.cwd, "hook_event_name": name}
     if event.tool:
         given = json.loads(event.tool.input or "{}")
         payload |= {"tool_name": event.tool.name, "tool_input": given, "tool_use_id": event.tool.use_id}
     elif event.kind is Kind.PROMPT:
         payload["prompt"] = event.text
+    elif event.kind is Kind.SAID:
+        payload["message"] = event.text
     else:
         payload["last_assistant_message"] = event.text
     if event.agent_id:
@@ -198,24 +203,44 @@ def _line(event: Event) -> bytes:
 
 
 def heard(session: Session) -> list[tuple[str, str]]:
-    """What hooks hear of it: of the agent's words, the last before a prompt."""
-    following = [*(kind for kind, _ in session.events[1:]), "prompt"]
-    pairs = zip(session.events, following, strict=True)
-    return [(kind, text) for (kind, text), after in pairs if kind != "text" or after == "prompt"]
+    """What is captured of it while it happens."""
+    return [session.events[number] for number in sorted(_heard(session))]
 
 
-def _events(session: Session) -> Iterator[Event]:
-    following = [*(kind for kind, _ in session.events[1:]), "prompt"]
-    for number, ((kind, text), after) in enumerate(zip(session.events, following, strict=True)):
+def _heard(session: Session) -> set[int]:
+    """Which events. Of the agent's words hooks hear the last of a turn; where there is a transcript, the
+    worker then reads what was said on the way. A turn without last words was interrupted: nobody reads it."""
+    numbers: set[int] = set()
+    on_the_way: list[int] = []
+    for number, ((kind, _), after) in enumerate(zip(session.events, _following(session), strict=True)):
+        if kind != "text":
+            numbers.add(number)
+        elif after == "prompt":
+            numbers |= {number, *(on_the_way[-MOST_MESSAGES:] if session.has_transcript else ())}
+        else:
+            on_the_way.append(number)
+        if after == "prompt":
+            on_the_way = []
+    return numbers
+
+
+def _following(session: Session) -> list[str]:
+    return [*(kind for kind, _ in session.events[1:]), "prompt"]
+
+
+def _events(session: Session, numbers: set[int] | None = None) -> Iterator[Event]:
+    """`numbers`: of those alone."""
+    for number, ((kind, text), after) in enumerate(zip(session.events, _following(session), strict=True)):
+        if numbers is not None and number not in numbers:
+            continue
         is_tool = kind == "tool"
-        said = Kind.STOP if after == "prompt" else Kind.SUBAGENT_STOP
+        said = Kind.STOP if after == "prompt" else Kind.SAID
         yield Event(
             id=f"{session.id}-{number:06d}",
             at=session.started + number,
             kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else said,
             session=session.id,
             cwd=ROOT,
-            agent_id=None if is_tool or said is Kind.STOP else "on-the-way",
             tool=tool_call(text, f"toolu_{number}", session.roots) if is_tool else None,
             text=None if is_tool else text,
         )

@@ -10,8 +10,8 @@
 A question counts as answered at k when one of the sessions that hold the answer is among the first k found.
 The store holds what ours would: prompts, raw evidence, and what the offline observer made of them. The
 baselines have the same text: plain BM25 over events, and the plain fusion of four such lists. "live" is what
-hooks alone hear: of the agent's words only the last of each turn. The worker also reads what was said on the
-way from the transcript, at the turn's end: with it, the text is that of "full".
+is captured while it happens: of the agent's words the last of each turn, and where the worker reads the
+transcript at the turn's end (Claude Code), what was said on the way.
 
 What may be chosen is chosen with each project left out, on the other projects, and its figures are those of
 the project left out (`chosen`).

@@ -5,10 +5,10 @@
     python benchmarks/judge.py table FOLDER        what the readers found
 
 `observe` runs with any tree's observer on PYTHONPATH, so an older commit's output is made from a worktree of
-it. `sheets` writes rubric.md and sheets of 30 turns: the evidence of each turn and two memories in random
+it. `sheets` writes rubric.md and sheets of 15 turns: the evidence of each turn and two memories in random
 order without labels. A reader writes verdicts-SHEET-NAME.jsonl beside them, one line for each turn. `table`
-compares them with key.json, which readers do not see. Turns are drawn from the data alone, whatever was
-observed; `--without` leaves out those that another folder's sheets have shown.
+compares them with FOLDER-key.json beside the folder, which readers do not open. Turns are drawn from the data
+alone, whatever was observed; `--without` leaves out those that another folder's sheets have shown.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,8 @@ PROJECTS = (
     "oh-my-posh",
     "savekirk-session-bridge",
 )
-SHEET = 30
+SHEET = 15
+LONGEST_TEXT = 1_500  # of the corpus
 Turn = dict[str, Any]
 
 RUBRIC = """\
@@ -100,9 +103,16 @@ def _of_project(project: str, session: dict[str, Any]) -> Iterator[Turn]:
             tool = _tool(text)
             current.append(Event(id, at, Kind.TOOL_USE, session["session_id"], cwd=where, tool=tool))
         elif following == "prompt":
-            current.append(Event(id, at, Kind.STOP, session["session_id"], cwd=where, text=text))
+            said = _whole_sentences(text)
+            current.append(Event(id, at, Kind.STOP, session["session_id"], cwd=where, text=said))
     if current:
         yield _turn(project, session["session_id"], number, current)
+
+
+def _whole_sentences(text: str) -> str:
+    """The corpus cuts texts, in the middle of a word; no client does."""
+    end = max(text.rfind("\n"), text.rfind(". ") + 1)
+    return text[:end] if len(text) >= LONGEST_TEXT and end > 0 else text
 
 
 def _root(session: dict[str, Any]) -> str:
@@ -152,7 +162,7 @@ def _turn(source: str, session: str, number: int, events: list[Event]) -> Turn:
 
 
 def observe(out: Path) -> None:
-    """Each turn's memory as it stands at the end of its session: what was replaced later is gone."""
+    """Each turn's memory; what the user refuted later is gone."""
     told: dict[str, Any] = {}
     for _, session in turns():
         recorded: list[tuple[str, str]] = []  # turn, title
@@ -166,6 +176,8 @@ def observe(out: Path) -> None:
             batch = Batch(project, events[0].session, tuple(events), request, titles)
             memory = Offline().observe(batch, read_all(events))
             gone = {old for _, old in getattr(memory, "replaces", ())}
+            if not _refutes(request or ""):
+                gone = set()  # told again, with its commit: what this turn had told was no less true
             for at, title in recorded:
                 if title in gone:
                     left = tuple(each for each in memories[at].observations if each.title != title)
@@ -175,6 +187,11 @@ def observe(out: Path) -> None:
             memories[turn["id"]] = memory
         told.update((id, msgspec.to_builtins(memory)) for id, memory in memories.items())
     out.write_text(json.dumps(told), encoding="utf-8")
+
+
+def _refutes(asked: str) -> bool:
+    module = "claude_mem.observe.offline.request"  # which older trees do not have
+    return find_spec(module) is not None and bool(import_module(module).refutes(asked))
 
 
 def _is_eligible(turn: Turn) -> bool:
@@ -187,7 +204,9 @@ def _is_eligible(turn: Turn) -> bool:
 def drawn(seed: int, count: int, shown: set[str]) -> list[Turn]:
     by_source: dict[str, list[Turn]] = {}
     for source, session in turns():
-        by_source.setdefault(source, []).extend(each for each in session if _is_eligible(each))
+        for turn, following in zip(session, [*session[1:], None], strict=True):
+            turn["next"] = next((e.text for e in following["events"] if e.text), "") if following else ""
+            by_source.setdefault(source, []).extend([turn] if _is_eligible(turn) else [])
     chance = random.Random(seed)
     found: list[Turn] = []
     for source in sorted(by_source):
@@ -200,10 +219,7 @@ def drawn(seed: int, count: int, shown: set[str]) -> list[Turn]:
 def sheets(old: Path, new: Path, folder: Path, seed: int, count: int, without: list[Path]) -> None:
     memories = {"old": json.loads(old.read_text()), "new": json.loads(new.read_text())}
     shown = {
-        id
-        for each in without
-        for id in json.loads((each / "key.json").read_text()).values()
-        for id in [id["id"]]
+        id for each in without for id in json.loads(_key(each).read_text()).values() for id in [id["id"]]
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "rubric.md").write_text(RUBRIC)
@@ -220,7 +236,11 @@ def sheets(old: Path, new: Path, folder: Path, seed: int, count: int, without: l
         texts.append("\n".join([f"# Turn {number} (project {turn['source']})", _evidence(turn), *told]))
     for start in range(0, len(texts), SHEET):
         (folder / f"sheet-{start // SHEET + 1}.md").write_text("\n\n".join(texts[start : start + SHEET]))
-    (folder / "key.json").write_text(json.dumps(key, indent=1))
+    _key(folder).write_text(json.dumps(key, indent=1))
+
+
+def _key(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-key.json")
 
 
 def _evidence(turn: Turn) -> str:
@@ -246,6 +266,7 @@ def _evidence(turn: Turn) -> str:
         if last
         else "(no last message: interrupted, or still going on)"
     )
+    lines += [f"AFTER THIS TURN THE USER SAID: {turn['next'][:300]}"] if turn.get("next") else []
     return "\n".join(lines)
 
 
@@ -262,7 +283,7 @@ def _memory(memory: dict[str, Any]) -> str:
 
 
 def table(folder: Path) -> None:
-    key = json.loads((folder / "key.json").read_text())
+    key = json.loads(_key(folder).read_text())
     verdicts: dict[str, list[dict[str, Any]]] = {}
     for path in sorted(folder.glob("verdicts-*.jsonl")):
         for line in path.read_text().splitlines():

@@ -16,7 +16,7 @@ from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
 _ALTERING = ("bugfix", "feature", "refactor", "change")
-_READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB)
+_READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent tells what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
     r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull|show|log|diff))"
@@ -94,9 +94,12 @@ def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
     return replace(memory, read_outside=any(map(reads_outside, calls)), proved=proved)
 
 
+# A test, a build, a check, a measurement, a commit: what the machine itself answered.
 _SHOWS = re.compile(
-    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|(?:go|cargo|npm|pnpm|yarn|bun"
-    r"|make|dotnet|mvn|gradle|deno|swift|mix|npm run|pnpm run|mise run) test\S*|git\s+commit)\b"
+    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff|hyperfine"
+    r"|golangci-lint|(?:go|cargo|dotnet|mvn|gradle|deno|swift|mix) (?:test|build|run|vet|bench|check|clippy)"
+    r"|(?:npm|pnpm|yarn|bun|make|just|mise)(?: run)? [\w:-]*(?:test|build|lint|check|bench|typecheck)\S*"
+    r"|git\s+(?:commit|revert|reset|merge|rebase))\b"
 )
 _FETCHES = re.compile(
     r"(?:^|[\s;&|(`'\"/])(?:curl|wget|gh|http|git\s+(?:clone|fetch|pull))(?=$|[\s;&|)`'\"])"
@@ -110,9 +113,11 @@ def _is_from_afar(call: ToolUse) -> bool:
 
 
 def _proves(call: ToolUse) -> bool:
-    """Ran a test, made a commit, or asked the user."""
+    """Ran something that answers, made a commit, or has the user's word: an answer, a plan accepted."""
     if call.kind is ToolKind.COMMAND:
         return _SHOWS.search(call.command) is not None
+    if call.tool.name == "ExitPlanMode":
+        return not call.failed
     return "questions" in call.fields and bool(call.answered.get("answers"))
 
 

@@ -230,13 +230,15 @@ class Injector(Struct, frozen=True, kw_only=True):
         ids = self.store.sessions.last_summaries(project.id, session, SUMMARIES)
         refs = [Ref("summary", id) for id in ids]
         whole = self.store.memories.details(refs)
+        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
+        recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
+        came_to = render.outcomes(recent)
+        told = [whole[ref] for ref in refs if ref in whole]
         last, earlier = render.last_sessions(
-            [render.last_session(*whole[ref]) for ref in refs if ref in whole]
+            [render.last_session(card, columns, came_to.get(card.session, ())) for card, columns in told]
         )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
-        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=LOOKED_AT)
-        recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
         sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(

@@ -19,6 +19,7 @@ from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
+from claude_mem.recall.truth import NEWER
 
 
 class Rendered(Struct, frozen=True):
@@ -61,7 +62,12 @@ START_BUDGET = Budget(characters=9_500, tokens=3_000)
 """With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
 
 _LONGEST_FIELD, _LONGEST_STEP, _LONGEST_SESSION = 420, 220, 140
-_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES = 6, 12, 6, 4, 12
+_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 4, 12, 4, 4, 8, 4
+
+
+class Outcome(Struct, frozen=True):
+    title: str
+    ref: Ref
 
 
 class LastSession(Struct, frozen=True):
@@ -77,6 +83,7 @@ class LastSession(Struct, frozen=True):
     notes: str = ""
     goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
+    outcomes: tuple[Outcome, ...] = ()  # what was observed in it: its work, else what it found; in order
 
 
 class NextStep(Struct, frozen=True):
@@ -102,6 +109,11 @@ class _Line(Struct, frozen=True):
     head: str  # the heading it stands under; lines of one heading stand together
     text: str
     ref: Ref | None = None
+    outcomes: tuple[Outcome, ...] = ()  # that it names as well
+
+    @property
+    def refs(self) -> tuple[Ref, ...]:
+        return (*((self.ref,) if self.ref else ()), *(each.ref for each in self.outcomes))
 
 
 def render_start(
@@ -122,7 +134,7 @@ def render_start(
         shown = lines[:count]
         text = "\n\n".join([*_sections(shown), _closing(start, shown)])
         whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}.")
-        return rendered(whole, tuple(line.ref for line in shown if line.ref is not None))
+        return rendered(whole, tuple(ref for line in shown for ref in line.refs))
 
     told = as_many_as_fit(len(lines), render, budget)
     return rendered(f"No previous sessions found for {project}.", ()) if plain and not told.text else told
@@ -138,20 +150,28 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         said = f"- {step.text} ({origin}{label.age(step.when, now, tz)}{mark})"
         yield _Line("Open items, as recorded:", said, step.ref)
     known = _Known(text for last in start.last for text in (last.completed, last.learned))
+    for last in start.last:
+        known.add(last.outcomes[-_MOST_OUTCOMES:])
     for before in start.earlier[:_MOST_SESSIONS]:
         if (outcome := _outcome(before)) and known.is_news(outcome):
+            known.add(before.outcomes[-2:])
             named = f" {label.name(before.ref)}" if before.ref else ""
             mark = f" ({before.mark})" if before.mark else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
-            yield _Line("Sessions before that:", said, before.ref)
+            yield _Line("Sessions before that:", said, before.ref, before.outcomes[-2:])
     told = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
         told.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
         yield _Line("Pinned:", _entry(hit, dated), hit.card.ref)
     fresh = [
-        hit for hit in start.relevant if hit.card.ref not in told and known.is_news(label.title(hit.card))
+        hit
+        for hit in start.relevant
+        if hit.card.ref not in told
+        and not any(mark.startswith(NEWER) for mark in hit.marks)
+        and known.is_news(label.title(hit.card))
     ]
+    fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
     decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.source == "user"]
     for head, hits in (
         (_DECIDED, decided[:_MOST_DECIDED]),
@@ -170,6 +190,9 @@ class _Known:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._said = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        self._said.update(_bare(each.title) for each in outcomes)
 
     def is_news(self, text: str) -> bool:
         bare = _bare(text)
@@ -194,15 +217,26 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
     head += f" ({last.mark})" if last.mark else ""
-    said = (("Asked", last.request), ("Done", last.completed), ("Learned", last.learned))
-    for what, text in said:
-        if told := flowing(text, _LONGEST_FIELD):
-            yield _Line(f"{head}:", f"- {what}: {told}", last.ref)
+    # The newest summary tells of its last turn; what the session came to is in all its titles.
+    outcomes = last.outcomes[-_MOST_OUTCOMES:]
+    told = _Known(())
+    told.add(outcomes)
+    rest = "; ".join(each for each in _CLAUSE.split(last.completed) if told.is_news(each))
+    done = last.completed if len(outcomes) < 2 and last.completed else "; ".join([_titles(outcomes), rest])
+    for what, text in (("Asked", last.request), ("Done", done), ("Learned", last.learned)):
+        if line := flowing(text.strip("; "), _LONGEST_FIELD):
+            yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == "Done" else ())
+
+
+def _titles(outcomes: Iterable[Outcome]) -> str:
+    return "; ".join(each.title for each in outcomes)
 
 
 def _outcome(session: LastSession) -> str:
     """What a session came to, in one line."""
-    for text in (session.completed, session.learned, session.request):
+    if session.outcomes:
+        return flowing(_titles(session.outcomes[-2:]), _LONGEST_SESSION)
+    for text in (session.completed, session.learned):
         if first := next(iter(points(text)), ""):
             return flowing(first.split("; ")[0], _LONGEST_SESSION)
     return ""
@@ -251,7 +285,7 @@ def _sections(shown: Sequence[_Line]) -> Iterator[str]:
 
 
 def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
-    refs = {line.ref for line in shown}
+    refs = {ref for line in shown for ref in line.refs}
     left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
     more = f"{len(left_out)} more found, not shown. " if left_out else ""
     kept = (
@@ -259,7 +293,7 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
         if start.sessions
         else ""
     )
-    named = [line.ref for line in shown if line.ref is not None]
+    named = [ref for line in shown for ref in line.refs]
     example = next((ref for ref in named if ref.kind == "observation"), named[0] if named else "ID")
     return (
         f"{more}{kept}Full text: MCP tools get_observations (by id), search, timeline; "
@@ -280,7 +314,24 @@ def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list
     return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
 
 
-def last_session(card: Card, columns: dict[str, Any]) -> LastSession:
+_WORK = ("feature", "bugfix", "refactor", "change", "decision")
+
+
+def outcomes(cards: Iterable[Card]) -> dict[str, tuple[Outcome, ...]]:
+    """What each session came to, by its id."""
+    found: dict[str, list[Card]] = {}
+    for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
+        if card.source != "user":
+            found.setdefault(card.session, []).append(card)
+    return {
+        session: tuple(
+            Outcome(label.title(card), card.ref) for card in [c for c in own if c.type in _WORK] or own
+        )
+        for session, own in found.items()
+    }
+
+
+def last_session(card: Card, columns: dict[str, Any], outcomes: tuple[Outcome, ...] = ()) -> LastSession:
     return LastSession(
         when=card.created_at,
         ref=card.ref,
@@ -291,6 +342,7 @@ def last_session(card: Card, columns: dict[str, Any]) -> LastSession:
         next_steps=columns["next_steps"] or "",
         notes=columns["notes"] or "",
         mark=label.ORIGINS.get(card.source, ""),
+        outcomes=outcomes,
     )
 
 

@@ -179,10 +179,10 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
     assert "\u202e" not in plain
 
 
-def test_at_most_twelve_titles_the_most_relevant_first_and_the_rest_counted() -> None:
+def test_at_most_eight_titles_the_most_relevant_first_and_the_rest_counted() -> None:
     told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW)
-    assert [ref.id for ref in told.refs] == list(range(1, 13))
-    assert "138 more found, not shown." in told.text
+    assert [ref.id for ref in told.refs] == list(range(1, 9))
+    assert "142 more found, not shown." in told.text
     less = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(900, 10_000))
     shown = [ref.id for ref in less.refs]
     assert 1 < len(shown) < 12
@@ -194,7 +194,7 @@ def test_pins_do_not_crowd_out_everything_else() -> None:
     pinned = tuple(hit(1000 + number, "A pinned thing " * 9, pinned=True) for number in range(60))
     told = render_start(StartMaterial("demo", pinned=pinned, relevant=many(20)), now=NOW)
     assert Ref("observation", 1) in told.refs
-    assert "56 more found, not shown." in told.text
+    assert "60 more found, not shown." in told.text
 
 
 def test_a_pinned_memory_is_not_told_twice() -> None:

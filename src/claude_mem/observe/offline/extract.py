@@ -40,6 +40,7 @@ _CONCEDES = re.compile(
     re.I,
 )
 _BROKEN = re.compile(r"\b(?:raises|throws|crash\w*|fails|broken|panics)\b", re.I)
+_CURED = re.compile(r"\b(?:I(?:['’]ve| have)? fixed|fixed (?:the|a|an|it|by)|root cause)\b", re.I)
 _UNDER_WAY = re.compile(
     r"\b(?:(?:is|are|agents?|now) (?:still )?running\b|running now|in the background|dispatched|will report)",
     re.I,
@@ -95,7 +96,7 @@ def _observe(turn: Turn) -> Iterator[Observation]:
     elif not _only_drafts(turn):
         found = list(_found(turn))
         wish = request.standing_wish(turn.request)
-        if not found and wish:
+        if not found and request.is_rule(wish):
             asked = Observation(
                 "decision", shortened(wish.rstrip("."), TITLE), "the user's words", concepts=("pattern",)
             )
@@ -131,30 +132,24 @@ def _is_red(turn: Turn, changes: list[FileChange]) -> bool:
 
 
 def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -> Observation | None:
-    """By what the agent said; else by what was asked; by its place only if it is a piece of work."""
+    """By what the agent said; else by what was asked. What neither names is in the summary's files."""
     title, sentence = titles.from_message(turn.message, turn.request, worked=True)
     title = title or next((titles.from_subject(commit.subject) for commit in commits), "")
     if not title and _UNDER_WAY.search(turn.message[:300]):
         return None
-    if not title and not request.is_errand(turn.request) and (turn.message or not request.asks(turn.request)):
-        title = request.condensed(turn.request, TITLE)
-    if not title:
-        title = _by_place(turn, changes)
+    if not title and not request.is_errand(turn.request):
+        title = titles.requested(turn.request, least=1)
+    silent = not (turn.request or turn.message)  # an editor's saves come without a word
+    if not title and (silent or not turn.stopped):  # no summary will name its files
+        title = request.condensed(turn.request, TITLE) or _by_place(changes)
     if not title:
         return None
     return _change(turn, changes, None, title, sentence, commits)
 
 
-def _by_place(turn: Turn, changes: list[FileChange]) -> str:
-    """'' for an errand, and for a small edit of a turn that has ended: its summary names the files."""
-    small = sum(change.added for change in changes) < 15 and len(changes) < 3
-    made = [change.created for change in changes]
-    errand = request.is_errand(turn.request) and (small or not turn.message)
-    spoken = bool(turn.request or turn.message)  # an editor's saves come without a word
-    if not changes or errand or (spoken and small and turn.stopped and not any(made)):
-        return ""
+def _by_place(changes: list[FileChange]) -> str:
     names = listed((file_kinds.name(change.path) for change in changes), 50)
-    return shortened(f"{names} {'created' if all(made) else 'changed'}", TITLE)
+    return shortened(f"{names} {'created' if all(c.created for c in changes) else 'changed'}", TITLE)
 
 
 def _change(
@@ -199,7 +194,8 @@ def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
         return "change"
     if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
         return found
-    if FIXES.search(turn.request[:400]) or _BROKEN.search(turn.request[:160]):
+    wanted = request.plan_heading(turn.request) or turn.request[:400]
+    if FIXES.search(wanted) or _BROKEN.search(wanted[:160]) or _CURED.search(turn.message[:400]):
         return "bugfix"
     return "feature" if any(change.created for change in code) else "change"
 
@@ -298,7 +294,7 @@ def _found(turn: Turn) -> Iterator[Observation]:
 
 def _weighs(text: str, *, looked: bool) -> bool:
     """Several concrete sentences that state something, and no mere list of what could be done."""
-    if len(text) < (240 if looked else 900) or _UNDER_WAY.search(text[:300]):
+    if len(text) < (240 if looked else 500) or _UNDER_WAY.search(text[:300]):
         return False
     found = statements(text)
     told = [
@@ -309,7 +305,7 @@ def _weighs(text: str, *, looked: bool) -> bool:
         if informs(sentence) and is_concrete(sentence) and not is_status(sentence)
     ]
     proposed = sum(len(s.text) for s in found if s.topic == "next")
-    return len(told) >= (3 if looked else 6) and proposed * 2 < sum(len(s.text) for s in found)
+    return len(told) >= (3 if looked else 4) and proposed * 2 < sum(len(s.text) for s in found)
 
 
 def _subtitle(turn: Turn, title: str) -> str | None:
@@ -357,10 +353,18 @@ def _stated(text: str, title: str) -> list[str]:
     strong: list[str] = []
     weak: list[str] = []
     rows = 0
+    announced = ""
     for s in statements(text):
         if s.topic in ("next", "checked") or s.done is False:
             continue
-        if s.item or s.lead:
+        if _names_points(s.intro) and len(s.text) <= 90 and not s.row:
+            # “Added `x` to:” and its points are one fact.
+            if announced != s.intro:
+                strong.append(f"{without_pleasantry(s.intro)} {s.text}")
+            elif len(strong[-1]) + len(s.text) + 2 <= FACT:
+                strong[-1] += f"; {s.text}"
+            announced = s.intro
+        elif s.item or s.lead:
             rows += s.row
             if (not s.row or rows <= 4) and _is_fact(s.text) and not _repeats(s.text, known):
                 strong.append(_placed(s))
@@ -368,6 +372,12 @@ def _stated(text: str, title: str) -> list[str]:
             weak += [each for each in sentences(s.text) if is_concrete(each) and _is_fact(each)]
     rest = (each for each in weak if not _repeats(each, known))
     return list(unique((paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
+
+
+def _names_points(intro: str) -> bool:
+    """Announces a list, and says of what: its points mean nothing without it."""
+    bare = without_pleasantry(intro)
+    return 12 <= len(bare) <= 90 and len(sentences(bare)) == 1 and is_concrete(bare) and not is_status(bare)
 
 
 def _is_fact(text: str) -> bool:

@@ -56,6 +56,7 @@ class Statement:
     done: bool | None = None
     row: bool = False
     heading: str = ""
+    intro: str = ""  # of an item: the paragraph that announces its list
 
 
 def plain(text: str) -> str:
@@ -189,12 +190,14 @@ def statements(message: str) -> tuple[Statement, ...]:
     for section in sections(message):
         under = topic(section.heading) if section.heading else "other"
         introduced: Topic = "other"  # by a paragraph that ends in a colon before a list
+        intro = ""
         for part in section.parts:
             own = topic(part.lead) if part.lead else "other"
             if not part.item:
                 introduced = _introduced(part.text)
+                intro = part.text if part.text.endswith((":", "：")) else ""
             about = own if own != "other" else introduced if introduced != "other" else under
-            found += _split(part, about, under, section.heading)
+            found += _split(part, about, under, section.heading, intro if part.item else "")
     return tuple(found)
 
 
@@ -203,12 +206,10 @@ def _introduced(paragraph: str) -> Topic:
     if not paragraph.endswith((":", "：")):
         return "other"
     last = sentences(paragraph)[-1]
-    if len(last) < 80 and topic(last) == "next":
-        return "next"
-    return topic(paragraph) if len(paragraph) < 80 else "other"
+    return topic(last) if len(last) < 80 else "other"
 
 
-def _split(part: Part, about: Topic, under: Topic, heading: str) -> Iterator[Statement]:
+def _split(part: Part, about: Topic, under: Topic, heading: str, intro: str) -> Iterator[Statement]:
     """What is left to do stands apart from what was told in the same paragraph."""
     if about == "next" and (part.item or part.lead or under == "next"):
         yield Statement(without_label(part.text), about, part.item, part.lead, part.done, part.row, heading)
@@ -217,7 +218,7 @@ def _split(part: Part, about: Topic, under: Topic, heading: str) -> Iterator[Sta
         about = under
     told, later = split_off_next(part.text, phrases=about in ("other", "done"))
     if told:
-        yield Statement(told, about, part.item, part.lead, part.done, part.row, heading)
+        yield Statement(told, about, part.item, part.lead, part.done, part.row, heading, intro)
     for left in later:
         yield Statement(left, "next", part.item, heading=heading)
 

@@ -29,7 +29,7 @@ _POLITE = pattern("request", "polite")
 _ASSENT = pattern("request", "assent")
 _TASK_ENDED = re.compile(r"(?:agent|task|background command|monitor)\b.{0,300}", re.I | re.S)
 _PLAN = re.compile(r"implement (?:the following|this) plan", re.I)
-_CONTEXT = re.compile(r"(?:context|problem|background|why|motivation|goal|summary|overview)\b", re.I)
+_CONTEXT = re.compile(r"(?:context|problem|background|why|motivation|goal|summary|overview)\b(?:\W.*)?", re.I)
 _SCAFFOLD = re.compile(
     r"\W*(?:context\s+)?(?:you are|your name is|your (?:task|goal|job) is|provide a brief)\b", re.I
 )
@@ -38,6 +38,7 @@ _BARE_LINK = re.compile(r"\s*(?:https?://\S+|#?\d+|@?\S+/\S+)\s*")
 _ERRAND = pattern("request", "errand")
 _CHORE = pattern("request", "chore")
 _WISH = pattern("request", "wish")
+_RULE = pattern("request", "rule")
 _REFUTES = pattern("request", "refutes")
 
 
@@ -60,7 +61,7 @@ def quoted(asked: str, limit: int) -> str:
     """The request on one line, its code left out, whole sentences as far as they fit."""
     parts: list[str] = []
     for section in message.sections(asked):
-        parts += [section.heading] if section.heading else []
+        parts += [f"{section.heading}."] if section.heading else []
         parts += [part.text for part in section.parts]
         if sum(map(len, parts)) > limit:
             break
@@ -84,7 +85,8 @@ def plan_heading(asked: str) -> str:
     """What a plan that is to be carried out is called; '' if none is given."""
     if not _PLAN.match(asked):
         return ""
-    headings = (section.heading for section in message.sections(asked) if section.heading)
+    found = message.sections(asked)
+    headings = (each.heading for each in found if each.heading and not _CONTEXT.fullmatch(each.heading))
     return _POLITE.sub("", next(headings, ""), count=1)
 
 
@@ -111,7 +113,7 @@ def is_assent(asked: str) -> bool:
 def asks(asked: str) -> bool:
     """A question, or a request to look at something: it names no outcome."""
     bare = _blunt(asked)
-    return _ASKS.match(bare) is not None or bare.rstrip().endswith("?")
+    return any(_ASKS.match(each) for each in (asked, bare)) or bare.rstrip().endswith("?")
 
 
 def is_errand(asked: str) -> bool:
@@ -140,6 +142,11 @@ def standing_wish(asked: str) -> str:
         if _WISH.search(sentence) and not sentence.endswith("?") and 20 <= len(sentence) <= 240:
             return message.plain(sentence)
     return ""
+
+
+def is_rule(wish: str) -> bool:
+    """Whether it can stand by itself, for all that is to come."""
+    return _RULE.match(wish) is not None and len(content_words(wish)) > 3
 
 
 def refutes(asked: str) -> bool:

@@ -33,7 +33,7 @@ _CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|\d|[A-Z]{
 # addition, a detail.
 _CLAUSES = (
     (re.compile(r"[.;] |\s[—–]\s| - |[。；]"), 0),
-    (re.compile(r": |：|,\s|，| \((?=\S)"), 6),
+    (re.compile(r": |：|,\s|，| \((?=\S)| & | → | \+ "), 6),
     (
         re.compile(
             r"\s(?=(?:so that|so|which|because|instead of|rather than|by \w+ing|including|using|while"
@@ -44,14 +44,17 @@ _CLAUSES = (
     ),
     (
         re.compile(
-            r"\s(?=(?:with|from|into|for|across|under|through|during|in|on|at|as|against|per|and|or|that)\s)"
+            r"\s(?=(?:with|from|into|for|across|under|through|during|in|on|at|as|against|per|and|or|that)[\s,])"
         ),
         20,
     ),
 )
 _DANGLING = re.compile(
-    r"[\s,;:–—(\[-]+$|\s(?:a|an|the|and|or|but|of|to|in|on|for|with|from|by|as|at|that|which|is|are|was|were"
-    r"|its|their|this|these|into|via|when|if|so|not|no|be|both|all|only|also|than|then|now|new|per)$",
+    r"[\s,;:：–—(\[&+→-]+$|,? (?:and|or|but),? (?:when|if|while|where|once|with|in|on|for)\b[^,]*$"
+    r"|\s(?:a|an|the|and|or|but|of|to|in|on|for|with|from|by|as|at|that|which|is|are|was|were"
+    r"|its|their|this|these|into|via|when|if|so|not|no|be|both|all|only|also|than|then|now|new|per|existing"
+    r"|use|uses|used|using|has|have|will|can|should|must|through|between|across|without|your|our|my|any|each"
+    r"|every|single|same|such|other|rather|instead|just|where|while|because|they|we|you|i)$",
     re.I,
 )
 
@@ -95,7 +98,7 @@ def shortened(text: str, limit: int) -> str:
     whole = one_line(text[: limit * 4 + 400])
     text = whole.rstrip(" ,;:：")
     if len(text) <= limit:
-        return text if text == whole else _undangled(text)
+        return text if text == whole else undangled(text)
     room = text[: limit + 2]
     ends = [
         (found.start() - price, found.start())
@@ -104,17 +107,25 @@ def shortened(text: str, limit: int) -> str:
         if limit // 3 <= found.start() <= limit
     ]
     for worth, end in sorted(ends, reverse=True)[:20]:
-        head = _undangled(text[:end])
+        head = undangled(text[:end])
         if worth >= limit // 4 and len(head) >= limit // 3 and _balanced(head):
             return head
-    head = text[:limit]
-    space = head.rfind(" ")
-    head = _undangled(head[:space] if space > limit // 2 else head)
-    closed = head if _balanced(head) else _undangled(_to_balance(head))
+    space = text[: limit + 1].rfind(" ")
+    head = undangled(text[:space] if space > limit // 3 else text[:limit])
+    if phrases := [found.start() for found in _CLAUSES[-1][0].finditer(head) if found.start() >= limit // 2]:
+        head = undangled(head[: phrases[-1]])  # not in the middle of a phrase
+    closed = head if _balanced(head) else undangled(_to_balance(head))
     return closed if len(closed) >= limit // 4 else head
 
 
-def _undangled(text: str) -> str:
+def ends_clause(text: str, at: int) -> bool:
+    """Whether a clause of a text ends there."""
+    rest = text[at:]
+    return not rest.strip(" .") or any(clause.match(rest) for clause, _ in _CLAUSES)
+
+
+def undangled(text: str) -> str:
+    """Without what leads nowhere at its end."""
     while (cut := _DANGLING.sub("", text)) != text:
         text = cut
     return text

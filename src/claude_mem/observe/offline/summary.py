@@ -55,6 +55,8 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
 
 def wanted(turn: Turn, observations: list[Observation]) -> str:
     """The request; where it is a bare “yes” or a link, what came of it."""
+    if planned := request.plan_heading(turn.request):
+        return paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
     if turn.request and not request.is_assent(turn.request):
         return request.quoted(turn.request, FIELD)
     told = next((each.title for each in observations if each.title), "")

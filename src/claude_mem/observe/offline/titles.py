@@ -11,6 +11,7 @@ from claude_mem.observe.offline.message import Statement, plain, statements
 from claude_mem.observe.offline.sentences import (
     TITLE,
     content_words,
+    ends_clause,
     informs,
     is_concrete,
     is_courtesy,
@@ -18,6 +19,7 @@ from claude_mem.observe.offline.sentences import (
     pattern,
     sentences,
     shortened,
+    undangled,
     without_pleasantry,
 )
 
@@ -48,7 +50,7 @@ _SO = re.compile(
 )
 _COMMITTED = re.compile(r"[,;]? (?:amended|committed|folded|pushed) (?:in)?(?:to|as) \S*[0-9a-f]{7}.*$")
 _THE_FIX = re.compile(r"(?:the|this) (?:fix|change|commit|patch|pr) (?=(?!is\b|was\b|has\b)[a-z]+s\s)", re.I)
-_LINE_NUMBER = re.compile(r"^\d+(?:-\d+)? (?=[a-z]\w*[A-Z(_])")
+_LINE_NUMBER = re.compile(r"^(?:lines? )?\d+(?:-\d+)?:? (?=[a-z]\w*[A-Z(_.])", re.I)
 _ALSO = re.compile(r"(?:(?:I|We)(?:['’]ve| have)? )?also\b", re.I)
 _FRONTED = re.compile(
     r"(?:when|if|with|for|in|on|after|since|because|while|without|once|under|during)\b[^,]{3,80}, ", re.I
@@ -60,8 +62,35 @@ _STATES = re.compile(
 _PLACE_ONLY = re.compile(
     r"(?:updated?|changed?|modified|edited|created|added)\s+\S*[./]\S*(?:\s+and\s+\S+)?\W*$", re.I
 )
+# "`config.go` - Added a helper": the files are listed elsewhere.
+_PLACE_LEAD = re.compile(
+    r"(?:[\w@.-]*/)*[\w@-]*\.\w{1,10}(?: \([^()]{1,60}\))?(?::\d[\d-]*)?\s*(?:[—–]|[:-](?=\s))\s*"
+)
+_FOLDERS = re.compile(r"(?<![\w/.:])(?:[\w.@-]+/)+(?=[\w.@-]+\.\w{1,8}\b)")
+_REPORT = re.compile(
+    r"(?:which|what|how|why|where|when|summary|overview|report|plan)\b"
+    r"|(?:in-depth |full |code |deep )*(?:review|analysis|audit|summary|report)\b(?! (?:found|shows?)\b)",
+    re.I,
+)
 _ASIDE = re.compile(r"\s+\([^()]*\)")
 _LINES = re.compile(r"(?<=\w)(?:#L\d+(?:-L?\d+)?|:\d+(?:-\d+)?)(?=[\s,.;)]|$)")
+
+
+_ALREADY = re.compile(r"\b(?:already|unchanged|untouched|unaffected|stays? as|the user has)\b", re.I)
+# Part of a longer thought, somebody's quotation, or words to the user.
+_FRAGMENT = re.compile(
+    r"[<>|{=]|\w+-\w+\{|(?:and|or|but|because|since|although|though|does|did|do|then|your|while) "
+    r"|(?:rebuild|re-?run|reload|restart) ",
+    re.I,
+)
+_COVERS = re.compile(r"(?:added|updated|extended)\b[^,.]{0,60}\b(?:coverage|tests?|regressions?)\b", re.I)
+_LOCATED = re.compile(r" (?:in|on|of) the [\w .-]{3,40}?(?= (?:now|no longer|has|have|is|are) )")
+_REMARK = re.compile(
+    r"(?:the|a|an|my|our|there|some|on|in|for)\b(?!.*\b(?:must|should|needs?|has to|have to)\b)", re.I
+)
+_LEANS = re.compile(r" (?:it|them|this|that|those)(?= |$)")
+_POINTS = re.compile(r"(?:(?:so|now|today|currently) )?(?:it|this|that|these|those|they)\b", re.I)
+_ADVERB = re.compile(r"(?:today|now|currently|here|so|then|also|only),? (?=\w)", re.I)
 
 
 class _Candidate(NamedTuple):
@@ -76,7 +105,8 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
     wanted = content_words(asked[:1_500])
     if worked and (planned := request.plan_heading(asked)):
         return shortened(planned, TITLE), ""
-    best = _Candidate()
+    best = _Candidate(-9.0)
+    nameless = not _subject(asked)
     place = items = 0
     heading = ""
     for statement in statements(text):
@@ -90,33 +120,56 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
         for at, sentence in enumerate(said):
             bare = tidy(sentence)
             is_heading = sentence == statement.heading
-            if place > 30 or not _may_be(bare, sentence):
+            if place > 30 or not _may_be(bare, sentence) or (nameless and _POINTS.match(bare)):
                 continue
             score = _score(bare, statement, wanted, worked=worked) - 0.25 * place - 0.3 * at
             score += 0.8 if place == 0 else -2.0 if _ALSO.match(sentence) else 0.0
-            score -= _lost(bare) + (1.5 if is_heading and not _STATES.search(bare) else 0.0)
+            score -= _lost(bare)
+            states = sentence.endswith((".", "。")) or _STATES.search(bare) or says_done(bare)
+            score -= 2.5 if _REPORT.match(bare) else 0.0 if states else 1.5
             score += 3.0 if worked and _SO.match(without_pleasantry(sentence)) else 0.0
             place += 1
             if score > best.score:
                 part = statement.item or is_heading
                 best = _Candidate(score, bare, sentence, part)
-    if best.score < 1.0:
-        subject = "" if worked else request.condensed(asked, 34)
+    if best.score < (1.0 if wanted else 0.0):  # without a request nothing can be shared with it
+        if worked and best.score > 0 and not requested(asked, least=1):
+            return headline(best.bare, asked), best.sentence
+        subject = "" if worked else _subject(asked)
         told = f"{subject}: {best.bare[:1].lower()}{best.bare[1:]}"
         return (shortened(_spare(told), TITLE), best.sentence) if subject and best.score > 0 else ("", "")
-    if best.part and items > 2 and worked:  # one of several points; the request names the whole
-        whole = request.condensed(asked, TITLE)
-        if len(content_words(whole)) > 2 and not request.asks(asked) and not says_nothing(whole):
-            return whole, best.sentence
-    return headline(best.bare, asked), best.sentence
+    title = headline(best.bare, asked)
+    # One of several points, of which the request names the whole; or the user said it shorter than the agent.
+    if worked and ((best.part and items > 2) or not is_whole(best.bare, title)):
+        return requested(asked) or title, best.sentence
+    return title, best.sentence
+
+
+def requested(asked: str, least: int = 3) -> str:
+    """The request as a title; '' if it names no outcome, says less than so many words, or needs more room."""
+    whole, short = request.condensed(asked, 400), request.condensed(asked, TITLE)
+    if request.asks(asked) or any(each.match(short) for each in (_FRAGMENT, _POINTS, _REMARK)):
+        return ""
+    fits = len(content_words(short)) >= least and not says_nothing(short) and ends_clause(whole, len(short))
+    return short if fits else ""
+
+
+def is_whole(text: str, title: str) -> bool:
+    """Whether a title ends where a clause of its sentence does."""
+    whole = _spare(text)
+    return not whole.startswith(title) or ends_clause(whole, len(title))
 
 
 def tidy(sentence: str) -> str:
     """Without pleasantry, label and "I have": as a heading would begin."""
     bare = without_pleasantry(sentence)
+    if bare.endswith((":", "：")):
+        bare = undangled(bare)
     while (found := _LABEL.match(bare)) and len(bare) - found.end() > 14:
-        bare = bare[found.end() :]
+        bare = _begun(bare[found.end() :])
     bare = _LINE_NUMBER.sub("", bare.strip(" -–—:*"))
+    if (found := _PLACE_LEAD.match(bare)) and (_DID.match(bare[found.end() :]) or _NOW.search(bare)):
+        bare = _begun(bare[found.end() :])
     for lead in (_I_DID, _SO, _THE_FIX):
         if found := lead.match(bare):
             bare = _begun(bare[found.end() :])
@@ -126,18 +179,17 @@ def tidy(sentence: str) -> str:
 def _begun(text: str) -> str:
     first = text.split(" ", 1)[0]
     return (
-        text if any(sign.isupper() or sign in "_/()" for sign in first[1:]) else text[:1].upper() + text[1:]
+        text if any(sign.isupper() or sign in "_/()-." for sign in first[1:]) else text[:1].upper() + text[1:]
     )
 
 
 def _may_be(bare: str, whole: str) -> bool:
     if len(_spare(bare).split()) < 3 or len(bare) < 16 or bare.endswith(("?", "？")):
         return False
-    if is_courtesy(bare) or is_courtesy(whole) or _VERDICT.match(bare):
+    if _FRAGMENT.match(bare) or is_courtesy(bare) or is_courtesy(whole) or _VERDICT.match(bare):
         return False
-    return not is_status(bare) and not (
-        whole.endswith((":", "：")) and len(bare) < 40 and not _DID.match(bare)
-    )
+    announces = whole.endswith((":", "：")) and not (_NOW.search(bare) and is_concrete(bare))
+    return not is_status(bare) and not (announces and not _DID.match(bare))
 
 
 def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: bool) -> float:
@@ -148,13 +200,15 @@ def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: b
     if worked:
         score += 3.0 if did else 2.2 if _NOW.search(bare) else 0.0
     else:
-        score += 1.5 if _FOUND.search(bare) else 0.5 if did else 0.0
+        score += 1.5 if _FOUND.search(bare) else 1.0 if _NOW.search(bare) else 0.5 if did else 0.0
         score += 1.5 if statement.topic == "learned" else 0.0
         score += 0.8 if statement.lead and bare.startswith(statement.lead[:20]) else 0.0
     score += 2.0 if re.match(r"(?:the )?root cause", bare, re.I) else 0.0
-    score -= 2.0 if _PRONOUN.match(bare) else 0.0
+    score -= 2.0 if _PRONOUN.match(_ADVERB.sub("", bare)) else 0.0
+    score -= 1.2 if _LEANS.search(bare[:TITLE]) and not is_concrete(bare[:TITLE]) else 0.0
+    score -= 2.0 if _ALREADY.search(bare) or _COVERS.match(bare) else 0.0
     score -= 2.0 if _PLACE_ONLY.match(bare) or re.match(r"[\w./-]+\.\w{1,5}\b\s*[:—–(]", bare) else 0.0
-    score -= 2.0 if _ADVICE.match(bare) else 1.5 if " already " in bare else 0.0
+    score -= 2.0 if _ADVICE.match(bare) else 0.0
     score -= 1.5 if statement.topic == "checked" else 0.0
     score -= 0.8 if statement.item and not statement.lead else 0.0
     score -= 0.0 if informs(bare) else 1.5
@@ -167,7 +221,9 @@ def _lost(bare: str) -> float:
     whole = _spare(bare)
     head = shortened(whole, TITLE)
     share = 1 - len(head) / max(1, len(whole))
-    return share * (0.8 if whole[len(head) :].lstrip()[:1] in ",;:.—–(" else 2.5)
+    if not ends_clause(whole, len(head)):
+        return 1.2 + share
+    return share * (0.8 if whole[len(head) :].lstrip()[:1] in ",;:.—–(" else 1.4)
 
 
 def says_done(text: str) -> bool:
@@ -177,18 +233,27 @@ def says_done(text: str) -> bool:
 def headline(bare: str, asked: str) -> str:
     """Within the length of a title; with the request's subject where it has none of its own."""
     text = _spare(bare)
-    if _PRONOUN.match(text) or _is_bare_answer(text):
-        subject = request.condensed(asked, 34)
-        if subject and not subject.endswith(("this", "it", "that")) and not subject.startswith(("We ", "I ")):
+    if _PRONOUN.match(_ADVERB.sub("", text)) or _is_bare_answer(text):
+        subject = _subject(asked)
+        if subject:
             rest = text[:1].lower() + text[1:] if not text[1:2].isupper() else text
             return shortened(f"{subject}: {rest}".rstrip(". "), TITLE)
     return shortened(text.rstrip(". "), TITLE)
+
+
+def _subject(asked: str) -> str:
+    """What the request is about, to stand before an answer; '' if that takes more than a few words."""
+    whole, short = request.condensed(asked, 400), request.condensed(asked, 40)
+    vague = short.endswith(("this", "it", "that")) or short.startswith(("We ", "I ", "This ", "That ", "It "))
+    return "" if vague or not ends_clause(whole, len(short)) else short
 
 
 def _spare(bare: str) -> str:
     """Without places in files; if it is long, without asides."""
     text = plain(_LINES.sub("", _ANCHOR.sub("", _COMMITTED.sub("", bare))))
     text = _ASIDE.sub("", text) if len(text) > TITLE else text
+    text = _FOLDERS.sub("", text) if len(text) > TITLE else text
+    text = _LOCATED.sub("", text, count=1) if len(text) > TITLE else text
     label, colon, rest = text.partition(": ") if text[:10].casefold() == "root cause" else ("", "", text)
     if len(text) > TITLE and (fronted := _FRONTED.match(rest)) and len(rest) - fronted.end() > 24:
         text = f"{label}{colon}{_begun(rest[fronted.end() :])}"

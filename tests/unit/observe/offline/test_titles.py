@@ -69,20 +69,48 @@ def test_a_sentence_without_a_subject_gets_it_from_the_request() -> None:
     )
 
 
-def test_a_place_is_the_last_resort_and_only_for_a_piece_of_work() -> None:
-    small = Acting("yes").edit("src/a.py", "+y = 1").stop("Done.")
-    assert small.observations() == ()
-    large = Acting("yes").edit("src/a.py", *["+y = 1"] * 20).stop("Done.")
-    assert large.only().title == "a.py changed"
+def test_what_neither_the_agent_nor_the_user_names_is_left_to_the_summary() -> None:
+    acted = Acting("yes").edit("src/a.py", *["+y = 1"] * 20).stop("Done.")
+    assert acted.observations() == ()
+    assert acted.memory().summaries[0].files_edited == ("src/a.py",)
+
+
+def test_a_place_is_the_last_resort_of_a_turn_that_was_cut_off() -> None:
+    cut = Acting("yes").edit("src/a.py", "+y = 1")
+    assert cut.only().title == "a.py changed"
+
+
+@pytest.mark.parametrize(
+    ("said", "title"),
+    [
+        ("`src/a.go` — Added a `round()` helper", "Added a round() helper"),
+        (
+            "Updated x.ts so `getList` now accepts an optional id and, when provided, only loads what fits.",
+            "getList now accepts an optional id",
+        ),
+        (
+            "`Started` in the header of the session panel now uses a dedicated full-date formatter for it.",
+            "Started now uses a dedicated full-date formatter for it",
+        ),
+        (
+            "The implementation is complete. Prices are now rounded by `round()`.",
+            "Prices are now rounded by round()",
+        ),
+    ],
+)
+def test_a_title_ends_where_a_clause_does_and_begins_with_what_was_done(said: str, title: str) -> None:
+    assert titled(said) == title
+
+
+@pytest.mark.parametrize(
+    "remark", ["The two namespaces are new, no users yet", "But it fails", "this is the plan of the shop"]
+)
+def test_a_remark_of_the_user_is_no_title(remark: str) -> None:
+    assert titles.requested(remark, least=1) == ""
 
 
 def test_a_sign_in_a_name_is_part_of_it_and_one_by_itself_is_decoration() -> None:
     assert request.quoted("Tame 鷺 🦩.py. ✅ All of it", 600) == "Tame 鷺 🦩.py. All of it"
-
-
-def test_a_new_file_is_a_piece_of_work_however_small() -> None:
-    made = Acting("yes").write("src/a.py", "def a(): ...\n").stop("Done.")
-    assert (made.only().title, made.only().files_modified) == ("a.py created", ("src/a.py",))
 
 
 @pytest.mark.parametrize("asked", ["yes", "why does it fail?"])

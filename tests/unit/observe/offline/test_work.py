@@ -90,7 +90,7 @@ def test_windows_paths_are_written_relative_to_the_project() -> None:
 def test_a_turn_that_only_explored_keeps_what_the_agent_found() -> None:
     seen = Acting("why does it spin?").read("queue/pump.py", "x").stop(REPORT).only()
     assert seen.type == "discovery"
-    assert seen.title == "The retry loop in queue/pump.py never stops"
+    assert seen.title == "The retry loop in pump.py never stops: decide() in retry.py returns 0"
     assert "queue/retry.py" in seen.files_read
     assert any("4,000 times a second" in text for text in (seen.narrative or "", *seen.facts))
 
@@ -140,7 +140,8 @@ def test_what_a_later_prompt_of_the_batch_refutes_is_gone() -> None:
     acted.ask("no, that's wrong, look at the lease").read("queue/lease.py", "x")
     acted.stop(
         REPORT.replace(
-            "The retry loop in queue/pump.py never stops", "The lease in queue/lease.py is closed twice"
+            "The retry loop in queue/pump.py never stops",
+            "The lease in queue/lease.py is closed twice",
         )
     )
     assert "The lease in queue/lease.py is closed twice" in (acted.only().narrative or "")

@@ -1,0 +1,256 @@
+"""Does a session start with what the next person needs, and is "(read, not verified)" where it belongs?
+
+    python benchmarks/judge_starts.py starts FOLDER --seed 7 --count 25
+    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100
+    python benchmarks/judge_starts.py table FOLDER      what the readers found, for either
+
+Sessions of the seven projects are put into a store in their order, observed offline, and what the product
+would inject is rendered before some of them, drawn by seed; readers see those lines, what the last session
+was about and what the next one asked. `marks` shows single memories with their evidence and whether we would
+mark them. A reader writes verdicts-SHEET-NAME.jsonl beside the sheets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import corpora
+import judge
+from claude_mem.model.events import Event, Kind, Origin
+from claude_mem.model.memory import Batch, Observed
+from claude_mem.observe import evidence
+from claude_mem.observe.offline import Offline
+from claude_mem.observe.tool_calls import read_all
+from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.inject import Injector
+from claude_mem.recall.search import Search
+from claude_mem.settings import Settings
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import NewEvent
+from claude_mem.wiring import assembly
+from finders import no_git
+
+STARTS_SHEET, MARKS_SHEET = 5, 25
+EARLIEST = 4  # sessions a project has had before one of its starts is drawn
+
+STARTS_RUBRIC = """\
+# How to judge the start of a session
+
+You are the developer who opens this project on that day. A tool put the numbered lines in front of your agent
+before the session's first prompt. Below them: how the session before had ended, and what was asked next. The
+tool could not know what would be asked.
+
+A line is *wanted* if it helps to carry on with the project: where the work stands, what was done and why,
+what was decided, what is open, or a finding you may need. It is *not wanted* if you would cut it: it says
+nothing, is a fragment you cannot understand, repeats another line, is about an errand, or is open or true no
+longer by what the evidence shows. That the next session turned to something else is no fault of a line.
+
+For each start write one JSON line; name every line that is not wanted, with a reason of a few words:
+
+    {"start": 3, "unwanted": {"4": "fragment", "7": "repeats 2"}, "untrue": [7]}
+
+`untrue`: lines that the evidence contradicts. Judge every start. `{}` and `[]` if nothing is wrong.
+"""
+
+MARKS_RUBRIC = """\
+# Is the mark right?
+
+Each memory below was saved from the evidence above it. Some carry the mark "(read, not verified)". The rule:
+what the user said, what the agent edited or committed, and what a test or command showed, is verified. What
+the agent merely read somewhere (files, web pages, issues, words of others) and repeated is not: it is marked.
+
+For each memory write one JSON line:
+
+    {"memory": 12, "right": true, "why": "few words"}
+
+`right` is false if the memory carries the mark and should not, or carries none and should.
+"""
+
+
+def sessions(project: str) -> list[dict[str, Any]]:
+    with gzip.open(corpora.DATA / "codemem" / f"{project}.sessions.jsonl.gz", "rt", encoding="utf-8") as file:
+        read = [json.loads(line) for line in file]
+    for each in read:
+        each["at"] = corpora._ms(each["started"])
+        each["turns"] = [
+            [msgspec.structs.replace(event, at=each["at"] + event.at * 1000) for event in turn["events"]]
+            for turn in judge._of_project(project, each)
+        ]
+    return sorted((each for each in read if each["turns"]), key=lambda each: each["at"])
+
+
+def drawn(seed: int, count: int) -> dict[str, set[int]]:
+    """Which of a project's sessions are shown."""
+    chance = random.Random(seed)
+    places = {name: range(EARLIEST, len(sessions(name))) for name in judge.PROJECTS}
+    share = -(-count // len(places))
+    found = [(name, at) for name, all in places.items() for at in chance.sample(all, min(share, len(all)))]
+    chance.shuffle(found)
+    return {name: {at for other, at in found[:count] if other == name} for name in places}
+
+
+def starts(folder: Path, seed: int, count: int) -> None:
+    texts: list[tuple[str, int]] = []
+    for project, places in drawn(seed, count).items():
+        for before, following, told in rendered(project, places):
+            texts.append(_start(project, before, following, told))
+    random.Random(seed).shuffle(texts)
+    _write(folder, STARTS_RUBRIC, [text for text, _ in texts], "Start", STARTS_SHEET)
+    lines = {str(number): count for number, (_, count) in enumerate(texts, 1)}
+    judge._key(folder).write_text(json.dumps({"lines": lines}))
+
+
+def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
+    """(the session before, the one that starts, what it is told), for each place."""
+    now = 0
+    origin = Origin(key=f"judged/{project}", name=project, root="")
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        with SqliteStore.open(home / "claude-mem.db", clock=lambda: now, backups=home / "b") as store:
+            settings = Settings(home, provider="offline")
+            pump = assembly.assemble(settings, store, mode=assembly.mode_of(settings), tell=print).pump
+            injector = Injector(
+                store=store,
+                search=Search(store.memories, lambda: now, None, no_git),
+                resolver=FilterResolver(
+                    store=store, clock=lambda: now, zone=lambda: UTC, key_of=str, facts_of=lambda _root: None
+                ),
+                truth=no_git,
+                origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
+                is_excluded=lambda _cwd: False,
+                clock=lambda: now,
+                zone=lambda: UTC,
+                note=lambda _injection: None,
+            )
+            every = sessions(project)[: max(places, default=-1) + 1]
+            for at, session in enumerate(every):
+                now = session["at"]
+                while store.queue.figures().ready:
+                    pump.step()
+                if at in places and (kept := store.projects.find(project)):
+                    yield every[at - 1], session, injector.start(kept, plain=True).text
+                store.events.accept([NewEvent(event, origin) for turn in session["turns"] for event in turn])
+
+
+def _start(project: str, before: dict[str, Any], following: dict[str, Any], told: str) -> tuple[str, int]:
+    lines, count = [], 0
+    for line in told.splitlines():
+        count += line.startswith("- ")
+        lines.append(f"[{count}] {line[2:]}" if line.startswith("- ") else line)
+    last = [event for turn in before["turns"] for event in turn]
+    asked = [event for turn in following["turns"] for event in turn if event.kind is Kind.PROMPT]
+    parts = [
+        f"(project {project})",
+        "## What the session was told",
+        *lines,
+        "## How the session before had gone",
+        *(
+            f"{'USER' if event.kind is Kind.PROMPT else 'AGENT'}: {_cut(event.text, 900)}"
+            for event in [event for event in last if event.text][-8:]
+        ),
+        "## What the session that starts asked first",
+        *(f"USER: {_cut(event.text, 700)}" for event in asked[:2]),
+    ]
+    return "\n".join(parts), count
+
+
+def marks(folder: Path, seed: int, count: int) -> None:
+    """Memories of turns drawn by seed, each with our mark; half of them from turns that changed nothing."""
+    texts: list[str] = []
+    for turn in judge.drawn(seed, 8 * count, set()):
+        events: list[Event] = turn["events"]
+        seen = read_all(events)
+        asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
+        batch = Batch(turn["source"], events[0].session, tuple(events), asked, ())
+        memory = Observed(evidence.marked(Offline().observe(batch, seen), seen)).memory
+        for made in memory.observations[:1]:
+            mark = " (read, not verified)" if memory.source_of(made) == "external" else ""
+            said = judge._memory(msgspec.to_builtins(msgspec.structs.replace(memory, observations=(made,))))
+            first, _, rest = said.partition("\n")
+            texts.append(f"{judge._evidence(turn)}\n### Memory\n{first}{mark}\n{rest}")
+    changed = [text for text in texts if "\n  files: " in text]
+    others = [text for text in texts if "\n  files: " not in text]
+    shown = [*others[: count // 2], *changed[: count - min(count // 2, len(others))]]
+    random.Random(seed).shuffle(shown)
+    _write(folder, MARKS_RUBRIC, shown, "Memory", MARKS_SHEET)
+    marked = sum("(read, not verified)\n" in text for text in shown)
+    judge._key(folder).write_text(json.dumps({"memories": len(shown), "marked": marked}))
+
+
+def _write(folder: Path, rubric: str, texts: list[str], name: str, size: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "rubric.md").write_text(rubric)
+    told = [f"# {name} {number}\n{text}" for number, text in enumerate(texts, 1)]
+    for start in range(0, len(told), size):
+        (folder / f"sheet-{start // size + 1}.md").write_text("\n\n".join(told[start : start + size]))
+
+
+def _cut(text: str | None, most: int) -> str:
+    flat = " ".join((text or "").split())
+    return flat if len(flat) <= most else f"{flat[:most]} …"
+
+
+def table(folder: Path) -> None:
+    key = json.loads(judge._key(folder).read_text())
+    verdicts = [
+        json.loads(line)
+        for path in sorted(folder.glob("verdicts-*.jsonl"))
+        for line in path.read_text().splitlines()
+        if line.strip().startswith("{")
+    ]
+    if "lines" in key:
+        told = sum(key["lines"][str(each["start"])] for each in verdicts)
+        unwanted = sum(len(each["unwanted"]) for each in verdicts)
+        untrue = sum(len(each.get("untrue", ())) for each in verdicts)
+        wanted = 100 * (told - unwanted) / max(1, told)
+        print(f"{len(verdicts)} verdicts on {len({each['start'] for each in verdicts})} starts, {told} lines")
+        print(f"wanted {wanted:.0f} of 100; untrue {untrue}")
+        by_start: dict[int, list[set[str]]] = {}
+        for each in verdicts:
+            by_start.setdefault(each["start"], []).append(set(each["unwanted"]))
+        pairs = [(start, found) for start, found in by_start.items() if len(found) > 1]
+        lines = sum(key["lines"][str(start)] for start, _ in pairs)
+        apart = sum(len(found[0] ^ found[1]) for _, found in pairs)
+        if pairs:
+            print(f"two readers agree on {100 * (lines - apart) / max(1, lines):.0f} of 100 lines")
+        return
+    wrong = Counter(each["memory"] for each in verdicts if not each["right"])
+    readers = Counter(each["memory"] for each in verdicts)
+    share = 100 * wrong.total() / max(1, len(verdicts))
+    print(f"{len(verdicts)} verdicts on {len(readers)} memories, {key['marked']} of them marked")
+    agreed = sorted(each for each in wrong if wrong[each] == readers[each])
+    print(f"wrong in {share:.1f} of 100 verdicts; by all readers: {agreed}")
+
+
+def main(arguments: Iterable[str]) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, count in (("starts", 25), ("marks", 100), ("table", 0)):
+        command = commands.add_parser(name)
+        command.add_argument("folder", type=Path)
+        command.add_argument("--seed", type=int, default=7)
+        command.add_argument("--count", type=int, default=count)
+    asked = parser.parse_args(list(arguments))
+    if asked.command == "table":
+        table(asked.folder)
+    else:
+        (starts if asked.command == "starts" else marks)(asked.folder, asked.seed, asked.count)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

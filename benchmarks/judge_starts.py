@@ -129,7 +129,7 @@ def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], d
                 ),
                 truth=no_git,
                 origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
-                is_excluded=lambda _cwd: False,
+                is_excluded=lambda *_where: False,
                 clock=lambda: now,
                 zone=lambda: UTC,
                 note=lambda _injection: None,

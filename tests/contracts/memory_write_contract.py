@@ -22,7 +22,7 @@ from claude_mem.model.memory import Memory, Observation, Summary
 from claude_mem.model.refs import Card, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
-from claude_mem.store.values import ForgetPlan, Forgotten, Injection, Revision, Selection
+from claude_mem.store.values import ForgetPlan, Forgotten, Injection, NewEvent, Revision, Selection
 
 NOTE = Observation("decision", "Ports are odd", narrative="We only use odd ports.", concepts=("ports",))
 ELSEWHERE = replace(ORIGIN, key="github.com/a/bakery", name="bakery", root="/home/a/bakery")
@@ -285,6 +285,19 @@ class MemoryWriteContract(StoreSuite):
             "Second wanted",
             "done",
         )
+
+    def test_a_session_is_not_called_any_more_by_a_prompt_that_is_forgotten(
+        self, kept: WriteFixture, events: Events
+    ) -> None:
+        prompt = NewEvent(events.prompt("please find the canary"), ORIGIN, "Find the canary")
+        kept.store.events.accept([prompt])
+        session = kept.store.sessions.find("s1")
+        assert session is not None
+        assert session.title == "Find the canary"
+        kept.store.deletion.forget(kept.store.deletion.plan(Selection(text="canary")))
+        session = kept.store.sessions.find("s1")
+        assert session is not None
+        assert (session.title, session.first_user_prompt) == (None, None)
 
     def test_a_project_of_which_nothing_is_left_is_gone(self, kept: WriteFixture) -> None:
         ref = kept.remember("three", session="c", origin=ELSEWHERE)

@@ -316,7 +316,8 @@ class QueueContract(StoreSuite):
         store.queue.settle(_lease(store), Memory(summaries=(Summary(request="another", completed="more"),)))
         again = store.sessions.find("s1")
         assert again is not None
-        assert again.title == (title or "another")
+        assert again.title == (title if subtitle else "another"), "until it came to something"
+        assert again.subtitle == "more"
 
     # Giving up
 

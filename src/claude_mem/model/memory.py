@@ -47,6 +47,8 @@ class Memory(Struct, frozen=True):
     """A test was run, a commit made or a question answered by the user, and nothing came from the web."""
     replaces: tuple[tuple[str, str], ...] = ()
     """(new title, old title): which of the session's observations a new one takes the place of."""
+    title: str | None = None
+    """What the session may be called by, if that is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
         """Where its words come from. What changed a file is the agent's own work, whatever it read; so is

@@ -71,8 +71,10 @@ class Backfill:
         origin_of: Callable[[str | None], Origin],
         is_wanted: Callable[[Event], bool],
         clean: Callable[[str], str] = str,
+        new_event: Callable[[Event, Origin], NewEvent] = NewEvent,
     ) -> None:
         self._store, self._origin_of, self._is_wanted = store, origin_of, is_wanted
+        self._new_event = new_event
         self._clean = clean
         self._rules = settings.secret_patterns
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
@@ -169,7 +171,7 @@ class Backfill:
         else:
             # What is checked out there now says nothing about that time.
             origin = replace(self._origin_of(event.cwd), branch=past.branch, commit=None)
-            lines.arrivals.append(NewEvent(event, with_clean_branch(origin, self._clean)))
+            lines.arrivals.append(self._new_event(event, with_clean_branch(origin, self._clean)))
 
     def _kept(
         self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks

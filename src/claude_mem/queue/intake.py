@@ -26,6 +26,7 @@ from claude_mem.model.structs import replace
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, tags
 from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.queue import spool_reader
+from claude_mem.queue.activity import ActivityFlag
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.values import Accepted, NewEvent
@@ -56,6 +57,9 @@ class Intake:
         self._found_at = Origins(now).of
         self.on_shown: Callable[[str, str, int], None] = ignore_shown
         """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
+        self.title_of: Callable[[str], str | None] = no_title
+        """What a session that begins with a prompt is called."""
+        self._activity = ActivityFlag(settings.place(paths.ACTIVITY), now)
         self._is_excluded = ExcludedProjects(settings.excluded_projects).holds
         self._store = store
         self._stuck: set[str] = set()
@@ -99,7 +103,11 @@ class Intake:
         place = self._joined(event) or self.place_of(event.cwd)
         if self._stays_excluded(event, place) or not self.is_wanted(event):
             return Accepted()
-        return self._accept([NewEvent(event, place)])
+        return self._accept([self.new_event(event, place)])
+
+    def new_event(self, event: Event, place: Origin) -> NewEvent:
+        is_asked = event.kind is Kind.PROMPT and event.text and not event.private
+        return NewEvent(event, place, self.title_of(event.text or "") if is_asked else None)
 
     def _joined(self, event: Event) -> Origin | None:
         """The project that a caller without a directory has named, by its key or its name, if one with a
@@ -125,6 +133,7 @@ class Intake:
 
     def _accept(self, events: Sequence[NewEvent]) -> Accepted:
         accepted = self._store.events.accept(events)
+        self._activity.follow(events)
         if log.isEnabledFor(logging.DEBUG):
             for new, session in zip(events, accepted.session_ids, strict=False):
                 log.debug("event=%s kind=%s session=%d", new.event.id, new.event.kind, session)
@@ -196,7 +205,7 @@ class Intake:
                 new: list[NewEvent] = []
                 if event is not None and self.is_wanted(event):
                     place = self.place_of(event.cwd)
-                    new = [NewEvent(each, place) for each in self._with_words(file.agent, event)]
+                    new = [self.new_event(each, place) for each in self._with_words(file.agent, event)]
             except _STORE_TROUBLE:
                 raise
             except Exception as error:
@@ -341,6 +350,11 @@ def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
     if not isinstance(stamp, int) or isinstance(stamp, bool):
         return heard_at
     return stamp if heard_at - OLDEST_MS < stamp <= heard_at else heard_at
+
+
+def no_title(prompt: str) -> str | None:
+    del prompt
+    return None
 
 
 def ignore_shown(session: str, stamp: str, at: int) -> None:

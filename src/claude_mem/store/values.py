@@ -17,6 +17,7 @@ class NewEvent(Struct, frozen=True):
 
     event: Event
     origin: Origin
+    title: str | None = None  # of a prompt: what a session that has none may be called
 
 
 class Accepted(Struct, frozen=True):

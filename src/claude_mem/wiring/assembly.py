@@ -62,6 +62,13 @@ def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
     return Offline().observe(batch, seen)
 
 
+def title_of(prompt: str) -> str | None:
+    """What a session that begins with it is called; imported with the first prompt."""
+    from claude_mem.observe.offline import titles
+
+    return titles.of_prompt(prompt)
+
+
 def assemble(
     settings: Settings,
     store: Store,

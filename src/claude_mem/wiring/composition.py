@@ -68,6 +68,7 @@ def _build(settings: Settings) -> Services:
         closing.callback(store.close)
         store.queue.reclaim()  # every lease belonged to a worker that is gone
         intake = Intake(settings, store)
+        intake.title_of = assembly.title_of
 
         def tell(message: str) -> None:
             log.warning("%s", message)
@@ -90,7 +91,7 @@ def _build(settings: Settings) -> Services:
         )
         closing.callback(observing.interrupt)
         intake.on_shown = recall.injection_log.shown_at_start
-        past = Backfill(settings, store, intake.place_of, intake.is_wanted, intake.cleaned)
+        past = Backfill(settings, store, intake.place_of, intake.is_wanted, intake.cleaned, intake.new_event)
         follow = None
         if settings.watch:
             from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower

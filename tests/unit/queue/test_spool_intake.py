@@ -233,3 +233,43 @@ def test_many_private_prompts_at_once_over_the_api_are_all_accepted(parts: Servi
 
     with ThreadPoolExecutor(16) as at_once:
         assert sum(at_once.map(private, range(100))) == 100
+
+
+def title(parts: Services) -> tuple[str | None, str | None]:
+    session = parts.store.sessions.find(payloads.SESSION)
+    assert session is not None
+    return session.title, session.subtitle
+
+
+def test_a_session_has_a_title_after_its_first_prompt_and_a_better_one_when_its_subject_is_clear(
+    parts: Services, data: Path
+) -> None:
+    hook_process.run(data, payloads.prompt("<private>x</private>", prompt_id="p-0"))
+    parts.intake.drain()
+    assert title(parts) == (None, None)
+    hook_process.run(data, payloads.prompt("hi there", prompt_id="p-1"))
+    hook_process.run(data, payloads.stop("Hello! What can I do?", prompt_id="p-1"))
+    parts.intake.drain()
+    assert title(parts) == ("hi there", None)
+    while parts.observing.pump.step() is not None and parts.store.queue.figures().ready:
+        pass
+    assert title(parts) == ("hi there", None)
+    asked = "Could you please fix the login redirect? It loses the query string."
+    write = payloads.payload(
+        "PostToolUse",
+        prompt_id="p-2",
+        tool_name="Write",
+        tool_input={"file_path": "/home/u/proj/login.py", "content": "x = 1\n"},
+        tool_response={"type": "create", "filePath": "/home/u/proj/login.py"},
+        tool_use_id="toolu_1",
+    )
+    done = payloads.stop("Fixed the login redirect: it keeps the query string now.", prompt_id="p-2")
+    for event in (payloads.prompt(asked, prompt_id="p-2"), write, done):
+        hook_process.run(data, event)
+    parts.intake.drain()
+    while parts.observing.pump.step() is not None and parts.store.queue.figures().ready:
+        pass
+    called, below = title(parts)
+    assert called == "Fix the login redirect"
+    assert below is not None
+    assert "query string" in below

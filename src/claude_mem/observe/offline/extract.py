@@ -71,7 +71,13 @@ class Offline:
             if turn.stopped and batch.wants_summary:
                 ended = summary.summarize(turn, fresh)
                 summaries += [ended] if ended else []
-        return Memory(tuple(kept), tuple(summaries), replaces=tuple(dict.fromkeys(replaced)))
+        titled = (titles.of_prompt(each.request) for each in summaries if each.request)
+        return Memory(
+            tuple(kept),
+            tuple(summaries),
+            replaces=tuple(dict.fromkeys(replaced)),
+            title=next(titled, None),
+        )
 
 
 def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:

@@ -269,3 +269,15 @@ def _is_bare_answer(text: str) -> bool:
 
 def from_subject(subject: str) -> str:
     return shortened(subject, TITLE)
+
+
+LONGEST_CALLED = 80
+
+
+def of_prompt(prompt: str) -> str | None:
+    """What a session is called that begins with it: the request condensed, or the words as they stand; None
+    for what no user said."""
+    asked = request.cleaned(prompt)
+    return (
+        request.condensed(asked, LONGEST_CALLED) or shortened(" ".join(asked.split()), LONGEST_CALLED) or None
+    )

@@ -86,10 +86,12 @@ class SessionColumns(Struct):
     commit_sha: str | None = None
     past: bool = False  # only a transcript tells of it
     first_user_prompt: str | None = None  # to be written, if none is there yet
+    title: str | None = None  # likewise
     changed: bool = False
 
-    def follow(self, event: Event, origin: Origin) -> None:
+    def follow(self, new: NewEvent) -> None:
         """What an event, once accepted, changes."""
+        event, origin = new.event, new.origin
         self.changed = True
         self.past = self.past and event.id.startswith(TRANSCRIPT_PREFIX)
         self.status = next_status(self.status, event.kind)
@@ -99,6 +101,7 @@ class SessionColumns(Struct):
             self.completed_at_epoch = self.end_reason = None  # resumed
         if event.kind is Kind.PROMPT and not self.named and not event.private and event.text is not None:
             self.named, self.first_user_prompt = True, event.text
+        self.title = self.title or (None if event.private else new.title)
         self.cwd = self.cwd or event.cwd
         self.transcript_path = event.transcript_path or self.transcript_path
         if event.at >= self.updated_at_epoch:  # a late delivery does not tell where the work stands now
@@ -216,7 +219,7 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionColumns, now: in
     }
     if not execute(db, "add_job", **job).rowcount:
         return False
-    state.follow(event, origin)
+    state.follow(new)
     if is_prompt:
         state.prompt_counter = number
         execute(db, "add_prompt", **values, prompt=words)

@@ -173,9 +173,14 @@ def _forget_summaries(db: sqlite3.Connection, ids: str, gone: Deleted) -> None:
     sessions = [row["session_id"] for row in execute(db, "sessions_of_summaries", ids=ids)]
     gone.counts["summary"] += execute(db, "forget_summaries", ids=ids).rowcount
     for session_id in sessions:
-        execute(db, "untitle_session", session_id=session_id)
-        for row in execute(db, "summaries_left", session_id=session_id).fetchall():
-            entitle(db, session_id, Summary(**row))
+        _entitle_again(db, session_id)
+
+
+def _entitle_again(db: sqlite3.Connection, session_id: int) -> None:
+    """By what is left: what it was called by may be forgotten."""
+    execute(db, "untitle_session", session_id=session_id)
+    for row in execute(db, "summaries_left", session_id=session_id).fetchall():
+        entitle(db, session_id, row["id"], Summary(row["request"], None, row["learned"], row["completed"]))
 
 
 def _forget_prompts(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -> None:
@@ -184,6 +189,7 @@ def _forget_prompts(db: sqlite3.Connection, ids: str, now: int, gone: Deleted) -
     gone.counts["prompt"] += execute(db, "forget_prompts", ids=ids).rowcount
     for session_id in sessions:
         execute(db, "rename_first_prompt", session_id=session_id)
+        _entitle_again(db, session_id)
         execute(db, "take_back_leases", session_id=session_id)  # a batch is told what was asked
 
 

@@ -81,8 +81,8 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
             add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
     for summary in memory.summaries:
         around = {**seen, "project": source["project"], "source": memory.source_of(summary)}
-        execute(db, "add_summary", **columns(summary), **around)
-        entitle(db, held.session_id, summary)
+        added = execute(db, "add_summary", **columns(summary), **around)
+        entitle(db, held.session_id, added.lastrowid or 0, summary, memory.title)
 
 
 def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:
@@ -125,10 +125,16 @@ def add(
     return added.lastrowid
 
 
-def entitle(db: sqlite3.Connection, session_id: int, summary: Summary) -> None:
-    title, subtitle = _cut(summary.request, TITLE), _cut(summary.completed or summary.learned, SUBTITLE)
-    if title:
-        execute(db, "entitle_session", session_id=session_id, title=title, subtitle=subtitle)
+def entitle(
+    db: sqlite3.Connection, session_id: int, summary_id: int, summary: Summary, title: str | None = None
+) -> None:
+    """`title`: a better one than the summary's request, if its observer has one."""
+    if not summary.request:
+        return
+    called = _cut(title or summary.request, TITLE)
+    subtitle = _cut(summary.completed or summary.learned, SUBTITLE)
+    named: dict[str, Value] = {"session_id": session_id, "summary_id": summary_id}
+    execute(db, "entitle_session", **named, title=called, subtitle=subtitle)
 
 
 def _cut(text: str | None, most: int) -> str | None:

@@ -21,7 +21,7 @@ VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :tran
 -- What the events of a transaction changed in a session; one that is of the present again is like any other.
 UPDATE sdk_sessions
 SET past = :past, offline = offline AND :past, held_until_epoch = held_until_epoch * :past, status = :status, prompt_counter = :prompt_counter,
-    first_user_prompt = COALESCE(first_user_prompt, :first_user_prompt),
+    first_user_prompt = COALESCE(first_user_prompt, :first_user_prompt), title = COALESCE(title, :title),
     cwd = :cwd, transcript_path = :transcript_path, branch = :branch, commit_sha = :commit_sha,
     end_reason = :end_reason, updated_at = :updated_at, updated_at_epoch = :updated_at_epoch,
     completed_at = :completed_at, completed_at_epoch = :completed_at_epoch

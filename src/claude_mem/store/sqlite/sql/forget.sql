@@ -99,13 +99,18 @@ SELECT id, title, subtitle, narrative, facts, concepts, files_read, files_modifi
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: words_of_summaries
--- All that summaries say, and what a session is called by its first.
+-- All that summaries say, and what a session is called by the first if nothing else in it says that.
 SELECT m.id, m.request, m.investigated, m.learned, m.completed, m.next_steps, m.files_read, m.files_edited, m.notes,
        s.title, s.subtitle
 FROM session_summaries AS m
 LEFT JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.id = (SELECT MIN(f.id) FROM session_summaries AS f
                                        WHERE f.session_id = m.session_id AND f.request IS NOT NULL)
+   AND NOT EXISTS (SELECT 1 FROM session_summaries AS y WHERE y.session_id = s.id AND y.id <> m.id
+                   AND (INSTR(LOWER(y.request), LOWER(SUBSTR(s.title, 1, 12)))
+                        OR INSTR(COALESCE(y.completed, y.learned), SUBSTR(s.subtitle, 1, 12))))
+   AND NOT EXISTS (SELECT 1 FROM user_prompts AS u WHERE u.session_id = s.id
+                   AND INSTR(LOWER(u.prompt), LOWER(SUBSTR(s.title, 1, 12))))
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
 -- name: words_of_prompts
@@ -191,7 +196,7 @@ UPDATE sdk_sessions SET title = NULL, subtitle = NULL WHERE id = :session_id;
 
 -- name: summaries_left
 -- By which a session may be called now, the first first.
-SELECT request, completed, learned FROM session_summaries WHERE session_id = :session_id ORDER BY id;
+SELECT id, request, completed, learned FROM session_summaries WHERE session_id = :session_id ORDER BY id;
 
 -- name: rename_first_prompt
 -- The first prompt that is left.

@@ -67,8 +67,17 @@ VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :n
         :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
 
 -- name: entitle_session
--- A session is called by the first request that was understood.
-UPDATE sdk_sessions SET title = :title, subtitle = :subtitle WHERE id = :session_id AND title IS NULL;
+-- A session is called by its first prompt until a turn with a request came to something, and then by that request.
+-- Below it stands what the last such turn came to.
+UPDATE sdk_sessions
+SET subtitle = COALESCE(:subtitle, subtitle),
+    title = CASE WHEN title IS NULL
+                   OR (:subtitle IS NOT NULL AND NOT EXISTS (
+                          SELECT 1 FROM session_summaries AS y
+                          WHERE y.session_id = :session_id AND y.id < :summary_id AND y.request IS NOT NULL
+                            AND COALESCE(y.completed, y.learned) IS NOT NULL))
+                 THEN COALESCE(:title, title) ELSE title END
+WHERE id = :session_id;
 
 -- name: observation_to_revise
 -- What of an observation can be corrected, and what that depends on.

@@ -84,6 +84,22 @@ class Connection(Protocol):
         """An install would change nothing."""
         ...
 
+    @property
+    def scope(self) -> str: ...
+
+    @property
+    def is_plugin(self) -> bool: ...
+
+    @property
+    def program(self) -> str | None:
+        """The agent's program, if the user chose one."""
+        ...
+
+    @property
+    def why_left(self) -> str | None:
+        """What the user has to do first, where a repair must leave it as it is."""
+        ...
+
     def undo_plan(self) -> Plan: ...
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:

@@ -35,6 +35,28 @@ class ClaudeCodeConnection(Struct, frozen=True):
         return self.place.data_dir
 
     @property
+    def scope(self) -> str:
+        return self.made.scope
+
+    @property
+    def is_plugin(self) -> bool:
+        return self.made.plugin
+
+    @property
+    def program(self) -> str | None:
+        return self.place.program
+
+    @property
+    def why_left(self) -> str | None:
+        if self.scope == "project" and self.place.folder != Path.cwd() / ".claude":
+            return f"in {self.place.folder.parent}: claude-mem repair"
+        if read_settings(self.place.settings).get("enabledPlugins", {}).get(registration.PLUGIN_ID) is False:
+            return (
+                f"it is disabled in Claude Code. To enable it: claude plugin enable {registration.PLUGIN_ID}"
+            )
+        return None
+
+    @property
     def is_current(self) -> bool:
         if self.repository:  # its hooks say so at a session's start if it is of another version
             return True

@@ -29,6 +29,7 @@ GROUPS = {  # heading: name: (module, purpose)
         "install": ("install", "connect claude-mem to Claude Code: hooks, MCP server, skills and /mem"),
         "uninstall": ("install", "disconnect from Claude Code and restore its previous settings"),
         "doctor": ("doctor", "check that recording and remembering work, and say how to fix what does not"),
+        "repair": ("commands.repair", "mend an install: hooks, plugin, permissions, sockets, settings"),
         "off": ("commands.on_off", "pause: record nothing and inject nothing until `claude-mem on`"),
         "on": ("commands.on_off", "end a pause: record and recall again"),
         "config": ("commands.config", "list, get or set settings"),

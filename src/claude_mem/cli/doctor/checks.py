@@ -93,7 +93,7 @@ def judge(facts: Facts) -> list[Finding]:
         last_event(facts),
         *judged("client", facts.connected, judge_connection),
         *judged("interpreter", facts.interpreter, _interpreter),
-        *judged("directory", facts.directory, _directory),
+        *judged("directory", facts.directory, judge_directory),
         *judged("settings", facts.configuration, _configuration),
         *judged("pause", facts.paused, judge_pause),
         *judged("worker", facts.worker, _worker),
@@ -144,7 +144,7 @@ def judge_connection(fact: Connected) -> Iterator[Finding]:
         yield bad("client", says, "claude-mem install", stops="Claude Code is not connected")
     elif not fact.current:
         says = f"connected: {how}, but not as this version would connect it"
-        yield warn("client", says, "claude-mem install")
+        yield warn("client", says, "claude-mem repair")
     else:
         yield ok("client", f"connected: {how}")
 
@@ -159,7 +159,7 @@ def _interpreter(fact: Interpreter) -> Iterator[Finding]:
         yield ok("interpreter", f"{says}, starts in {fact.start_ms:.0f} ms")
 
 
-def _directory(fact: Directory) -> Iterator[Finding]:
+def judge_directory(fact: Directory) -> Iterator[Finding]:
     path = fact.path
 
     def wrong(says: str, step: str, stops: str | None = None) -> Finding:

@@ -185,7 +185,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
     chosen = Settings(data_dir=data_dir) if isinstance(loaded, Unknown) else loaded
     questions: dict[str, Question[Any]] = {
         "interpreter": interpreter,
-        "directory": Question(lambda: _directory(data_dir)),
+        "directory": Question(lambda: look_at_directory(data_dir)),
         "worker": Question(lambda: _worker(chosen)),
         "spool": Question(lambda: _spool(chosen, now)),
         "database": Question(lambda: _survey(chosen)),
@@ -223,7 +223,7 @@ def _interpreter() -> Interpreter:
     return Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, fastest)
 
 
-def _directory(path: Path) -> Directory:
+def look_at_directory(path: Path) -> Directory:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -313,7 +313,7 @@ def _worker(chosen: Settings) -> WorkerFacts:
         port=now.port,
         version=now.version,
         wanted_port=chosen.worker_port,
-        hook_socket_problem=_hook_socket_problem(chosen.data_dir) if now.state == "running" else None,
+        hook_socket_problem=hook_socket_problem(chosen.data_dir) if now.state == "running" else None,
         trouble=health.get("reason"),
         mishaps=sum((health.get("mishaps") or {}).values()),
         hung_asks=health.get("hungAsks") or 0,
@@ -325,7 +325,7 @@ def _worker(chosen: Settings) -> WorkerFacts:
     )
 
 
-def _hook_socket_problem(data_dir: Path) -> str | None:
+def hook_socket_problem(data_dir: Path) -> str | None:
     """Ask as a recall hook does, and wait for the one line that comes back."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:

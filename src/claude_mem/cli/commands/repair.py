@@ -1,0 +1,234 @@
+"""`claude-mem repair`: mends what doctor finds wrong with an install, or says who must."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from claude_mem import __version__, settings
+from claude_mem.agents import base, file_changes
+from claude_mem.agents.base import Agent, Connection, Wanted
+from claude_mem.agents.file_changes import Journal
+from claude_mem.atomic_write import atomic_file
+from claude_mem.cli import install, output
+from claude_mem.cli.commands import OK, WRONG, Commands
+from claude_mem.cli.doctor import checks, facts
+from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.privacy import rules
+from claude_mem.serve import control, data_dir
+from claude_mem.settings import Settings
+from claude_mem.settings.declarations import SETTINGS
+
+DAMAGED = ".damaged"
+SOCKETS = (paths.HOOK_SOCK, paths.WORKER_SOCK)
+
+
+class Fault(Struct, frozen=True):
+    """Something wrong, and either what mends it or who must."""
+
+    check: str
+    says: str
+    remedy: str  # what repair does; or what the user has to do, where `mend` is None
+    mend: Callable[[], object] | None = None
+
+
+class Outcome(Struct, frozen=True):
+    check: str
+    says: str
+    remedy: str
+    state: str  # mended, planned, yours, failed
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "repair",
+        more=(
+            "Mends what `claude-mem doctor` can name and a program can mend: hooks that point\n"
+            "to nothing, an outdated copy of the plugin, a missing MCP server, permissions,\n"
+            "left-over sockets, a worker that hangs, damaged settings (a copy is kept). For\n"
+            "the rest it says what you have to do, and exits 1. It changes Claude Code's\n"
+            "settings only where `claude-mem install` has connected it."
+        ),
+        example="claude-mem repair --dry-run\nclaude-mem repair",
+        run=_run,
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be mended, and stop")
+
+
+def _run(args: argparse.Namespace) -> int:
+    lock = output.waiting("Waiting for another claude-mem install to finish ...")
+    with file_changes.install_lock(lock), output.waiting("Repairing ..."):
+        outcomes = [_mended(fault, dry_run=args.dry_run) for fault in faults()]
+    left = [] if args.dry_run else [each for each in checks.judge(facts.gather()) if each.level == "bad"]
+    lines = [f"{each.state:<8} {each.check}: {each.says}\n         → {each.remedy}" for each in outcomes]
+    lines += [f"still bad  {each.check}: {each.says}\n         → {each.next}" for each in left]
+    is_wrong = bool(left) or any(each.state in ("yours", "failed") for each in outcomes)
+    data = {
+        "dry_run": args.dry_run,
+        "outcomes": [{name: getattr(each, name) for name in each.__struct_fields__} for each in outcomes],
+        "left": [{"check": each.check, "says": each.says, "next": each.next} for each in left],
+    }
+    text = "\n".join(lines) or "Nothing to repair."
+    return output.result(data, text, as_json=args.json, code=WRONG if is_wrong else OK)
+
+
+def _mended(fault: Fault, *, dry_run: bool) -> Outcome:
+    state, remedy = "planned" if dry_run else "mended", fault.remedy
+    if fault.mend is None:
+        state = "yours"
+    elif not dry_run:
+        try:
+            fault.mend()
+        except (ClaudeMemError, OSError) as error:
+            state, remedy = "failed", str(error)
+    return Outcome(fault.check, fault.says, remedy, state)
+
+
+def faults() -> Iterator[Fault]:
+    """In the order in which they have to be mended: each is looked for when those before it are."""
+    root = settings.data_directory().absolute()
+    yield from _directory(root)
+    if root.is_dir():
+        yield from _settings(root)
+        yield from _record(root)
+        yield from _context(root)
+    yield from _connections(Settings(data_dir=root))
+    if root.is_dir():
+        yield from _worker(root)
+
+
+def _directory(root: Path) -> Iterator[Fault]:
+    found = facts.look_at_directory(root)
+    if not found.exists or not found.is_directory or found.owner != found.me:
+        for finding in checks.judge_directory(found):
+            if finding.level == "bad":
+                yield Fault("directory", finding.says, finding.next or "")
+        return
+    if stat.S_IMODE(root.stat().st_mode) & stat.S_IRWXU != stat.S_IRWXU:
+        yield Fault("directory", f"{root} is not writable", "give yourself access", lambda: root.chmod(0o700))
+        found = facts.look_at_directory(root)
+    if found.foreign:
+        says = f"files of other users: {', '.join(found.foreign)}"
+        yield Fault("directory", says, f"sudo chown -R {found.me} {root}")
+    if found.open_count:
+        says = f"others can read: {', '.join(found.open_to_others)}"
+        yield Fault("directory", says, "make it readable only by you", lambda: _tighten(root))
+
+
+def _tighten(root: Path) -> None:
+    root.chmod(0o700)
+    data_dir.tighten_permissions(root)
+
+
+def _settings(root: Path) -> Iterator[Fault]:
+    file = root / paths.SETTINGS
+    try:
+        content = paths.content(os.fsencode(file), paths.MOST_SETTINGS + 1)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        yield Fault("settings", f"{file}: {error.strerror}", "move it away, or make it a readable file")
+        return
+    readable, problem = rules.table(content)
+    if problem is None:
+        return
+    # What is in force while the file cannot be read stays in force: no model is asked, nothing is deleted.
+    safe = {each.key: each.instead for each in SETTINGS if each.instead is not None}
+
+    def mend() -> None:
+        with atomic_file(file.with_name(file.name + DAMAGED), durable=True) as kept:
+            kept.write(content)
+        with atomic_file(file, durable=True) as new:
+            new.write(json.dumps(safe | readable, indent=2, ensure_ascii=False).encode() + b"\n")
+
+    remedy = f"keep it as {file.name}{DAMAGED}, and write a new one with the exclusions it has and no model"
+    yield Fault("settings", f"{file} cannot be used ({problem})", remedy, mend)
+
+
+def _record(root: Path) -> Iterator[Fault]:
+    file = root / paths.INSTALLED
+    try:
+        is_damaged = file.is_file() and not isinstance(json.loads(file.read_bytes()), dict)
+    except ValueError:
+        is_damaged = True
+    if is_damaged:
+        yield Fault(
+            "client",
+            f"{file}, the record of what an install changed, cannot be read",
+            f"keep it as {file.name}{DAMAGED}",
+            lambda: file.replace(file.with_name(file.name + DAMAGED)),
+        )
+
+
+def _context(root: Path) -> Iterator[Fault]:
+    folder = root / paths.CONTEXT
+    if not os.path.lexists(folder) or (folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)):
+        return
+
+    def mend() -> None:
+        if folder.is_dir() and not folder.is_symlink():
+            folder.chmod(0o700)
+        else:
+            folder.rename(folder.with_name(folder.name + DAMAGED))
+
+    yield Fault("context", f"{folder} is not a folder that can be written", "make it one", mend)
+
+
+def _connections(chosen: Settings) -> Iterator[Fault]:
+    try:
+        found = install.connections(chosen)
+        outdated = [(agent, each) for agent, each in found if not each.is_current]
+    except ClaudeMemError as error:
+        yield Fault("client", str(error), "fix that file, then: claude-mem repair")
+        return
+    if not found:
+        yield Fault("client", "Claude Code is not connected", "claude-mem install")
+    for agent, connection in outdated:
+        yield _reconnected(agent, connection)
+
+
+def _reconnected(agent: Agent, connection: Connection) -> Fault:
+    says = f"connected {connection.how}, but not as this version would connect it"
+    if why := connection.why_left:
+        return Fault("client", says, why)
+
+    def mend() -> None:
+        wanted = Wanted(connection.scope, connection.is_plugin, take_over=False)
+        prepared = base.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
+        with Journal() as journal:
+            prepared.connect(journal)
+
+    return Fault("client", says, "connect it again, as claude-mem install does", mend)
+
+
+def _worker(root: Path) -> Iterator[Fault]:
+    now = control.status(root)
+
+    def restart() -> None:
+        control.stop(root, force=True)
+        control.start(root)
+
+    if now.state == "stopped":
+        dead = [root / name for name in SOCKETS if os.path.lexists(root / name)]
+        if dead:
+            says = f"no worker runs, but its sockets are there: {', '.join(each.name for each in dead)}"
+            yield Fault("socket", says, "remove them", lambda: _remove(dead))
+    elif now.state == "hung":
+        yield Fault("worker", "it holds the lock but does not answer", "restart it", restart)
+    elif now.state == "running" and now.version != __version__:
+        says = f"it runs version {now.version}; version {__version__} is installed"
+        yield Fault("worker", says, "restart it", restart)
+    elif now.state == "running" and (problem := facts.hook_socket_problem(root)):
+        yield Fault("socket", f"no answer on hook.sock: {problem}", "restart the worker", restart)
+
+
+def _remove(files: list[Path]) -> None:
+    for each in files:
+        each.unlink()

@@ -18,6 +18,7 @@ from tests.contracts.store_contract import (
     new_events,
 )
 
+from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Memory, Observation, Summary
@@ -261,16 +262,19 @@ class MemoryReadContract(StoreSuite):
 
     # Projects and sessions
 
-    def test_a_project_goes_by_its_key_or_its_name_and_of_two_the_last_worked_in(
+    def test_a_project_is_found_by_its_key_or_its_name_but_not_by_a_name_that_two_have(
         self, read: ReadFixture
     ) -> None:
         read.keep("one")
-        fork = replace(ORIGIN, key="github.com/b/shop", root="/home/b/shop")
-        read.keep("two", origin=fork, session="f", at=NOON + HOUR)
         by_key, by_name = read.store.projects.find(ORIGIN.key), read.store.projects.find("shop")
         assert by_key is not None
-        assert by_name is not None
-        assert (by_key.root, by_name.root) == (ORIGIN.root, fork.root)
+        assert by_key == by_name
+        assert by_key.root == ORIGIN.root
+        fork = replace(ORIGIN, key="github.com/b/shop", root="/home/b/shop")
+        read.keep("two", origin=fork, session="f", at=NOON + HOUR)
+        with pytest.raises(AmbiguousProject) as ambiguous:
+            read.store.projects.find("shop")
+        assert {each["key"] for each in ambiguous.value.projects} == {ORIGIN.key, fork.key}
         assert read.store.projects.find("nobody's") is None
         (last, first) = read.store.projects.newest(10)
         assert (last.key, last.sessions, last.observations, last.last_at) == (fork.key, 1, 1, NOON + HOUR)

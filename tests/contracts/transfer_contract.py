@@ -13,6 +13,7 @@ import pytest
 from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, StoreSuite, new_events
 
+from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.jobs import SessionStatus, Spend
 from claude_mem.model.memory import Memory, Observation, Summary, content_key
@@ -378,9 +379,8 @@ class TransferContract(StoreSuite):
         assert found is not None
         assert found.key == ORIGIN.key
         ours.take(later | {"session_id": "y"})  # one's own work there
-        found = ours.store.projects.find("shop")
-        assert found is not None
-        assert found.key == theirs["key"]
+        with pytest.raises(AmbiguousProject):
+            ours.store.projects.find("shop")
 
     def test_strangers_left_nothing_open_for_us(self, ours: TransferFixture) -> None:
         """Their sessions are not the project's last ones; one's own are."""

@@ -30,7 +30,7 @@ class SearchArguments(FilterFields, frozen=True, kw_only=True):
     def filters(self, cwd: str) -> SearchFilters:
         """`cwd`: the directory the client works in."""
         given = {each.name: getattr(self, each.name) for each in structs.fields(FilterFields)}
-        return SearchFilters(**given | place(self.project, cwd))
+        return SearchFilters(**given | project_filter(self.project, cwd))
 
 
 class TimelineArguments(Params, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class ForgetArguments(Params, frozen=True, kw_only=True):
     confirm: Annotated[str, doc("Exactly the text that the first call returned.")] = ""
 
 
-def place(project: str, cwd: str) -> dict[str, str]:
+def project_filter(project: str, cwd: str) -> dict[str, str]:
     """Which project is meant by the name a model gave."""
     return {"project": "", "cwd": cwd} if project == HERE else {"project": project}
 

@@ -174,8 +174,8 @@ class Sent(Struct):
         """The worker's answer to a batch. `first`: the number of its first record."""
         self.taken.update(answer["taken"])
         self.known.update(answer["known"])
-        for place, why in answer["refused"]:
-            self.refuse(first + place, why)
+        for index, why in answer["refused"]:
+            self.refuse(first + index, why)
 
     def refuse(self, number: int, why: str) -> None:
         self.refused += 1

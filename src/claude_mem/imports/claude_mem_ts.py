@@ -7,12 +7,13 @@ scrubbed: every text goes through `clean`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, get_args
+from typing import get_args
 
 from claude_mem.imports.import_report import Clean, SourceProject, SourceReport
 from claude_mem.imports.jsonl import Fields, paths_in
 from claude_mem.model.records import Record
 from claude_mem.model.refs import ObservationType
+from claude_mem.store.foreign_tables import ForeignDatabase
 
 NAME = "claude-mem-ts"
 TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")
@@ -32,13 +33,7 @@ ProjectOf = Callable[[str, Sequence[str]], SourceProject]
 """The project for one of its names, and for files of that project whose paths are known from the root on."""
 
 
-class Tables(Protocol):
-    def columns(self, table: str) -> frozenset[str]: ...
-
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[Mapping[str, object]]: ...
-
-
-def is_one(tables: Tables) -> bool:
+def is_one(tables: ForeignDatabase) -> bool:
     """Whether these are its tables: ours have some of the same names."""
     has_sessions = not tables.columns("sdk_sessions").isdisjoint(_SESSION)
     return has_sessions and all(map(tables.columns, ("observations", "schema_versions")))
@@ -49,7 +44,7 @@ class TypeScriptMemory:
 
     def __init__(
         self,
-        tables: Tables,
+        tables: ForeignDatabase,
         *,
         clean: Clean,
         project_of: ProjectOf,

@@ -62,7 +62,7 @@ class CostReport:
             injected_by_event=[
                 _injected((each for each in injected if each.event == event), event=event) for event in events
             ],
-            batching=self._batching(rows, self._store.statistics.uses_asked_about(since, project or None)),
+            batching=self._batching(rows, self._store.statistics.observed_tool_uses(since, project or None)),
             budget=CostBudget(
                 daily_tokens=self._settings.daily_tokens,
                 daily_usd=self._settings.daily_usd,

@@ -148,7 +148,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             return project
         if not self.is_there(origin.root):
             return project
-        self.store.projects.place(project.id, origin.root)
+        self.store.projects.set_root(project.id, origin.root)
         now = next((one for one in self.store.projects.all(weighed=False) if one.id == project.id), None)
         name = project.name
         # A project that others were merged into has sessions in their directories: those do not name it.

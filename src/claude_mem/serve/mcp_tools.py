@@ -228,7 +228,7 @@ class Tool(Struct, frozen=True):
 
 
 def _search(services: Services, given: tools.SearchArguments, cwd: str) -> Struct:
-    _known_place(given.project, cwd)
+    _require_project(given.project, cwd)
     return services.recall.memory.search(given.query, given.filters(cwd), Page(given.limit, given.offset))
 
 
@@ -255,7 +255,7 @@ def _file_history(services: Services, given: tools.FileArguments, cwd: str) -> S
 
 def _remember(services: Services, given: tools.RememberArguments, cwd: str) -> Struct:
     more: dict[str, object] = {"title": given.title, "type": given.type, "files": list(given.files)}
-    more |= tools.place(given.project or tools.HERE, cwd)
+    more |= tools.project_filter(given.project or tools.HERE, cwd)
     return services.recall.writer.remember(given.text, {name: value for name, value in more.items() if value})
 
 
@@ -272,12 +272,12 @@ def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Struc
 
 
 def _in_project(project: str, cwd: str) -> SearchFilters:
-    _known_place(project, cwd)
+    _require_project(project, cwd)
     here = project == tools.HERE
     return SearchFilters(project="" if here else project, cwd=cwd if here else "")
 
 
-def _known_place(project: str, cwd: str) -> None:
+def _require_project(project: str, cwd: str) -> None:
     if project == tools.HERE and not cwd:
         raise InvalidInput("project", "The current project is unknown; pass its name as `project`.")
 

@@ -160,9 +160,9 @@ def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> C
     from claude_mem.privacy.excluded_projects import ExcludedProjects
 
     repo = Path(given).expanduser().resolve()
-    place = git.resolve(repo)
-    project = SourceProject(place.key, place.name, place.root, place.remote)
-    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), place.name)
+    origin = git.resolve(repo)
+    project = SourceProject(origin.key, origin.name, origin.root, origin.remote)
+    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), origin.name)
     found = Commits(repo, project, since_when(since, now), chosen, SourceReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.report):

@@ -61,8 +61,8 @@ class Projects(Part):
             while self._change(statement, id=project_id, name=name, limit=AT_ONCE):
                 pass
 
-    def place(self, project_id: int, root: str) -> None:
-        self._change("place_project", id=project_id, root=root)
+    def set_root(self, project_id: int, root: str) -> None:
+        self._change("set_project_root", id=project_id, root=root)
 
     def merge(self, gone: int, into: int) -> int:
         self._give_away(gone, into)

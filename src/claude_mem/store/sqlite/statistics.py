@@ -220,5 +220,5 @@ class Statistics(Part):
     def injected(self, since: int, project: str | None) -> list[InjectionCount]:
         return [InjectionCount(**row) for row in self._rows("injected_by_day", since=since, project=project)]
 
-    def uses_asked_about(self, since: int, project: str | None) -> int:
-        return self._number("uses_asked_about", since=since, project=project)
+    def observed_tool_uses(self, since: int, project: str | None) -> int:
+        return self._number("observed_tool_uses", since=since, project=project)

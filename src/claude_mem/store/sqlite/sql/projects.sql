@@ -50,7 +50,7 @@ GROUP BY p.id ORDER BY last_at DESC, p.id;
 -- What people see it as. By hand: no directory's name takes its place any more.
 UPDATE projects SET name = :name, named = MAX(named, :by_hand) WHERE id = :id;
 
--- name: place_project
+-- name: set_project_root
 -- Its directory lies elsewhere now.
 UPDATE projects SET root = :root WHERE id = :id;
 

@@ -136,7 +136,7 @@ FROM injections AS i LEFT JOIN sdk_sessions AS s ON s.claude_session_id = i.clau
 WHERE i.created_at_epoch >= :since AND (:project IS NULL OR s.project = :project)
 GROUP BY day, i.event ORDER BY day, i.event;
 
--- name: uses_asked_about
+-- name: observed_tool_uses
 -- How many tool uses a model was asked about: those of the sessions that cost something since.
 SELECT COUNT(*) FROM pending_messages AS p
 WHERE p.session_id IN (SELECT session_id FROM spending

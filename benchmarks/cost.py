@@ -141,7 +141,7 @@ def observed(found: Sequence[Event]) -> list[Request]:
             model = anthropic.build(Access(api_key="k", base_url=server.url, model="scripted"), clock=clock)
             options = ObserverOptions(mode.load("code", []))
             observer = Observer(model, Offline().observe, options, lambda _: Spent(), tell)
-            pump = Pump(store.queue, observer.observe, due_at, clock, tell)
+            pump = Pump(store.queue, observer.observe, observer.fall_back, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:
                 run(pump, clock, event.at)

@@ -20,11 +20,13 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
 from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
-from claude_mem.store.values import Spending
+from claude_mem.store.values import Revision, Spending
 
 DAY = 24 * HOUR
+OFFLINE = Memory((Observation("change", title="Offline"),), (Summary("Seen offline"),))
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
 
 
@@ -335,6 +337,85 @@ class QueueContract(StoreSuite):
         assert store.queue.figures() == QueueFigures(ready=1, leased=1, done=1, oldest_ready_at=NOON + 6)
         assert store.queue.resume() == 0
 
+    # Standing in for a model whose replies cannot be read
+
+    def test_a_fallback_is_parked_and_remembered_and_gives_way_to_what_is_settled(
+        self, store: Store, events: Events
+    ) -> None:
+        store.events.accept(new_events(events.tool("a"), events.tool("a"), events.tool("b")))
+        store.queue.park(_lease(store), "prose", SPEND, fallback=OFFLINE)
+        store.queue.settle(_lease(store), Memory())
+        assert store.queue.figures() == QueueFigures(parked=2, done=1, fallback=2)
+        assert _said(store) == {"Offline", "Seen offline"}
+        assert store.queue.resume() == 2
+        assert _said(store) == {"Offline", "Seen offline"}, "until it is observed after all"
+        lease = _lease(store)
+        assert store.queue.batch(lease).recorded == ()
+        store.queue.settle(lease, Memory((Observation("change", title="Model"),), (Summary("Asked"),)))
+        assert _said(store) == {"Model", "Asked"}
+        found = store.sessions.find("a")
+        assert found is not None
+        assert found.title == "Asked"
+        assert store.queue.figures() == QueueFigures(done=3)
+
+    def test_a_second_fallback_takes_the_place_of_the_first(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool()))
+        for _ in range(3):
+            store.queue.park(_lease(store), "prose", fallback=OFFLINE)
+            assert sorted(_listed(store)) == ["Offline", "Seen offline"]
+            store.queue.resume()
+        store.queue.settle(_lease(store), Memory())
+        assert _said(store) == set(), "the model found nothing worth remembering"
+
+    def test_a_fallback_survives_a_retry_that_fails(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool()))
+        store.queue.park(_lease(store), "prose", fallback=OFFLINE)
+        store.queue.resume()
+        store.queue.park(_lease(store), "refused")
+        assert _said(store) == {"Offline", "Seen offline"}
+        assert store.queue.figures() == QueueFigures(parked=1, fallback=1)
+        store.queue.resume()
+        store.queue.settle(_lease(store), Memory())
+        assert _said(store) == set()
+
+    def test_a_batch_with_a_fallback_is_resumed_as_a_whole(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool("a"), events.tool("a"), events.tool("b")))
+        first, second = _lease(store), _lease(store)
+        store.queue.park(first, "prose", fallback=OFFLINE)
+        store.queue.park(second, "prose", fallback=Memory((Observation("change", title="Of b"),)))
+        assert store.queue.resume([first.jobs[1].id]) == 2
+        assert [job.id for job in _lease(store).jobs] == [job.id for job in first.jobs]
+        assert store.queue.figures() == QueueFigures(leased=2, parked=1, fallback=1)
+
+    def test_what_a_person_has_taken_up_stays(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool()))
+        two = (*OFFLINE.observations, Observation("change", title="Pinned"))
+        store.queue.park(_lease(store), "prose", fallback=Memory(two))
+        (ref,) = (ref for ref, title in _titled(store) if title == "Pinned")
+        store.memories.revise([Revision(ref.id, {"pinned": 1})])
+        store.queue.resume()
+        store.queue.settle(_lease(store), Memory())
+        assert _said(store) == {"Pinned"}
+
+    def test_a_fallback_of_dropped_jobs_stays_for_good(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool()))
+        lease = _lease(store)
+        store.queue.park(lease, "prose", fallback=OFFLINE)
+        assert store.queue.drop([job.id for job in lease.jobs]) == 1
+        assert store.queue.figures() == QueueFigures(done=1)
+        assert store.queue.resume() == 0
+        assert _said(store) == {"Offline", "Seen offline"}
+
+    def test_a_dead_holder_leaves_no_fallback(self, store: Store, events: Events) -> None:
+        store.events.accept(new_events(events.tool()))
+        dead = _lease(store)
+        store.queue.reclaim()
+        store.queue.settle(_lease(store), Memory())
+        with pytest.raises(StoreError):
+            store.queue.park(dead, "prose", fallback=OFFLINE)
+        assert _said(store) == set()
+        assert store.queue.figures() == QueueFigures(done=1)
+
     # What it costs
 
     def test_a_call_is_paid_for_whatever_came_of_it(self, store: Store, events: Events) -> None:
@@ -420,3 +501,16 @@ def _lease(store: Store, limit: int = 100) -> Lease:
     lease = store.queue.lease(limit)
     assert lease is not None, "work was due"
     return lease
+
+
+def _titled(store: Store) -> list[tuple[Ref, str | None]]:
+    found = store.memories.list_cards(Filters(kinds=("observation", "summary")), limit=100)
+    return [(card.ref, card.title) for card in found]
+
+
+def _listed(store: Store) -> list[str]:
+    return [title or "" for _, title in _titled(store)]
+
+
+def _said(store: Store) -> set[str]:
+    return set(_listed(store))

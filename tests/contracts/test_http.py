@@ -31,7 +31,9 @@ def test_health_tells_who_and_how_the_worker_is(worker: Driven) -> None:
     assert (health["version"], health["protocol"]) == ("0.1.0", 1)
     assert health["uptime"] > 0
     assert health["memory"]["rss"] > 1 << 20
-    assert set(health["queue"]) == {"spooled", "ready", "leased", "parked", "done", "oldestAgeMs", "alert"}
+    assert set(health["queue"]) == {
+        *("spooled", "ready", "leased", "parked", "fallback", "done", "oldestAgeMs", "alert")
+    }
     assert isinstance(health["activeSessions"], int)
 
 

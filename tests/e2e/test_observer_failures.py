@@ -59,7 +59,13 @@ class Rig:
             self.told.append,
         )
         self.pump = Pump(
-            self.store.queue, watched.observe, due_at, self.clock, self.told.append, jitter=lambda: 0.0
+            self.store.queue,
+            watched.observe,
+            watched.fall_back,
+            due_at,
+            self.clock,
+            self.told.append,
+            jitter=lambda: 0.0,
         )
 
     def clock(self) -> int:
@@ -280,7 +286,7 @@ UNREADABLE = {
     "login": "Invalid API key · Please run /login",
     "JSON": '{"observations": [{"title": "in the wrong language"}]}',
     "foreign": "<div><p>a page</p></div>",
-    "cut off": "<observation><type>bugfix</type><title>The login survi",
+    "cut off": "<observation><type>bug",
     "empty": "",
     "blank": " \n\t ",
 }
@@ -288,7 +294,9 @@ UNREADABLE = {
 
 class TestRow12NotInOurGrammar:
     @pytest.mark.parametrize("text", UNREADABLE.values(), ids=UNREADABLE)
-    def test_the_batch_is_kept_retried_parked_with_a_preview_and_resumed(self, data: Path, text: str) -> None:
+    def test_the_batch_is_retried_parked_with_a_preview_remembered_offline_and_resumed(
+        self, data: Path, text: str
+    ) -> None:
         with rigged(data, *[Say(text)] * 3, GOOD) as rig:
             rig.queue("s")
             rig.run(until=NOON + HOUR)
@@ -297,12 +305,16 @@ class TestRow12NotInOurGrammar:
             ((_, reason), *_) = rig.parked()
             assert reason
             assert " ".join(text.split())[:40] in reason if text.strip() else "empty" in reason
-            assert rig.observed() == []
+            summarized = "SELECT request FROM session_summaries"
+            assert [row["request"] for row in rows(data, summarized)] == ["make s"], "offline, meanwhile"
             assert len(rows(data, "SELECT * FROM spending")) == 3, "each of them was paid for"
             checker.check(data, ["toolu_s"])
             rig.store.queue.resume()
             rig.run(until=NOON + 2 * HOUR)
             assert rig.observed() == ["toolu_s"]
+            assert rows(data, summarized) == [], "the model's answer takes its place"
+            for table in ("fallbacks", "fallback_memories"):
+                assert rows(data, f"SELECT * FROM {table}") == []
             checker.check(data, ["toolu_s"])
 
     @pytest.mark.parametrize(

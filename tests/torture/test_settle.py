@@ -58,6 +58,7 @@ new_arrivals = [NewEvent(event, Origin("key", "name", "/root")) for event in eve
 memory = Memory(learned, (Summary(request="R"),))
 acts = {
     "settle": lambda: store.queue.settle(lease, memory, Spend("p", "m", 1, 2, 3)),
+    "fall back": lambda: store.queue.park(lease, "prose", Spend("p", "m", 1, 2, 3), fallback=memory),
     "accept": lambda: store.events.accept(new_arrivals),
     "close": store.close,
 }
@@ -196,6 +197,31 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
             assert remembered(folder) == QUEUED, "each event is remembered once in the end"
             assert store.queue.figures().done == len(QUEUED) + 1
         befores, afters = befores + (not done), afters + bool(done)
+    assert befores, "some kills came before the commit"
+    assert afters, "and some after"
+
+
+def test_a_fallback_killed_anywhere_is_parked_with_its_memory_or_neither_and_gives_way_once(
+    queued: Path, tmp_path: Path
+) -> None:
+    befores, afters = 0, 0
+    for folder, acknowledged in killed_at_every_call(queued, tmp_path, "fall back"):
+        with open_store(folder) as store:
+            assert store.recovered is None
+            store.queue.reclaim()
+            parked = names(store, JobState.PARKED)
+            assert remembered(folder) == parked
+            assert parked in ([], LEASED)
+            assert parked or not acknowledged, "what was acknowledged is there"
+            assert seen_again_and_paid(folder) == ((1, 1) if parked else (0, 0)), "the rest goes with it"
+            assert store.queue.figures().fallback == len(parked)
+            assert store.queue.resume() == len(parked)
+            while lease := store.queue.lease(len(LEASED)):
+                learned = tuple(Observation("change", title=job.event.id) for job in lease.jobs)
+                store.queue.settle(lease, Memory(learned))
+            assert sorted(remembered(folder)) == QUEUED, "each event is remembered once in the end"
+            assert store.queue.figures().done == len(QUEUED) + 1
+        befores, afters = befores + (not parked), afters + bool(parked)
     assert befores, "some kills came before the commit"
     assert afters, "and some after"
 

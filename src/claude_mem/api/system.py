@@ -26,6 +26,7 @@ class QueueStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     ready: Annotated[int, doc("Events waiting to be handed out.", 12)]
     leased: Annotated[int, doc("Events being worked on.", 0)]
     parked: Annotated[int, doc("Events given up for now, with a reason.", 0)]
+    fallback: Annotated[int, doc("Of those parked: remembered by the offline observer for now.", 0)] = 0
     done: Annotated[int, doc("Events settled.", 840)]
     oldest_age_ms: Annotated[Milliseconds, doc("How long the oldest ready event has waited.", 3500)]
     alert: Annotated[str | None, doc("Why the queue is too long or too old, by your settings.")] = None
@@ -137,7 +138,7 @@ class DropRequest(Params, frozen=True, kw_only=True):
 
 class RetryAnswer(Struct):
     status: Literal["ok"]
-    resumed: Annotated[int, doc("How many were parked.", 2)]
+    resumed: Annotated[int, doc("How many were parked; a batch with a fallback is resumed whole.", 2)]
 
 
 class DropAnswer(Struct):

@@ -36,6 +36,7 @@ class QuickStatus:
         self.worker = ASLEEP
         self.queued = 0  # events that are not memory yet
         self.parked = 0
+        self.fallback = 0  # of those parked: the offline observer took over, for replies could not be read
         self.observer: str | None = None  # who makes memory of it
         self.hindered: str | None = None  # why what is recorded does not become memory
         self.spent_up = False
@@ -110,7 +111,7 @@ def _query_worker(seen: QuickStatus) -> None:
     seen.worker = AWAKE
     queue, observer = health.get("queue") or {}, health.get("observer") or {}
     seen.queued = sum(queue.get(name) or 0 for name in ("spooled", "ready", "leased"))
-    seen.parked = queue.get("parked") or 0
+    seen.parked, seen.fallback = queue.get("parked") or 0, queue.get("fallback") or 0
     seen.observer = observer.get("provider")
     seen.hindered = health.get("reason") or observer.get("paused")
     seen.spent_up = bool(observer.get("spentUp"))
@@ -149,7 +150,8 @@ it read from stdin:
 
   printf ' %s' "$(printf '%s' "$input" | claude-mem statusline)"
 
-  mem ● 3 queued · $0.02 today    recording; three events are not memory yet
+  mem ● claude · 3 queued         recording; three events are not memory yet
+  mem ◐ claude · 4 failed         recording; to see why: claude-mem queue list
   mem ● worker asleep             recording; the next hook starts the worker
   mem ○ off                       paused; to resume: claude-mem on
   mem ! not recording: disk full  to fix it: claude-mem doctor"""
@@ -208,12 +210,15 @@ def status_line(seen: QuickStatus, now: float) -> str:
         return f"mem ! not recording: {seen.problem}"
     if seen.hindered:
         return f"mem ! not remembering: {_short(seen.hindered)}"
-    parts = [f"{seen.queued:,} queued"] if seen.queued else []
-    parts += [f"{seen.parked:,} failed"] if seen.parked else []
+    parts = [seen.observer] if seen.observer else []
+    parts += [f"{seen.queued:,} queued"] if seen.queued else []
+    parts += [f"model unreadable: {seen.fallback:,} noted offline"] if seen.fallback else []
+    parts += [f"{seen.parked - seen.fallback:,} failed"] if seen.parked > seen.fallback else []
     parts += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
     parts += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []
     parts += ["budget used up"] if seen.spent_up else []
-    return " ".join(["mem ●", " · ".join(parts)]).rstrip()
+    mark = "◐" if seen.parked else "●"
+    return " ".join([f"mem {mark}", " · ".join(parts)]).rstrip()
 
 
 def _short(sentence: str) -> str:
@@ -222,7 +227,7 @@ def _short(sentence: str) -> str:
 
 
 def _painted(line: str) -> str:
-    for mark, colour in (("●", GREEN), ("○", YELLOW), ("!", RED), ("?", YELLOW)):
+    for mark, colour in (("●", GREEN), ("◐", YELLOW), ("○", YELLOW), ("!", RED), ("?", YELLOW)):
         if line.startswith(f"mem {mark}"):
             rest = line.removeprefix(f"mem {mark}")
             tail = f"\x1b[{DIM}m{rest}\x1b[0m" if rest else ""

@@ -45,6 +45,7 @@ class QueueFigures(Struct, frozen=True):
     leased: int = 0
     parked: int = 0
     done: int = 0
+    fallback: int = 0  # of those parked: the offline observer has made memories of their batch
     oldest_ready_at: int | None = None  # epoch milliseconds
 
 

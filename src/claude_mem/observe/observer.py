@@ -92,6 +92,11 @@ class Observer:
         # A model may decode what came encoded, or invent it; and a reply that cannot be read is quoted.
         return map_text(outcome, self._clean), spend
 
+    def fall_back(self, batch: Batch) -> Memory:
+        """Without a model, which has had its chances."""
+        seen = tool_calls.read_all(batch.events)
+        return map_text(evidence.marked(self._extract(batch, seen), seen), self._clean)
+
     def _observed(
         self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
     ) -> tuple[Outcome, Spend | None]:

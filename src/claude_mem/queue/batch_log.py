@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from claude_mem.model.jobs import Lease, Spend
 from claude_mem.model.memory import Memory, Nothing, Observed, Outcome
-from claude_mem.queue.retry import Decision, Park, Settle, Wait
+from claude_mem.queue.retry import Decision, Fallback, Park, Settle, Wait
 
 log = logging.getLogger("claude_mem.queue")
 
@@ -22,7 +22,7 @@ class BatchReport(Struct, frozen=True):
     """`cause`: the kind of reply or exception it is due to, never its words."""
 
     lease: Lease
-    outcome: str  # stored, nothing, waits, retry, parked, aborted, failed
+    outcome: str  # stored, nothing, waits, retry, parked, fallback, aborted, failed
     ms: int
     provider: str = "offline"
     cause: str | None = None
@@ -63,6 +63,8 @@ def outcome_of(outcome: Outcome, decision: Decision) -> tuple[str, str | None]:
             return "waits", cause
         case Park():
             return "parked", cause
+        case Fallback():
+            return "fallback", cause
     return "retry", cause
 
 

@@ -32,6 +32,7 @@ from claude_mem.queue.retry import (
     LONGEST_WAIT_MS,
     LOOK_AGAIN_MS,
     Decision,
+    Fallback,
     Park,
     Retry,
     Settle,
@@ -63,14 +64,16 @@ class Pump:
         self,
         work: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, Spend | None]],
+        fall_back: Callable[[Batch], Memory],
         due_at: Callable[[SessionBacklog, int], int],
         clock: Clock,
         tell: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
         provider: str = "offline",
     ) -> None:
-        """`provider`: who is asked, for the log."""
+        """`fall_back` observes without a model; `provider`: who is asked, for the log."""
         self._work, self._observe, self._due_at = work, observe, due_at
+        self._fall_back = fall_back
         self._clock, self._tell, self._jitter, self._provider = clock, tell, jitter, provider
         self.batches = BatchLog()
         self._lock = threading.Lock()
@@ -203,7 +206,7 @@ class Pump:
                 decision, _ = self._conclude(lease, broken, spend)
                 # Not the error's own words, which may be of a session: those are for `queue list`.
                 if isinstance(decision, Park):
-                    news = _given_up(len(lease.jobs), Broken(f"the observer failed: {type(error).__name__}"))
+                    news = _given_up(len(lease.jobs), f"the observer failed: {type(error).__name__}")
             else:  # not the batch's doing
                 reason = str(error) or type(error).__name__
                 self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
@@ -238,7 +241,11 @@ class Pump:
                 self._work.postpone(lease, until, reason, failed=True, spend=spend)
             case Park(reason=reason):
                 self._work.park(lease, reason, spend)
-                news = _given_up(len(lease.jobs), outcome)
+                news = _given_up(len(lease.jobs), _reason(outcome))
+            case Fallback(reason=reason):
+                memory = self._fall_back(self._work.batch(lease))
+                self._work.park(lease, reason, spend, fallback=memory)
+                news = _fell_back(len(lease.jobs))
             case _:
                 assert_never(decision)
         return decision, news
@@ -308,11 +315,20 @@ def _unreached(reason: str) -> str:
     return f"The model cannot be reached: {reason.rstrip('.')}. Captured events wait; nothing is lost."
 
 
-def _given_up(events: int, outcome: Outcome) -> str:
-    """The reason of a reply that cannot be read quotes it: that is for `queue list`, not for a log."""
-    reason = "the model's replies could not be read" if isinstance(outcome, Unreadable) else _reason(outcome)
-    many = "1 event was" if events == 1 else f"{events} events were"
-    return f"{many} given up for now: {reason.rstrip('.')}. Run: claude-mem queue list"
+def _given_up(events: int, reason: str) -> str:
+    return f"{_were(events)} given up for now: {reason.rstrip('.')}. Run: claude-mem queue list"
+
+
+def _fell_back(events: int) -> str:
+    """Without the reason, which quotes a reply: that is for `queue list`, not for a log."""
+    return (
+        f"{_were(events)} observed offline, because the model's replies could not be read. "
+        "To ask it again: claude-mem queue retry"
+    )
+
+
+def _were(events: int) -> str:
+    return "1 event was" if events == 1 else f"{events} events were"
 
 
 def _author(spend: Spend | None) -> str:

@@ -33,7 +33,13 @@ class Park(Struct, frozen=True):
     reason: str
 
 
-Decision = Settle | Wait | Retry | Park
+class Fallback(Struct, frozen=True):
+    """Parked, and remembered offline until somebody has it asked about again."""
+
+    reason: str
+
+
+Decision = Settle | Wait | Retry | Park | Fallback
 
 
 def backoff(attempt: int, jitter: float = 0.0) -> int:
@@ -54,7 +60,9 @@ def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0, *, fai
             return Wait(now)  # the pump's own hold decides when to look whether the pause is over
         case Broken(whose="provider"):
             return Wait(now + min(backoff(failures, jitter), LOOK_AGAIN_MS))
+        case Broken(reason=reason) | Unreadable(reason=reason) if attempt < MOST_ATTEMPTS:
+            return Retry(now + backoff(attempt, jitter), reason)
         case Broken(reason=reason) | Unreadable(reason=reason):
-            return Retry(now + backoff(attempt, jitter), reason) if attempt < MOST_ATTEMPTS else Park(reason)
+            return Fallback(reason) if isinstance(outcome, Unreadable) else Park(reason)
         case _:
             assert_never(outcome)

@@ -43,6 +43,7 @@ def queue_figures(services: Services) -> QueueStatus:
         ready=figures.ready,
         leased=figures.leased,
         parked=figures.parked,
+        fallback=figures.fallback,
         done=figures.done,
         oldest_age_ms=age_ms,
         alert=_alert(services, figures.ready + spooled, age_ms),
@@ -243,8 +244,13 @@ def banners(
         add("out_of_budget", "warning", f"{reason} The offline observer takes over until then.", fix)
     if queue is not None and queue.alert and not reason and not observer.get("paused"):
         add("behind", "warning", f"Behind: {queue.alert}", "claude-mem doctor")
-    if queue is not None and queue.parked:
-        text = f"{_many(queue.parked)} parked after several failed attempts."
+    if queue is not None and queue.fallback:
+        text = (
+            f"The model's replies about {_many(queue.fallback)} could not be read. Observed offline for now."
+        )
+        add("unreadable", "warning", text, "claude-mem queue retry")
+    if queue is not None and queue.parked > queue.fallback:
+        text = f"{_many(queue.parked - queue.fallback)} parked after several failed attempts."
         add("parked", "warning", text, "claude-mem queue retry")
     if lost := sum(drops.values()):
         why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)

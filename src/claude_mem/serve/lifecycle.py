@@ -161,11 +161,10 @@ async def until(event: asyncio.Event, within_s: float) -> None:
 
 
 HANDOVER = Path("handover.json")
-THREADS = 20
-"""Sixteen callers' commits can be waited for side by side; the rest are the worker's own loops."""
+THREADS = 18
+"""Sixteen callers' commits can be waited for side by side; the rest are the worker's own loops, without those
+that observe."""
 GRACE_S = 5.0
-OBSERVERS = 2
-"""Sessions observed at the same time: a slow model holds up one other, not all."""
 MOST_FILES = 4096
 
 
@@ -233,7 +232,8 @@ def _work(
 
 async def _live(parts: Services, version: str, held: Held, succeed: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
-    threads = ThreadPoolExecutor(THREADS, thread_name_prefix="worker")
+    observers = parts.settings.observers
+    threads = ThreadPoolExecutor(THREADS + observers, thread_name_prefix="worker")
     loop.set_default_executor(threads)
     loop.set_exception_handler(worker_log.log_loop_error)
     token = data_dir.ensure_token(Path(paths.TOKEN))
@@ -253,7 +253,7 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("drain", partial(drain, running)),
-        *[("pump", partial(observe, running))] * OBSERVERS,
+        *[("pump", partial(observe, running))] * observers,
         ("recall", partial(index, running, parts.recall.background.step)),
         ("vectors", partial(index, running, parts.recall.background.embed)),
         ("maintain", partial(maintain, running, held)),

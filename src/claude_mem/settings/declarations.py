@@ -235,6 +235,12 @@ class Settings(Struct, frozen=True):
         allowed="a path",
         key="CLAUDE_CODE_PATH",
     )
+    observers: int = _observer(
+        3,
+        _integer(1, 16),
+        "How many sessions are observed at the same time. A model that hangs holds up so many, and no more. "
+        "Each call of your own Claude Code takes about 200 MB while it runs.",
+    )
     verbosity: Verbosity = _observer(
         "normal", _one_of("minimal", "normal", "verbose"), "How much to turn into memory."
     )

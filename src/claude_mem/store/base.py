@@ -70,23 +70,29 @@ class Queue(Protocol):
         self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
     ) -> None:
         """Save the memory (written by `provider`) and its cost, and mark the jobs done, in one transaction.
-        What the project already knows is not stored twice."""
+        What the project already knows is not stored twice. It replaces a fallback."""
 
     def postpone(
         self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
     ) -> None:
         """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
 
-    def park(self, lease: Lease, reason: str, spend: Spend | None = None) -> None: ...
+    def park(
+        self, lease: Lease, reason: str, spend: Spend | None = None, *, fallback: Memory | None = None
+    ) -> None:
+        """Park the jobs with a reason. `fallback`: what the offline observer makes of them meanwhile. It is
+        saved in the same transaction, and replaces an earlier one."""
 
     def reclaim(self) -> int:
         """Release all leases: a worker that has just started holds none of them."""
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
-        """Make parked jobs ready again; without ids, all of them, and those that were postponed."""
+        """Make parked jobs ready again; without ids, all of them, and those that were postponed. A batch that
+        has a fallback is resumed as a whole. Returns how many jobs were parked."""
 
     def drop(self, job_ids: Sequence[int]) -> int:
-        """Settle parked jobs without observing them; they stay as evidence. Returns how many were parked."""
+        """Settle parked jobs without observing them; they stay as evidence, and a fallback stays as memory.
+        Returns how many were parked."""
 
     def spent(self, session_id: int, now: int) -> Spent:
         """By this session in total, and by all sessions since midnight UTC."""

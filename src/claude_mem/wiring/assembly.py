@@ -97,5 +97,7 @@ def assemble(
         return store.queue.spent(session_id, now())
 
     observer = Observer(called, observe_offline, options, spent, tell, clean=clean)
-    pump = Pump(store.queue, observer.observe, due_at, now, tell, provider=chosen.provider)
+    pump = Pump(
+        store.queue, observer.observe, observer.fall_back, due_at, now, tell, provider=chosen.provider
+    )
     return Observing(pump, observer, chosen, called, store, now)

@@ -24,7 +24,10 @@ def seen(**differences: Any) -> QuickStatus:
     [
         (seen(), "mem ●"),
         (seen(queued=3, usd=0.021, tokens=900), "mem ● 3 queued · $0.02 today"),
-        (seen(queued=1200, parked=2), "mem ● 1,200 queued · 2 failed"),
+        (seen(observer="claude", queued=2), "mem ● claude · 2 queued"),
+        (seen(queued=1200, parked=2), "mem ◐ 1,200 queued · 2 failed"),
+        (seen(parked=6, fallback=4), "mem ◐ model unreadable: 4 noted offline · 2 failed"),
+        (seen(parked=4, fallback=4, observer="openai"), "mem ◐ openai · model unreadable: 4 noted offline"),
         (seen(usd=0.0, tokens=0), "mem ●"),
         (seen(usd=2.0, tokens=9, spent_up=True), "mem ● $2.00 today · budget used up"),
         (seen(worker=status.ASLEEP), "mem ● worker asleep"),

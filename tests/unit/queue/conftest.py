@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock
 from tests.harness import hook_process
-from tests.unit.queue.pumping import SECOND, Make, due_at
+from tests.unit.queue.pumping import SECOND, Make, due_at, fall_back
 
 from claude_mem import settings
 from claude_mem.queue.pump import Pump
@@ -40,7 +40,9 @@ def told() -> list[str]:
 
 @pytest.fixture
 def make(store: SqliteStore, clock: SettableClock, told: list[str]) -> Make:
-    return lambda observe: Pump(store.queue, observe, due_at, clock, told.append, jitter=lambda: 0.0)
+    return lambda observe: Pump(
+        store.queue, observe, fall_back, due_at, clock, told.append, jitter=lambda: 0.0
+    )
 
 
 @pytest.fixture

@@ -11,9 +11,12 @@ from claude_mem.model.jobs import JobState, SessionBacklog, Spend
 from claude_mem.model.memory import (
     Batch,
     Broken,
+    Memory,
     Nothing,
+    Observation,
     Outcome,
 )
+from claude_mem.model.refs import Filters
 from claude_mem.observe import policy
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
@@ -32,6 +35,13 @@ Make = Callable[[Observe], Pump]
 def due_at(gathered: SessionBacklog, now: int) -> int:
     decision = policy.decide(gathered, now)
     return decision.at if isinstance(decision, policy.Later) else now
+
+
+OFFLINE_TITLE = "As seen offline"
+
+
+def fall_back(batch: Batch) -> Memory:
+    return Memory((Observation("change", title=OFFLINE_TITLE, narrative=batch.session),))
 
 
 class Script:
@@ -80,3 +90,9 @@ def waiting(store: SqliteStore, state: JobState = JobState.READY) -> list[tuple[
 
 
 # When
+
+
+def titles(store: SqliteStore) -> list[str | None]:
+    """Of all observations, by time."""
+    found = store.memories.list_cards(Filters(kinds=("observation",)), limit=100, newest_first=False)
+    return [card.title for card in found]

@@ -74,7 +74,7 @@ def test_each_unreadable_reply_is_a_warning_and_none_of_it_is_quoted(
     assert [(level, each["outcome"], each["cause"], each["attempt"]) for level, each in found] == [
         ("WARNING", "retry", "unreadable", "1"),
         ("WARNING", "retry", "unreadable", "2"),
-        ("WARNING", "parked", "unreadable", "3"),
+        ("WARNING", "fallback", "unreadable", "3"),
     ]
     assert WORDS not in caplog.text
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
+from tests.unit.queue.pumping import fall_back
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
@@ -48,7 +49,7 @@ class Observer:
 
 
 def pump(store: SqliteStore, observe: Observer, clock: SettableClock) -> Pump:
-    return Pump(store.queue, observe, due_at, clock, lambda _: None, lambda: 0.0)
+    return Pump(store.queue, observe, fall_back, due_at, clock, lambda _: None, lambda: 0.0)
 
 
 def turn(events: Events, session: str, *, past: bool = True) -> list[Event]:
@@ -125,7 +126,7 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
         seen.append(batch.session)
         return (Observed(Memory()) if batch.offline else Paused("Log in.")), None
 
-    pumping = Pump(store.queue, observe, due_at, clock, lambda _: None, lambda: 0.0)
+    pumping = Pump(store.queue, observe, fall_back, due_at, clock, lambda _: None, lambda: 0.0)
     store.events.accept(new_events(*turn(events, "live", past=False)))
     pumping.step()
     store.events.accept_past(new_events(*turn(events, "asks")), BackfillOptions(offline=False))

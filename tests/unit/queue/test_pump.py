@@ -14,6 +14,7 @@ from tests.unit.queue.pumping import (
     Script,
     a_turn,
     due_at,
+    fall_back,
     pump_dry,
     waiting,
 )
@@ -209,6 +210,7 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
         pump = Pump(
             Damaged(store.readers, store.writer, clock),
             observer,
+            fall_back,
             due_at,
             clock,
             told.append,

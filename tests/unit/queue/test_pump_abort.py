@@ -15,6 +15,7 @@ from tests.unit.queue.pumping import (
     Script,
     a_turn,
     due_at,
+    fall_back,
     pump_dry,
     waiting,
 )
@@ -101,6 +102,7 @@ def test_an_abort_does_not_miss_whoever_is_about_to_begin(
         pump = Pump(
             AbortedWhileItLeases(store.readers, store.writer, clock),
             observer,
+            fall_back,
             due_at,
             clock,
             told.append,

@@ -12,13 +12,16 @@ from tests.unit.queue.pumping import (
     DEADLINE_S,
     DOWN,
     MINUTE,
+    OFFLINE_TITLE,
     SECOND,
     SPEND,
     Answer,
     Make,
     Script,
     a_turn,
+    due_at,
     pump_dry,
+    titles,
     waiting,
     why_paused,
 )
@@ -28,7 +31,10 @@ from claude_mem.model.jobs import JobState, QueueFigures
 from claude_mem.model.memory import (
     Batch,
     Broken,
+    Memory,
     Nothing,
+    Observation,
+    Observed,
     Outcome,
     Paused,
     Throttled,
@@ -39,7 +45,7 @@ from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
 from claude_mem.store.sqlite import SqliteStore
 
 
-def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_reason(
+def test_a_reply_nobody_can_read_is_asked_for_three_times_then_remembered_offline_until_it_is_retried(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
     observer = Script(*[Unreadable("prose: I am sorry")] * 3, spend=SPEND)
@@ -52,17 +58,39 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_parked_with_its_r
         clock.now += backoff(attempt)
     assert pump.step() == clock.now
     assert waiting(store, JobState.PARKED) == [(id, 3, "prose: I am sorry") for id in ids]
-    assert told == [
-        "4 events were given up for now: the model's replies could not be read. Run: claude-mem queue list"
-    ], "without the reply's own words: what is told is logged"
+    assert len(told) == 1
+    assert "I am sorry" not in told[0], "without the reply's own words: what is told is logged"
+    assert store.queue.figures() == QueueFigures(parked=4, fallback=4)
+    assert titles(store) == [OFFLINE_TITLE]
     assert pump.step() is None
     assert [[event.id for event in batch.events] for batch in observer.shown] == [ids] * 3
     session = store.sessions.find("s1")
     assert session is not None
     assert store.queue.spent(session.id, clock.now).session_usd == 0.75, "an unreadable reply was paid for"
+    observer.answers = [Observed(Memory((Observation("change", title="As the model saw it"),)))]
     store.queue.resume()
     pump_dry(pump, clock)
     assert store.queue.figures() == QueueFigures(done=4)
+    assert observer.shown[-1].recorded == (), "it is not told what only stands in for its answer"
+    assert titles(store) == ["As the model saw it"]
+
+
+def test_a_fallback_that_fails_leaves_the_batch_parked_with_that_reason(
+    store: SqliteStore, events: Events, clock: SettableClock, told: list[str]
+) -> None:
+    def fail(_: Batch) -> Memory:
+        raise KeyError("secret words")
+
+    observer = Script(*[Unreadable("prose")] * 3)
+    pump = Pump(store.queue, observer, fail, due_at, clock, told.append, jitter=lambda: 0.0)
+    a_turn(store, events)
+    for attempt in (1, 2):
+        pump.step()
+        clock.now += backoff(attempt)
+    with pytest.raises(KeyError):
+        pump.step()
+    assert store.queue.figures() == QueueFigures(parked=4)
+    assert titles(store) == []
 
 
 def test_an_unreadable_reply_holds_back_its_own_session_alone(

@@ -2,7 +2,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.memory import Broken, Memory, Nothing, Observed, Throttled, Unreadable
-from claude_mem.queue.retry import LONGEST_WAIT_MS, LOOK_AGAIN_MS, Park, Retry, Settle, Wait, backoff, decide
+from claude_mem.queue.retry import (
+    LONGEST_WAIT_MS,
+    LOOK_AGAIN_MS,
+    Fallback,
+    Park,
+    Retry,
+    Settle,
+    Wait,
+    backoff,
+    decide,
+)
 
 NOW = 1_700_000_000_000
 
@@ -36,7 +46,7 @@ def test_a_providers_failure_is_waited_for_and_never_counted(
 
 def test_an_unreadable_reply_is_kept_never_confirmed() -> None:
     assert isinstance(decide(Unreadable("prose"), 1, NOW), Retry)
-    assert decide(Unreadable("prose"), 3, NOW) == Park("prose")
+    assert decide(Unreadable("prose"), 3, NOW) == Fallback("prose")
 
 
 def test_being_told_to_wait_is_not_a_failed_attempt_however_often() -> None:

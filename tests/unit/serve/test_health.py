@@ -138,6 +138,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
             *said(observer={"spentUp": "Today's budget is spent."}),
             *said(alert="2,000 events are waiting."),
             *said(parked=3),
+            *said(parked=3, fallback=3),
             *said(drops={"spool_full": 2, "late": 0}),
         )
     }
@@ -149,6 +150,7 @@ def test_each_trouble_has_a_reason_and_a_fix() -> None:
         "out_of_budget",
         "behind",
         "parked",
+        "unreadable",
         "dropped",
     }
     assert "The disk is full." in found["degraded"].message

@@ -23,7 +23,9 @@ def add(commands: Commands) -> None:
         "queue",
         more=(
             "An event whose batch failed three times is parked: it is saved, with the reason,\n"
-            "until you retry or drop it. The worker must be running."
+            "until you retry or drop it. If the model's replies could not be read, the offline\n"
+            "observer remembers the batch meanwhile; a retry that succeeds replaces that.\n"
+            "The worker must be running."
         ),
         example="claude-mem queue list",
         run=lambda _: help_of(parser),
@@ -41,7 +43,10 @@ def add(commands: Commands) -> None:
     retry = verbs.add(
         "retry",
         "retry parked events now",
-        more="Without an ID, retries all of them. Also ends a pause in calling the model.",
+        more=(
+            "Without an ID, retries all of them. Also ends a pause in calling the model. A batch\n"
+            "that was observed offline meanwhile is retried as a whole."
+        ),
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,
     )
@@ -50,7 +55,7 @@ def add(commands: Commands) -> None:
     drop = verbs.add(
         "drop",
         "drop parked events: they will not become memory",
-        more="The events themselves stay in the database, as evidence.",
+        more="The events stay in the database, as evidence, and so does what was observed offline.",
         example="claude-mem queue drop 41 42",
         run=_drop,
     )
@@ -110,7 +115,7 @@ def _drop(args: argparse.Namespace) -> int:
 
 
 def _missed(ids: list[int] | None, done: int) -> int:
-    if ids is None or done == len(ids):
+    if ids is None or done >= len(ids):
         return OK
     named = output.plural(len(ids), "event")
     output.message(f"claude-mem: {len(ids) - done} of the {named} named were not parked.")

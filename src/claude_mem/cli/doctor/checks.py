@@ -294,8 +294,13 @@ def _database(survey: Survey, facts: Facts) -> Iterator[Finding]:
         yield ok("database", f"schema {survey.schema}, {output.size(survey.bytes)}, {state}")
     if (queue := survey.figures) is not None:
         yield _queue(queue, facts)
-        if queue.parked:
-            failed = output.plural(queue.parked, "event")
+        if queue.fallback:
+            many = output.plural(queue.fallback, "event")
+            says = f"the model's replies about {many} could not be read; the offline observer took over"
+            step = "claude-mem queue list shows them. When another model is set: claude-mem queue retry"
+            yield warn("unreadable", says, step)
+        if queue.parked > queue.fallback:
+            failed = output.plural(queue.parked - queue.fallback, "event")
             yield warn("parked", f"{failed} failed and parked", "claude-mem queue list")
     if survey.newest_backup_at is None:
         yield ok("backups", "none yet; the worker makes one daily")

@@ -146,6 +146,7 @@ const MENDS = {
   paused: { word: "Resume recording", act: () => post("/api/recording", { paused: false }) },
   observer_paused: AGAIN,
   out_of_budget: { word: "Settings", href: "#/settings" },
+  unreadable: AGAIN,
   parked: AGAIN,
   dropped: { word: "Dismiss", act: ({ message }) => understood.add(message) },
 };

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Sequence
 
@@ -15,7 +14,7 @@ from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.projects import display_name, project_of
 from claude_mem.store.sqlite.queue import count
-from claude_mem.store.sqlite.rows import columns, iso, text, value_of
+from claude_mem.store.sqlite.rows import columns, iso, session_digest, text, value_of
 from claude_mem.store.values import (
     Accepted,
     BackfillAccepted,
@@ -224,11 +223,6 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionColumns, now: in
         state.prompt_counter = number
         execute(db, "add_prompt", **values, prompt=words)
     return True
-
-
-def session_digest(session: str) -> str:
-    """By which a forgotten session is known again, and nobody else's can be guessed from it."""
-    return hashlib.sha256(text(session).encode()).hexdigest()
 
 
 def _known_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str, KnownSession]:

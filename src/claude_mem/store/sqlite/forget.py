@@ -19,11 +19,10 @@ from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import secure_delete, text_index, vector_index
 from claude_mem.store.sqlite.connection import Part, execute
-from claude_mem.store.sqlite.events import session_digest
 from claude_mem.store.sqlite.memory_filters import memories_of_file
 from claude_mem.store.sqlite.observations import entitle
 from claude_mem.store.sqlite.page_scan import PageScan
-from claude_mem.store.sqlite.rows import batches, columns
+from claude_mem.store.sqlite.rows import batches, columns, session_digest
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.vector_index import EMBEDDED
 from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, MemoryIdentity, Selection

@@ -50,13 +50,15 @@ SUBTITLE = 120
 StoredObservation = tuple[int, Observation]
 
 
-def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str | None) -> None:
+def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str | None) -> list[Ref]:
+    """Returns what is new."""
+    new: list[Ref] = []
     if not memory.observations and not memory.summaries:
-        return
+        return new
     last = held.jobs[-1]
     source = execute(db, "provenance", id=last.id).fetchone()
     if source is None:
-        return  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
+        return new  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
     at = max(job.event.at for job in held.jobs)
     project_id: int = source["project_id"]
     seen: dict[str, Value] = {
@@ -78,11 +80,15 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
             seen_again(db, again, seen, {**columns(observation), **around}, at)
         else:
             old = {title for new, title in memory.replaces if new == observation.title}
-            add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
+            id = add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
+            new.append(Ref("observation", id))
     for summary in memory.summaries:
         around = {**seen, "project": source["project"], "source": memory.source_of(summary)}
-        added = execute(db, "add_summary", **columns(summary), **around)
-        entitle(db, held.session_id, added.lastrowid or 0, summary, memory.title)
+        added = execute(db, "add_summary", **columns(summary), **around).lastrowid
+        assert added is not None
+        new.append(Ref("summary", added))
+        entitle(db, held.session_id, added, summary, memory.title)
+    return new
 
 
 def same(db: sqlite3.Connection, project_id: int, key: str | None, at: int) -> int | None:

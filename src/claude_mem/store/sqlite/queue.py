@@ -3,6 +3,7 @@ session at a time."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -20,8 +21,10 @@ from claude_mem.model.jobs import (
     Spent,
 )
 from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
+from claude_mem.store.sqlite.forget import Deleted, delete_memories
 from claude_mem.store.sqlite.observations import remember
 from claude_mem.store.sqlite.rows import Value, columns, iso, value_of
 from claude_mem.store.values import Spending
@@ -36,6 +39,8 @@ RECORDED = 30
 """Titles of a session that an observer is told."""
 
 DROPPED = "dropped by the user"
+FALLBACK = "offline:fallback"
+"""Who wrote it: the offline observer, in the place of a model whose replies could not be read."""
 _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
@@ -81,7 +86,8 @@ class Queue(Part):
             source = execute(db, "provenance", id=last.id).fetchone()
             number = first.prompt_number
             request = execute(db, "request_of", session_id=session_id, prompt_number=number).fetchone()
-            titles = execute(db, "recorded_titles", session_id=session_id, limit=RECORDED).fetchall()
+            ids = json.dumps([job.id for job in lease.jobs])
+            titles = execute(db, "recorded_titles", session_id=session_id, ids=ids, limit=RECORDED).fetchall()
         return Batch(
             project=first.event.project or "",
             session=first.event.session,
@@ -102,6 +108,7 @@ class Queue(Part):
         *,
         provider: str | None = None,
     ) -> None:
+        self._take_back_fallback(db, lease)
         remember(db, lease, memory, provider)
         self._end(db, "settle_job", lease, spend, now=self._clock())
 
@@ -119,8 +126,40 @@ class Queue(Part):
         self._end(db, "postpone_job", lease, spend, until=until, reason=reason, uncounted=int(not failed))
 
     @transaction
-    def park(self, db: sqlite3.Connection, lease: Lease, reason: str, spend: Spend | None = None) -> None:
+    def park(
+        self,
+        db: sqlite3.Connection,
+        lease: Lease,
+        reason: str,
+        spend: Spend | None = None,
+        *,
+        fallback: Memory | None = None,
+    ) -> None:
+        if fallback is not None:
+            self._take_back_fallback(db, lease)
+            for job in lease.jobs:
+                execute(db, "add_fallback", job_id=job.id, number=lease.number)
+            for ref in remember(db, lease, fallback, FALLBACK):
+                execute(
+                    db,
+                    "add_fallback_memory",
+                    number=lease.number,
+                    kind=ref.kind,
+                    memory_id=ref.id,
+                    session_id=lease.session_id,
+                )
         self._end(db, "park_job", lease, spend, reason=reason)
+
+    def _take_back_fallback(self, db: sqlite3.Connection, lease: Lease) -> None:
+        """The memories that stood in for what is settled now go; those that a person has changed, pinned or
+        called wrong stay, and so do those that another session has come to as well."""
+        ids = json.dumps([job.id for job in lease.jobs])
+        found = execute(db, "fallback_memories_of", ids=ids).fetchall()
+        refs = [Ref(row["kind"], row["memory_id"]) for row in found]
+        if refs:
+            delete_memories(db, refs, self._clock(), Deleted())
+        execute(db, "forget_fallback_memories", ids=ids)
+        execute(db, "forget_fallbacks", ids=ids)
 
     def reclaim(self) -> int:
         return self._change("reclaim_jobs")
@@ -130,12 +169,18 @@ class Queue(Part):
         if job_ids is None:
             execute(db, "hurry_jobs")
             return execute(db, "resume_jobs").rowcount
-        return sum(execute(db, "resume_job", id=job_id).rowcount for job_id in job_ids)
+        resumed = 0
+        for job_id in job_ids:
+            resumed += execute(db, "resume_batch", id=job_id).rowcount  # else part of it would replace it all
+            resumed += execute(db, "resume_job", id=job_id).rowcount
+        return resumed
 
     @transaction
     def drop(self, db: sqlite3.Connection, job_ids: Sequence[int]) -> int:
         now = self._clock()
-        return sum(execute(db, "drop_job", id=id, reason=DROPPED, now=now).rowcount for id in job_ids)
+        dropped = sum(execute(db, "drop_job", id=id, reason=DROPPED, now=now).rowcount for id in job_ids)
+        execute(db, "forget_dropped_fallbacks", ids=json.dumps(list(job_ids)))
+        return dropped
 
     def spent(self, session_id: int, now: int) -> Spent:
         with self._readers.read() as db:
@@ -231,7 +276,8 @@ def _backlog(db: sqlite3.Connection, head: sqlite3.Row) -> SessionBacklog:
 def figures(db: sqlite3.Connection) -> QueueFigures:
     by_state = dict(execute(db, "figures").fetchall())
     oldest = execute(db, "oldest_ready").fetchone()
-    return QueueFigures(**by_state, oldest_ready_at=oldest and oldest[0])
+    (fallback,) = execute(db, "parked_with_fallback").fetchone()
+    return QueueFigures(**by_state, fallback=fallback, oldest_ready_at=oldest and oldest[0])
 
 
 def count(db: sqlite3.Connection, name: str, by: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,11 @@ def storable(value: Value) -> Value:
 def text(value: str) -> str:
     """A lone surrogate (an invalid byte of a path, half an emoji cut off) has no UTF-8: it becomes U+FFFD."""
     return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def session_digest(session: str) -> str:
+    """By which a forgotten session is known again, and nobody else's can be guessed from it."""
+    return hashlib.sha256(text(session).encode()).hexdigest()
 
 
 def integer(value: int) -> int:

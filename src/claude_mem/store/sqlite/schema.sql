@@ -116,6 +116,25 @@ CREATE INDEX pending_messages_ready_age ON pending_messages (created_at_epoch) W
 -- Whether a session's turn has ended is asked of every session with waiting jobs, not of every job.
 CREATE INDEX pending_messages_stops ON pending_messages (session_id) WHERE kind = 'stop' AND state = 'ready';
 
+-- Parked jobs of whose batch the offline observer has made memories, for the model's replies could not be read;
+-- `number` is the batch. When the batch is observed after all, its result takes the place of those memories.
+CREATE TABLE fallbacks (
+    job_id INTEGER PRIMARY KEY REFERENCES pending_messages(id) ON DELETE CASCADE,
+    number INTEGER NOT NULL
+);
+
+CREATE INDEX fallbacks_by_number ON fallbacks (number);
+
+CREATE TABLE fallback_memories (
+    number     INTEGER NOT NULL,
+    kind       TEXT NOT NULL CHECK (kind IN ('observation', 'summary')),
+    memory_id  INTEGER NOT NULL,
+    session_id INTEGER NOT NULL REFERENCES sdk_sessions(id) ON DELETE CASCADE,
+    PRIMARY KEY (number, kind, memory_id)
+) WITHOUT ROWID;
+
+CREATE INDEX fallback_memories_by_session ON fallback_memories (session_id);
+
 CREATE TABLE counters (
     name  TEXT PRIMARY KEY,
     value INTEGER NOT NULL DEFAULT 0

@@ -151,6 +151,8 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("database", problem="It is damaged."), "database", "bad", "damaged"),
         (changed("database", schema=2, figures=None), "database", "warn", "schema 2"),
         (changed("database", figures=QueueFigures(parked=4)), "parked", "warn", "4 events"),
+        (changed("database", figures=QueueFigures(parked=4, fallback=4)), "unreadable", "warn", "4 events"),
+        (changed("observing", lacks="Claude Code is not logged in."), "observer", "warn", "not logged in"),
         (SOUND, "observer", "ok", "claude: Claude Code is installed and logged in"),
         (changed("observing", provider="openai", why="OPENAI_API_KEY is set"), "observer", "warn", "openai"),
         (replace(SOUND, observing=Unknown("gone")), "observer", "warn", "gone"),

@@ -95,6 +95,12 @@ WHERE state = 'parked';
 UPDATE pending_messages SET not_before_epoch = 0
 WHERE id IN (SELECT id FROM pending_messages WHERE state = 'ready' AND not_before_epoch > 0);
 
+-- name: resume_batch
+-- All parked jobs of a batch that is remembered for the time being start anew.
+UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
+WHERE state = 'parked'
+  AND id IN (SELECT o.job_id FROM fallbacks AS f JOIN fallbacks AS o ON o.number = f.number WHERE f.job_id = :id);
+
 -- name: resume_job
 -- One parked job starts anew.
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
@@ -112,9 +118,50 @@ WHERE session_id = :session_id AND prompt_number <= :prompt_number AND prompt IS
 ORDER BY prompt_number DESC LIMIT 1;
 
 -- name: recorded_titles
--- The titles of a session's last observations, the newest first.
+-- The titles of a session's last observations, the newest first, without those that only stand in for these jobs.
 SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT NULL AND superseded_by IS NULL
+  AND id NOT IN (SELECT m.memory_id FROM fallbacks AS f JOIN fallback_memories AS m ON m.number = f.number
+                 WHERE f.job_id IN (SELECT value FROM json_each(:ids)) AND m.kind = 'observation')
 ORDER BY id DESC LIMIT :limit;
+
+-- name: add_fallback
+-- A parked job whose batch is remembered for the time being.
+INSERT INTO fallbacks (job_id, number) VALUES (:job_id, :number);
+
+-- name: add_fallback_memory
+-- What it is remembered by.
+INSERT INTO fallback_memories (number, kind, memory_id, session_id) VALUES (:number, :kind, :memory_id, :session_id);
+
+-- name: fallback_memories_of
+-- What stands in for these jobs, and nobody else has taken up.
+SELECT DISTINCT m.kind, m.memory_id
+FROM fallbacks AS f
+JOIN fallback_memories AS m ON m.number = f.number
+LEFT JOIN observations AS o ON m.kind = 'observation' AND o.id = m.memory_id
+WHERE f.job_id IN (SELECT value FROM json_each(:ids))
+  AND (m.kind = 'summary'
+       OR (o.pinned = 0 AND o.wrong = 0 AND o.edited_at_epoch IS NULL
+           AND NOT EXISTS (SELECT 1 FROM observation_sightings AS s
+                           WHERE s.observation_id = o.id AND s.session_id <> o.session_id)));
+
+-- name: forget_fallback_memories
+-- Nothing stands in for these jobs any longer.
+DELETE FROM fallback_memories
+WHERE number IN (SELECT number FROM fallbacks WHERE job_id IN (SELECT value FROM json_each(:ids)));
+
+-- name: forget_fallbacks
+-- Likewise.
+DELETE FROM fallbacks WHERE job_id IN (SELECT value FROM json_each(:ids));
+
+-- name: forget_dropped_fallbacks
+-- What stands in for jobs that were dropped stays for good.
+DELETE FROM fallbacks
+WHERE job_id IN (SELECT value FROM json_each(:ids))
+  AND EXISTS (SELECT 1 FROM pending_messages AS p WHERE p.id = job_id AND p.state = 'done');
+
+-- name: parked_with_fallback
+-- How many parked jobs are remembered for the time being.
+SELECT COUNT(*) FROM fallbacks AS f JOIN pending_messages AS p ON p.id = f.job_id WHERE p.state = 'parked';
 
 -- name: provenance
 -- Where the work of a batch was done: its session, and the branch and commit of its last event.

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.e2e.test_observing import health, rows, telling_apart, work
+from tests.e2e.test_observing import edit, health, rows, telling_apart, work
+from tests.e2e.test_statusline import shows
 from tests.harness import checker, hook_process, payloads, workers
+from tests.harness.commands import Mem
 from tests.harness.model_script import Cut, Drip, Hang, Raw, Request, Reset, Say, Script, Status, Step
 from tests.harness.model_server import ModelServer
 
@@ -264,7 +266,8 @@ class TestRow11OutOfOrder:
     def test_hooks_are_answered_and_their_events_taken_in_while_every_observer_hangs(
         self, data: Path
     ) -> None:
-        with ModelServer([Hang()]) as server, workers.running(data, **workers.asking(server.url)):
+        two = {"CLAUDE_MEM_OBSERVERS": "2"}
+        with ModelServer([Hang()]) as server, workers.running(data, **workers.asking(server.url, **two)):
             for session in many(4):
                 work(data, payloads.bash(f"toolu_{session}", session=session), session=session)
             server.wait_for_request(2)
@@ -278,6 +281,20 @@ class TestRow11OutOfOrder:
             assert where == {"leased": 2, "ready": 10, "spooled": 0}
             server.release()
         assert checker.check(data, [*ids(many(4)), *late])["spooled"] == 0
+
+    def test_two_calls_that_hang_do_not_hold_up_a_third_session(self, data: Path) -> None:
+        def hang_or_answer(request: Request) -> Step:
+            return Hang() if "hang" in json.dumps(request.body["messages"]) else GOOD
+
+        with ModelServer(hang_or_answer) as server, workers.running(data, **workers.asking(server.url)):
+            for session in ("one", "two"):
+                work(data, payloads.bash(session, session=session), ask="hang", session=session)
+            server.wait_for_request(2)
+            work(data, payloads.bash("three", session="three"), session="three")
+            query = "SELECT title FROM observations"
+            workers.until(lambda: rows(data, query) == [{"title": "Found"}], "the third is observed")
+            assert checker.check(data, ["one", "two", "three"])["leased"] == 2
+            server.release()
 
 
 UNREADABLE = {
@@ -421,3 +438,26 @@ class TestRow13Refused:
             answer = hook_process.run(data, payloads.start("another")).json
         assert "the model 'haiku-99'" in answer["systemMessage"]
         assert "CLAUDE_MEM_MODEL" in answer["systemMessage"]
+
+
+@pytest.mark.prove
+def test_a_model_that_answers_ok_leaves_memory_and_says_so_until_another_is_asked(data: Path) -> None:
+    answers = [Say("ok")]
+    mem = Mem(data)
+    with ModelServer(lambda _: answers[-1]) as server, workers.running(data, **workers.asking(server.url)):
+        work(data, edit("toolu_1", Path("/home/u/proj/src/login.py")))
+        workers.until(lambda: workers.states(data).get("parked") == 3, "it is parked")
+        authors = "SELECT DISTINCT provider FROM observations"
+        assert rows(data, authors) == [{"provider": "offline:fallback"}]
+        assert len(rows(data, "SELECT * FROM session_summaries")) == 1
+        findings = {each["check"]: each for each in mem.json("doctor", code=None)["findings"]}
+        assert findings["unreadable"]["level"] == "warn"
+        shows(data, r"mem ◐ anthropic · model unreadable: 3 noted offline.*")
+        answers.append(GOOD)
+        mem("queue", "retry")
+        workers.settled(data)
+        assert rows(data, authors) == [{"provider": "anthropic:scripted"}]
+        assert rows(data, "SELECT * FROM session_summaries") == []
+        assert checker.check(data, ["toolu_1"]) == {"done": 1, "spooled": 0}
+        shows(data, r"mem ● anthropic.*")
+    assert len(server.requests) == 4

@@ -6,16 +6,24 @@ A name is split into its words (DB_PASSWORD_1, apiKey, client-secret). The last 
 from __future__ import annotations
 
 # Part of every name that is looked at. Lower-case.
-STEMS = tuple("pass pwd secret token key credential creds salt _pat pw psk auth sess sid".split())
+STEMS = tuple("pass pwd secret token key credential creds salt _pat pw psk auth sess sid _cookie".split())
 
 # Words for password in other languages, as they stand in sentences. Some without their first letter, which
 # may be a capital.
 FOREIGN = tuple(
     """密码,密碼,口令,パスワード,暗証番号,비밀번호,암호,ароль,ароля,аролем,पासवर्ड,कूटशब्द,
     كلمة المرور,كلمة السر,كلمة مرور,رمز عبور,گذرواژه,סיסמה,סיסמא,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
-    passwort,kennwort,contraseña,contrasena,clave es,clave:,mot de passe,mdp:,senha,palavra-passe,parola,
+    passwort,kennwort,contraseña,contrasena,clave,mot de passe,mdp:,senha,palavra-passe,parola,
     parolă,wachtwoord,hasło,haslo,şifre,sifre:,mật khẩu,kata sandi,lösenord,salasana,heslo,jelszó,adgangskode,
     passord,лозинка,гасло""".replace("\n    ", "").split(",")
+)
+
+# Words for key and token. What follows them must be long and random.
+FOREIGN_KEYS = tuple(
+    """密钥,密鑰,秘钥,令牌,apiキー,api キー,トークン,秘密鍵,api 키,api키,토큰,비밀 키,люч,токен,مفتاح,رمز api,
+    कुंजी,टोकन,schlüssel,clé api,clé d,chiave,chave,jeton,anahtar,sleutel,klucz,nyckel""".replace(
+        "\n    ", ""
+    ).split(",")
 )
 
 PASSWORD, KEY, WEAK_KEY = "password", "key", "weak key"
@@ -26,14 +34,17 @@ _NOT_PASS = frozenset(
     ("bypass", "compass", "trespass", "encompass", "overpass", "underpass", "surpass", "lowpass")
 )
 _KEY_ENDS = ("secret", "token", "apikey", "credential", "credentials", "creds", "secrets")
-_KEY_WORDS = frozenset(("key", "salt", "auth", "pat", "keys"))
+_KEY_WORDS = frozenset(("key", "salt", "auth", "pat", "keys", "cookie"))
 _SESSION_WORDS = frozenset(("session", "sid", "sess", "sessid", "phpsessid", "jsessionid", "sessionid"))
 NO_KEY_AFTER = frozenset(
     """primary foreign sort cache partition public pub object row idempotency dedupe host publishable
     sorting map hash lookup unique index i18n query group routing translation shortcut hot registry
     message license anon site known_hosts""".split()
 )
-KEY_AFTER = frozenset("api access secret private auth encryption signing master admin service the".split())
+KEY_AFTER = frozenset(
+    """api access secret private auth encryption signing master admin service the shared preshared
+    pre-shared""".split()
+)
 # A name that goes on with one of these names something about the secret.
 NO_SECRET_BEFORE = frozenset(
     """count counts length len size sizes type types name names id ids url uri urls path paths file files
@@ -75,6 +86,8 @@ def words_of(name: str) -> list[str]:
 
 def kind_of(name: str) -> str | None:
     words = words_of(name)
+    if name == "_auth":
+        return KEY  # of .npmrc
     if name.lower().endswith("sessionid"):
         return WEAK_KEY
     for at in range(len(words) - 1, -1, -1):

@@ -4,7 +4,7 @@ and tokens split over lines. What is found in a spelling is hidden in the text, 
 
 from __future__ import annotations
 
-from claude_mem.privacy.secret_values import MARK
+from claude_mem.privacy.secret_values import MARK, is_hex
 
 LONGEST_RUN = 64 << 10
 _ESCAPES = (
@@ -121,7 +121,7 @@ def _decoded(escape: str) -> str:
     return chr(code) if 8 < code < 127 else "?"
 
 
-def base64_runs(text: str) -> list[tuple[int, int]]:
+def encoded_runs(text: str) -> list[tuple[int, int]]:
     """Where 20 and more characters of base64 stand in a row."""
     if not any(len(word) >= 20 and MARK not in word for word in text.split()):
         return []
@@ -130,10 +130,13 @@ def base64_runs(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{20,}={0,2}").finditer(text)]
 
 
-def from_base64(run: str) -> str:
-    """What the run spells, if that is text."""
+def spelled_by(run: str) -> str:
+    """What the run spells, if that is text. It may be hexadecimal as well."""
     import binascii
 
+    if len(run) % 2 == 0 and is_hex(run):
+        data = binascii.a2b_hex(run[:LONGEST_RUN])
+        return data.decode("utf-8", "replace") if _is_text(data) else ""
     run = run[:LONGEST_RUN].rstrip("=").replace("-", "+").replace("_", "/")
     run = run[: len(run) - (len(run) % 4 == 1)]
     try:

@@ -5,7 +5,15 @@ A regular expression would be slow here, or wrong: where such a value ends depen
 
 from __future__ import annotations
 
-from claude_mem.privacy.secret_values import DIGITS, MARK, is_code, is_placeholder, is_random, is_wordy
+from claude_mem.privacy.secret_values import (
+    DIGITS,
+    MARK,
+    is_code,
+    is_placeholder,
+    is_random,
+    is_wordy,
+    run_end,
+)
 
 Span = tuple[int, int]
 
@@ -90,14 +98,18 @@ def url_passwords(text: str) -> list[Span]:
 
 
 def _password_in(text: str, start: int) -> Span | None:
-    """The password of user:password@host at the start of a URL's authority."""
-    window = text[start : _run_end(text, start, start + _LOOK, _URL_ENDS)]
+    """The password of user:password@host at the start of a URL, or a token in the user's place."""
+    window = text[start : run_end(text, start, start + _LOOK, _URL_ENDS)]
     colon = window.find(":")
     slash = window.find("/")
     at_sign = window.rfind("@", 0, slash) if slash >= 0 else window.rfind("@")
     if 0 <= colon < slash and at_sign < 0 and not window[colon + 1 : slash].rstrip("\\").isdigit():
         at_sign = window.find("@")  # not a port: a password with an unescaped slash
-    if not 0 <= colon < at_sign or (0 <= slash < colon):
+    if colon < 0 or colon > at_sign:
+        user = window[: max(at_sign, 0)]
+        is_token = is_random(user, 20) and any(c in DIGITS for c in user) and not is_placeholder(user)
+        return (start, start + at_sign) if is_token else None
+    if 0 <= slash < colon:
         return None
     password = window[colon + 1 : at_sign]
     if not password or is_placeholder(password):
@@ -235,10 +247,3 @@ SCANNERS = {
     "authorization": authorizations,
     "cookie": cookies,
 }
-
-
-def _run_end(text: str, at: int, limit: int, ends: tuple[str, ...]) -> int:
-    for end in ends:
-        found = text.find(end, at, limit)
-        limit = found if found >= 0 else limit
-    return min(limit, len(text))

@@ -9,7 +9,7 @@ work grows in proportion to the text. Best effort, and promised as no more.
 from __future__ import annotations
 
 from claude_mem.privacy import credential_commands, credential_files, credential_names, vendor_tokens
-from claude_mem.privacy.secret_values import MARK, is_password, is_placeholder, is_random
+from claude_mem.privacy.secret_values import MARK, is_address, is_password, is_placeholder, is_random
 from claude_mem.privacy.vendor_tokens import Row
 
 Span = tuple[int, int]
@@ -30,7 +30,12 @@ SCANNED: tuple[Row, ...] = (
     ),
     ("cookie", "cookie", "", "Set-Cookie: sessionid=0123456789abcdef0123456789abcdef; HttpOnly"),
     ("assignment", "|".join(credential_names.STEMS), "", 'DB_PASSWORD="hunter2hunter2"'),
-    ("assignment", "|".join(credential_names.FOREIGN), "", "Passwort: hunter2hunter2"),
+    (
+        "assignment",
+        "|".join((*credential_names.FOREIGN, *credential_names.FOREIGN_KEYS)),
+        "",
+        "Passwort: hunter2hunter2",
+    ),
 )
 RULES: tuple[Row, ...] = tuple(
     (name, keyword, pattern, example)
@@ -44,6 +49,7 @@ RULES: tuple[Row, ...] = tuple(
 )
 _VENDORS = frozenset(name for name, _, _, _ in vendor_tokens.ROWS)
 
+_GUESSED = ("told-login", "call-login", "command-login")  # what they find is a secret if it looks like one
 _HEADERS = ("authorization", "cookie")
 _ESCAPED = ("%", "&", "\\", "\x1b[", "=3D")
 _PASSES = 4  # what a mark replaced may have kept its surroundings from being seen for what they are
@@ -78,7 +84,7 @@ def _without_encoded(text: str, tokens: tuple[Row, ...]) -> str:
         view = encodings.joined(text)
         text = _replace(text, view.in_original(find(view.text, tokens))) if view else text
         text = _continued(text)
-    runs = [span for span in encodings.base64_runs(text) if _is_secret_inside(span, text)]
+    runs = [span for span in encodings.encoded_runs(text) if _is_secret_inside(span, text)]
     return _replace(text, [(start, end, "encoded") for start, end in runs])
 
 
@@ -91,7 +97,7 @@ def find(text: str, rules: tuple[Row, ...]) -> list[tuple[int, int, str]]:
     live = {pattern or name: name for name, keyword, pattern, _ in rules if keyword in low}
     found: list[tuple[int, int, str]] = []
     for pattern, name in live.items():
-        spans = _scan(text, name) if pattern == name else _matches(text, pattern, name == "told-login")
+        spans = _scan(text, name) if pattern == name else _matches(text, pattern, name in _GUESSED)
         found += [(start, end, name) for start, end in spans]
     return found
 
@@ -107,14 +113,16 @@ def _scan(text: str, name: str) -> list[Span]:
     return secret_scanners.SCANNERS[name](text)
 
 
-def _matches(text: str, pattern: str, is_told: bool) -> list[Span]:
+def _matches(text: str, pattern: str, is_guessed: bool) -> list[Span]:
     import re  # 6 ms: only when a keyword was found
 
     spans: list[Span] = []
     for match in re.compile(pattern).finditer(text):
         start, end = match.span(match.lastindex or 0)
         value = text[start:end]
-        if not (match.lastindex and (is_placeholder(value) or (is_told and not is_password(value)))):
+        if is_guessed and (not is_password(value) or "/" in value or is_address(value)):
+            continue
+        if "xxxxxxxx" not in value and not (match.lastindex and is_placeholder(value)):
             spans.append((start, end))
     return spans
 
@@ -135,7 +143,8 @@ def _continued(text: str) -> str:
     found = [
         (*match.span(3), match.group(1)[len(MARK) : -1])
         for match in re.compile(_CONTINUATION).finditer(text)
-        if match.group(1)[len(MARK) : -1] in _VENDORS and is_random(match.group(3), 8)
+        if (match.group(1)[len(MARK) : -1] in _VENDORS or match.group(2).startswith(("\\", '"', "'")))
+        and is_random(match.group(3), 8)
     ]
     return _replace(text, found)
 
@@ -143,12 +152,12 @@ def _continued(text: str) -> str:
 def _is_secret_inside(span: Span, text: str) -> bool:
     from claude_mem.privacy import encodings
 
-    inside = encodings.from_base64(text[span[0] : span[1]])
+    inside = encodings.spelled_by(text[span[0] : span[1]])
     if not inside:
         return False
     if find(inside, RULES):
         return True
-    return any(_is_secret_inside(deeper, inside) for deeper in encodings.base64_runs(inside)[:4])
+    return any(_is_secret_inside(deeper, inside) for deeper in encodings.encoded_runs(inside)[:4])
 
 
 def redact_value(key: str, value: str) -> str:

@@ -52,6 +52,8 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     ),
     (b"pass ", [b"pass =", b"requirepass ", b"storepass ", b"keypass "]),
     (b"pw", rb"""pwd= pwd" pwd' pwd\": pwd:" pwd:\" _pwd pwd> pw= _pw" _pw: bindpw rootpw""".split()),
+    (b"auth ", [b'"auth ', rb"\nauth ", b"> auth "]),
+    (b"auth=(", [b"auth=("]),
     (b"pw", [b"pwd =", b'pwd: "', b"pwd: '", b"pw: ", b"pw ="]),
     (b"$", rb"$apr1$ $1$ $2a$ $2b$ $2x$ $2y$ $5$ $6$ $7$ $y$ $gy$ $argon2 $scrypt access_token$".split()),
     (b"%", b"%3a%2f%2f %22%3a %3d".split()),
@@ -65,7 +67,33 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"32:", [b":5432:", b":6432:"]),
     (b":*", [b":*:"]),
     (b" -", [b"zip -p", b"http -a ", b"https -a ", b"expect -c", b"sudo -"]),
-    (b"log", [b"login with", b"log in with", b"log in as", b"logged in as", b"client.login", b" login "]),
+    (
+        b"log",
+        [
+            *(
+                b"login with",
+                b"log in with",
+                b"log in as",
+                b"logged in as",
+                b" login ",
+                b"login(",
+                b"log_in(",
+            ),
+            *(b"login:", b"logins:"),
+        ],
+    ),
+    (b"connect", [b"connect(", b"getconnection("]),
+    (b"client(", [b"client('ac", rb"client(\"ac", rb"client(\\\"ac"]),
+    (b" -p", [b" -p"]),
+    (b"&#", b"&#10 &#11 &#x6 &#x7".split()),
+    (b":587 ", [b":587 "]),
+    (b":465 ", [b":465 "]),
+    (b"@tcp(", [b"@tcp("]),
+    (b" code", [b"backup code", b"recovery code", b"scratch code"]),
+    (b"shared key", [b"shared key"]),
+    (b"hmac", [b"createhmac", b"hmac.new"]),
+    (b"crypt(", [b"aes_encrypt(", b"aes_decrypt("]),
+    (b"calendar/", [b"calendar/ical/", b"owa/calendar/"]),
     (b"-us", b"-us1 -us2 -us3 -us4 -us5 -us6 -us7 -us8 -us9".split()),
     # Words for password, as clients spell them that escape what is not ASCII.
     (
@@ -77,7 +105,9 @@ _ALONE: list[bytes] = [
     *b"claude-mem-context system-reminder persisted-output".split(),
     *b".jks .kdbx netrc".split(),
     *rb"""secret credential authorization cookie signature= .atlasv1. session= session":" _live_ v1.0-
-    +@ _salt {sha} {ssha}""".split(),
+    +@ _salt {sha} {ssha} securestring""".split(),
+    # "password" in base64, wherever it begins
+    *b"cgfzc3dvcm bhc3n3b3jk wyxnzd29yz".split(),
 ]
 
 # Whole words: programs that take passwords, and what else is said beside a secret.
@@ -100,13 +130,18 @@ _WORDS = frozenset(
     jsessionid sessionid connect.sid asp.net_sessionid laravel_session smd5 scram-sha-256 scram-sha-1
     scram-sha-512 wif xrp ripple stellar pbkdf2_sha256 pbkdf2_sha512 pbkdf2 phrase seed wallet
     ethers.wallet wallet.frommnemonic wallet.fromphrase seed_phrase accounts keypair recovery jdbc
-    npmauthident auth-user-pass wg openconnect l2tpd snmp-server""".split()
+    npmauthident auth-user-pass wg openconnect l2tpd snmp-server cryptsetup passwd wandb mc expect
+    convertto-securestring pgp_sym_decrypt pgp_sym_encrypt aes.new aesgcm secretbox pdo mysqli mysqli_connect
+    metamask asana zugangsdaten identifiants credenciales credenziali frase chiave chave jeton anahtar
+    sleutel klucz nyckel""".split()
 )
 
 # The first eight, four and three characters of long words: tokens of vendors, and base64 of secrets.
 _EIGHTS = frozenset(
     b"""github_p rubygems vercel_b signkey- packagis shippo_l shippo_t clojars_ access-p access-s access-d
-    bundle_g bundle_e""".split()
+    bundle_g bundle_e
+    6768705f 67686f5f 6768735f 676c7061 786f7862 414b4941 41497a61 736b5f6c 736b2d61 736b2d70 6e706d5f
+    646f705f 70617373 50617373 50415353 706f7374 6d797371 6d6f6e67 65794a68 2d2d2d2d""".lower().split()
 )
 _FOURS = frozenset(
     b"""akia asia abia acca aiza ya29 gocs dop_ doo_ dor_ ltai hrku sbp_ psca gsk_ pplx xai- nvap lsv2 ghp_
@@ -119,7 +154,7 @@ _FOURS = frozenset(
     sm_s kpat spat cfpa csk_ ccpa apif waka xkey xsmt sq0a sq0c sq0i sq0o flws rzp_ pdl_ ezak eztk duff
     os_v sec- phx_ phc_ phs_ hcai hcxi hcbi xaat xapt rdme tfp_ fio- p8e- pat- dt0c dt0s eaac eaam eaab
     eaag eaad eaah sk.e absk xprv yprv zprv tprv uprv vprv nsec edsk aaaa sdk- 4b1d ls0t z2hw z2hv
-    z2l0 z2xw c2st c2tf c2vj cgfz cg9z zxhw dg9r yxbp bwfj bxlz qvdt qutj rejf eg94""".split()
+    snyk z2l0 z2xw c2st c2tf c2vj cgfz cg9z zxhw dg9r yxbp bwfj bxlz qvdt qutj rejf eg94""".split()
 )
 _THREES = frozenset(b"sk- hf_ r8_ xox sg. eyj re_ sl. cio fw_ fc- oy2 a3- sk_".split())
 
@@ -128,7 +163,7 @@ _SPACED = bytes(32 if byte in b"\"'`()[]{},;|&=<>:/@\\$#*?!^" or byte < 32 else 
 _DIGITS = b"0123456789"
 
 # Parts of names that are followed by many other things than a secret: only with a value that has a digit.
-_WEAK_NAMES = (b"token", b"key", b"auth", b"salt", b"_pat", b"psk", b"pwd")
+_WEAK_NAMES = (b"token", b"key", b"auth", b"salt", b"_pat", b"psk", b"pwd", b"pass", b"--user", b"_cookie")
 
 # Looked for only where not all is ASCII: the tag in full-width letters, and words for password.
 _NOT_ASCII = [
@@ -136,6 +171,8 @@ _NOT_ASCII = [
     for word in """＜,\u200b,\u200c,\u200d,\u2060,\ufeff,\xad,密码,密碼,
     口令,パスワード,暗証番号,비밀번호,암호,ароль,аролем,ароля,पासवर्ड,
     कूटशब्द,كلمة ا,كلمة مرور,رمز عبور,گذرواژه,סיסמ,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
+    密钥,密鑰,秘钥,令牌,キー,トークン,秘密鍵, 키,토큰,люч,токен,مفتاح,رمز,कुंजी,टोकन,schlüssel,clé,助记词,
+    助記詞,ニーモニック,니모닉,시드,мнемони,сид-фраз,логин,учетные данные,
     contraseñ,parolă,hasło,ifre,mật khẩu,lösenord,jelszó,лозинка,гасло""".replace("\n    ", "").split(",")
 ]
 # Excluded files, and commands that print the environment; by what their names have in common.
@@ -180,6 +217,7 @@ def is_suspect(payload: bytes) -> bool:
         or _has_secret_words(low)
         or any(_has_value(low, name) for name in _WEAK_NAMES)
         or (rb"\u001b[" in low and _has_secret_words(_without_colors(low)))
+        or low.count(b"%6") + low.count(b"%7") > 5  # letters, which nobody need escape
         or _has_password_in_url(low)
     )
 
@@ -188,7 +226,8 @@ def _has_password_in_url(low: bytes) -> bool:
     at = low.find(b"://")
     while at >= 0:
         authority = low[at + 3 : at + 515].partition(b'"')[0].partition(b" ")[0]
-        if b":" in authority.rpartition(b"@")[0]:
+        user = authority.rpartition(b"@")[0]
+        if b":" in user or len(user.rpartition(b"/")[2]) >= 20:
             return True
         at = low.find(b"://", at + 3)
     return False

@@ -53,6 +53,7 @@ TABLE: tuple[Row, ...] = (
     ("xai-key", "xai-", START + r"xai-[0-9A-Za-z]{40,}", "xai-" + "AbCdEfGhIj0123456789" * 4),
     ("nvidia-key", "nvapi-", r"nvapi-[\w-]{40,}", "nvapi-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKl_MnOp-Qr"),
     ("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_\w{32,}", "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"),
+    ("ecr-password", "eyjwyxlsb2fkijoi", START + r"eyJwYXlsb2FkIjoi[\w+/=-]{80,}", "eyJwYXlsb2FkIjoi" + "AbCdEfGhIj0123456789" * 6),
     # Code hosts and registries. Since April 2026 ghs_ holds a JWT, dots and all.
     ("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[\w.-]{30,}", "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("github-token", "github_pat_", r"github_pat_\w{22,}", "github_pat_11ABCDEFG0AbCdEfGhIjKl_MnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz0123"),
@@ -95,9 +96,13 @@ TABLE: tuple[Row, ...] = (
     ("doppler-token", "dp.pt.|dp.st.|dp.ct.|dp.sa.|dp.scim.|dp.audit.", START + r"dp\.(?:[ps]t|ct|sa|scim|audit)\.[\w.-]{30,}", "dp.pt.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd"),
     ("age-key", "age-secret-key-1", r"(?i:AGE-SECRET-KEY-1)[0-9A-Za-z]{50,}", "AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" + "QPZRY9X8GF2TVDW0S3JN54KHCE"),
     ("1password-token", "ops_eyj", r"ops_eyJ[\w+/-]{50,}=*", "ops_eyJ" + "zaWduSW5BZGRyZXNzIjoibXku" * 4),
-    # Webhooks: who knows the address may post
+    ("snyk-token", "snyk_uat.|snyk_sat.", r"snyk_[us]at\.[\w.-]{30,}", "snyk_uat.0123abcd.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
+    ("asana-token", "asana", r"(?<![0-9/])[0-9]/[0-9]{13,20}(?:/[0-9]{13,20})?:[0-9a-f]{32,}", "asana 1/1234567890123456:0123456789abcdef0123456789abcdef"),
+    ("twilio-token", "client(|twilio", r"AC[0-9a-f]{32}[\"'\\, :]{1,12}([0-9a-f]{32})(?![0-9A-Za-z])", 'twilio.Client("AC0123456789abcdef0123456789abcdef", "fedcba9876543210fedcba9876543210")'),
+    # Webhooks and calendars: who knows the address may post
     ("teams-webhook", "webhook.office.com/|outlook.office.com/webhook/", r"office\.com/webhook(?:b2)?/([\w@/-]{36,})", "https://x.webhook.office.com/webhookb2/" + "01234567-89ab-cdef-0123-456789abcdef@0123/IncomingWebhook/" + "0123456789abcdef" * 2),
     ("chat-webhook", "hooks.zapier.com/|maker.ifttt.com/|/bot/v2/hook/|.make.com/", r"(?:hooks\.zapier\.com/hooks/catch|maker\.ifttt\.com/trigger/[\w-]{1,64}/with/key|/bot/v2/hook|hook\.[\w.]{2,12}make\.com)/([\w/-]{8,})", "https://hooks.zapier.com/hooks/catch/1234567/abcdef1"),
+    ("calendar-address", "/calendar/", r"/calendar/(?:ical/[^/\s]{1,120}/private-|[\w@.-]{10,120}/)([0-9a-zA-Z]{24,})/", "https://calendar.google.com/calendar/ical/jo%40example.com/private-0123456789abcdef0123456789abcdef/basic.ics"),
     # Formats with a prefix and more than a run of characters
     ("mailchimp-key", "-us1|-us2|-us3|-us4|-us5|-us6|-us7|-us8|-us9", RUN_START + r"[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", "0123456789abcdef0123456789abcdef-us14"),
     ("paypal-token", "access_token$", r"access_token\$\w{1,16}\$[0-9a-z]{8,32}\$[0-9A-Za-z]{16,}", "access_token$production$abcdefgh12345678$0123456789abcdef0123456789abcdef"),
@@ -131,11 +136,11 @@ TABLE: tuple[Row, ...] = (
     ("wif-key", "wif|bitcoin|privkey|wallet|btc", START + r"(?:5[1-9A-HJ-NP-Za-km-z]{50}|[KLc][1-9A-HJ-NP-Za-km-z]{51})(?![0-9A-Za-z])", "bitcoin L" + "AbCdEfGhJk23456789" * 2 + "AbCdEfGhJk23456"),
     ("stellar-seed", "stellar|seed", START + r"S[A-Z2-7]{55}(?![0-9A-Za-z])", "stellar S" + "ABCDEFGHIJK" * 5),
     ("ripple-seed", "ripple|xrp|rippled", START + r"s(?:Ed)?[1-9A-HJ-NP-Za-km-z]{28,31}(?![0-9A-Za-z])", "ripple sEdAbCdEfGhJk23456789AbCdEfG23"),
-    ("seed-phrase", "mnemonic|phrase|seed|bip39|bip-39|wallet|--recover", r"(?<![\w-])(?:(?!(?:the|and|for|with|from|are|was|not|but|has|its|into|when|will|have) )[a-z]{3,8} ){11,23}[a-z]{3,8}(?![\w-])", "mnemonic: abandon ability able about above absent absorb abstract absurd abuse access accident"),
-    ("private-key-hex", "private|wallet|deployer|accounts|from_key|signer", r"(?i:private[-_ ]?key|privkey|wallet|deployer[-_]?key|accounts|from_key|signer)[\"'\\ :=(\[]{1,12}(?:is )?((?:0x)?[0-9a-fA-F]{64})(?![0-9A-Fa-f])", '"privateKey": "0x' + "0123456789abcdef" * 4 + '"'),
+    ("seed-phrase", "mnemonic|phrase|seed|bip39|bip-39|wallet|--recover|助记词|助記詞|ニーモニック|니모닉|시드|мнемони|сид-фраз|frase|mnemonik", r"(?<![\w-])(?:(?!(?:the|and|for|with|from|are|was|not|but|has|its|into|when|will|have) )[a-z]{3,8} ){11,23}[a-z]{3,8}(?![\w-])", "mnemonic: abandon ability able about above absent absorb abstract absurd abuse access accident"),
+    ("private-key-hex", "private|wallet|deployer|accounts|from_key|signer|metamask", r"(?i:private[-_ ]?key|privkey|metamask(?: pk| key)?|wallet|deployer[-_]?key|accounts|from_key|signer)[\"'\\ :=(\[]{1,12}(?:is )?((?:0x)?[0-9a-fA-F]{64})(?![0-9A-Fa-f])", '"privateKey": "0x' + "0123456789abcdef" * 4 + '"'),
     ("keypair-bytes", "solana|keypair|id.json", r"\[((?:[0-9]{1,3}, ?){63}[0-9]{1,3})\]", "solana keypair [" + ",".join(["137"] * 64) + "]"),
     # What new vendors do: a prefix that says live, test, secret or token, and 24 random characters
-    ("prefixed-token", "_live_|_test_|_prod_|_pat_|_sk_|_secret_|_token_|_oat_|_api_", START + r"[a-z][a-z0-9]{1,11}_(?:live|test|prod|pat|sk|secret|token|oat|api)_(?=[A-Za-z_-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z0-9]{2})(?=[\w-]{0,80}[A-Z]|[0-9a-f]{32})[\w-]{20,}", "polar_oat_AbCdEfGhIjKlMnOpQrStUvWx0123"),
+    ("prefixed-token", "_live_|_test_|_prod_|_pat_|_sk_|_secret_|_token_|_oat_|_api_", START + r"(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|test|prod|pat|sk|secret|token|oat|api)_(?=[A-Za-z_-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z0-9]{2})(?=[\w-]{0,80}[A-Z]|[0-9a-f]{32})[\w-]{20,}", "polar_oat_AbCdEfGhIjKlMnOpQrStUvWx0123"),
 )
 # fmt: on
 

@@ -74,7 +74,9 @@ def test_a_secret_in_other_surroundings_is_hidden_as_well() -> None:
 
 
 # They may hide what any row does.
-GENERAL = frozenset(("assignment", "prefixed-token", "sk-key", "url-signature"))
+GENERAL = frozenset(
+    ("assignment", "prefixed-token", "sk-key", "url-signature", "command-login", "call-login")
+)
 
 
 def test_without_its_row_an_example_is_not_hidden(subtests: pytest.Subtests) -> None:

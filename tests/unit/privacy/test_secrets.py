@@ -23,6 +23,7 @@ SECRETS = {
     "seed-phrase": "abandon ability",
     "function-key": "AbCdEfGhIjKlMnOpQrSt0123456789",
     "app-password": "mnop",
+    "twilio-token": "fedcba9876543210fedcba9876543210",
     "slack-webhook": "AbCdEfGhIjKlMnOpQrStUvWx",
     "azure-signature": "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C%3D",
     "azure-key": "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYg==",

@@ -18,7 +18,7 @@ from claude_mem.privacy.credential_names import (
     WEAK_KEY,
     kind_of,
 )
-from claude_mem.privacy.secret_values import MARK, is_password, is_random, is_secret, run_end
+from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
 from claude_mem.privacy.sentences import (
     ENDS,
     HARD_ENDS,
@@ -84,7 +84,14 @@ def _is_name(character: str) -> bool:
 def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
     name = text[at:end]
     if kind == WEAK_KEY:
-        word = text[max(at - 16, 0) : at].rstrip(" ").replace("\n", " ").rpartition(" ")[2].lower()
+        word = (
+            text[max(at - 16, 0) : at]
+            .rstrip(" ")
+            .replace("\n", " ")
+            .rpartition(" ")[2]
+            .lower()
+            .lstrip("*`_\"'")
+        )
         if word in NO_KEY_AFTER:
             return None
         if text[at - 1 : at] == " " and word in KEY_AFTER:
@@ -103,8 +110,8 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
             after += 1
     else:
         after = end
-        if text.startswith(("]", "*", "?"), after):
-            after += 1
+        while text.startswith(("[]", "]", "*", "?"), after) and after < end + 2:
+            after += 1 + text.startswith("[", after)
         if text.startswith("</", after):  # <key>ApiSecret</key>⏎<string>X</string>
             return _in_next_element(text, after, kind)
     space = _skip(text, after)
@@ -116,6 +123,8 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
         start = _skip(text, space + len(separator))
         if text[start : start + 1] in ("\r", "\n", "|", ">") and not is_tight:
             return _on_next_line(text, start, kind)
+        if text[start : start + 1] in QUOTES and text[start + 1 : start + 2] == ",":  # log("token:", "X")
+            return _after_quoted_name(text, low, start + 1, kind)
         return _assigned(text, at, start, kind, name, is_tight)
     compared = _compared(text, end, space, kind)
     if compared:
@@ -124,7 +133,7 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
         return _assigned(text, at, _skip(text, space + 1), kind, name, False)
     if is_quoted:
         return _after_quoted_name(text, low, after, kind)
-    if text.startswith("(", after):
+    if text.startswith(("(", '{"'), after) or (text.startswith(",", after) and text[at - 1 : at] == ":"):
         start = _skip(text, after + 1)
         return _quoted(text, start, kind, is_sure=kind == PASSWORD) if _opens_quote(text, start) else None
     if text.startswith(">", after) and space == after:
@@ -170,7 +179,8 @@ def _continuations(text: str, at: int) -> list[Span]:
             start += 1
         stop = text.find(text[at], start + 1, start + LOOK) if text[start : start + 1] == text[at] else -1
         value = text[start + 1 : stop]
-        if stop < 0 or text[stop + 1 : stop + 2] in (":", "=") or not is_random(value, 8):
+        is_more = is_random(value, 8) or (">" in text[at:start] and is_password(value))
+        if stop < 0 or text[stop + 1 : stop + 2] in (":", "=") or not is_more:
             break
         spans.append((start + 1, stop))
         at = stop
@@ -199,8 +209,10 @@ def _assigned(text: str, at: int, start: int, kind: str, name: str, is_tight: bo
     start += _literal_prefix(text, start)
     if _opens_quote(text, start):
         return _quoted(text, start, kind)
-    if kind == WEAK_KEY and _env_line_end(text, at, start) >= 0:  # of an INI file: key = X
-        kind = KEY if is_random(text[start : start + LOOK].partition("\n")[0].strip(), 20) else kind
+    if kind == WEAK_KEY:  # any key, if the value is long and nobody's hash
+        word = text[start : start + LOOK].partition("\n")[0].strip()
+        is_hash = is_hex(word.rpartition("-")[2]) or is_uuid(word)
+        kind = KEY if is_random(word, 24) and not is_hash else kind
     is_env = is_tight and (name.isupper() or text[at - 1 : at] in ("?", "&", "-", "#"))
     stop = _env_line_end(text, at, start) if is_tight else -1
     if stop < 0:
@@ -293,6 +305,8 @@ def _quoted(text: str, start: int, kind: str, is_sure: bool = True) -> Span | No
         if value.startswith(lead):
             begin, value = begin + len(lead), value[len(lead) :]
     stop = begin + len(value)
+    if not value and text.startswith((" => ", " -> "), stop + 1) and _opens_quote(text, stop + 5):
+        return _quoted(text, stop + 5, kind)
     if "\n" in value:
         return None
     if not is_sure and not (is_password(value, 6) if kind == PASSWORD else is_random(value, 16)):
@@ -357,4 +371,6 @@ def _on_next_line(text: str, at: int, kind: str) -> Span | None:
     if colon and name.strip("\"' ").lower() == "value":
         start += line.find(rest.strip()) if rest.strip() else 0
         return _assigned(text, start, start, kind, "x", False)
+    shown = line.find("input_value=")  # as pydantic reports what it refuses
+    start += shown + len("input_value=") if shown >= 0 else 0
     return _quoted(text, start, kind) if _opens_quote(text, start) else alone_on_next_line(text, at, kind)

@@ -13,6 +13,7 @@ ROWS: tuple[Row, ...] = (
     ("pgpass-line", ":5432:|:3306:|:*:|:6432:|:5433:", r"(?<![\w.*-])[\w.*-]{1,120}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:((?!\[redacted:|[$<{/])[^\s:\"']{4,})(?=[\s\"'\\]|$)", "db.example.com:5432:app:jo:hunter2hunter2"),
     ("password-hash", "$apr1$|$1$|$2a$|$2b$|$2y$|$2x$|$5$|$6$|$7$|$y$|$gy$|$argon2|$scrypt|pbkdf2", r"(?:\$(?:apr1|1|2[abxy]|5|6|7|g?y|argon2(?:id|i|d)|scrypt)\$|pbkdf2[\w:-]{0,16}\$)(?=[^\s\"']{0,24}[\w./+])[\w./$=,+-]{16,}", "jo:$6$AbCdEfGh$AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("password-hash", "{sha|{ssha|{md5}|{smd5}|{crypt}|{pbkdf2", r"\{(?i:S?SHA(?:256|512)?|S?MD5|CRYPT|PBKDF2[\w-]{0,16})\}((?!\[redacted:)[\w./$=+-]{16,})", "admin:{SHA}0DPiKuNIrrVmD8IUCuw1hQxNqZc="),
+    ("password-hash", '"md5', r"\"(md5[0-9a-f]{32})\\{0,3}\"", '"jo" "md50123456789abcdef0123456789abcdef"'),
     ("password-hash", "scram-sha-", r"SCRAM-SHA-(?:1|256|512)\$[0-9]{1,8}:([A-Za-z0-9+/=$:]{40,})", "SCRAM-SHA-256$4096:" + "AbCdEfGhIjKlMnOpQrStUv==$" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG=:" * 2),
     ("putty-key", "private-lines|private-mac", r"Private-(?:Lines: ?[0-9]{1,4}(?:\\{1,4}n|\s){1,4}((?:[A-Za-z0-9+/=]{16,90}(?:\\{1,4}n|\s){0,4}){1,400})|MAC: ?([0-9a-f]{32,}))", "Private-Lines: 1\nAbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGh\n"),
     ("jwk", "kty", r"[\"']\\{0,3}(?:d|p|q|dp|dq|qi|k)\\{0,3}[\"'] ?: ?\\{0,3}[\"']([\w-]{20,})", '{"kty":"EC","crv":"P-256","d":"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG"}'),
@@ -40,6 +41,6 @@ ROWS: tuple[Row, ...] = (
     ("session-token", "session-token|session_token|sessiontoken", r"(?i:session[-_]?token)[\"'\\ :=]{1,8}([A-Za-z0-9+/%]{60,}={0,2})", "aws_session_token = " + "FwoGZXIvYXdzEAbCdEfGh0123456789" * 4),
     ("app-password", "mail|smtp|app password", r"(?i:pass(?:word)?)[\"'\\ :=]{1,6}((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])", "SMTP_PASS=abcd efgh ijkl mnop"),
     ("jwt", "eyj", RUN_START + r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"),
-    ("bearer-token", "bearer", r"(?i:bearer)[ ,]{1,4}((?=[A-Za-z_~+/.-]{0,60}[0-9])[\w.~+/-]{12,}=*)", "Bearer 0b79bab50daca910b000d4f1a2b675d604257e42"),
+    ("bearer-token", "bearer|ssws|xoauth2|geniekey", r"(?i:bearer|ssws|xoauth2|geniekey)[ ,]{1,4}((?=[A-Za-z_~+/.-]{0,60}[0-9])[\w.~+/-]{12,}=*)", "Bearer 0b79bab50daca910b000d4f1a2b675d604257e42"),
 )
 # fmt: on

@@ -13,7 +13,7 @@ STEMS = tuple("pass pwd secret token key credential creds salt _pat pw psk auth 
 FOREIGN = tuple(
     """密码,密碼,口令,パスワード,暗証番号,비밀번호,암호,ароль,ароля,аролем,पासवर्ड,कूटशब्द,
     كلمة المرور,كلمة السر,كلمة مرور,رمز عبور,گذرواژه,סיסמה,סיסמא,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
-    passwort,kennwort,contraseña,contrasena,clave,mot de passe,mdp:,senha,palavra-passe,parola,
+    passwort,kennwort,contraseña,contrasena,clave,mot de passe,mdp:,mdp ,senha,palavra-passe,parola,
     parolă,wachtwoord,hasło,haslo,şifre,sifre:,mật khẩu,kata sandi,lösenord,salasana,heslo,jelszó,adgangskode,
     passord,лозинка,гасло""".replace("\n    ", "").split(",")
 )

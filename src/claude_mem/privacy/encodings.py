@@ -76,7 +76,7 @@ def decoded(text: str) -> View | None:
 
 def joined(text: str) -> View | None:
     """The text with words joined that are split over lines, if there may be any."""
-    is_split = "\n" in text or '" +' in text or "' +" in text
+    is_split = any(join in text for join in ("\n", '" +', "' +", '" .', "' ."))
     return _view(text, _JOINS, True) if is_split else None
 
 

@@ -1,13 +1,11 @@
 """The hook's slow path: parses a payload, cut or not, and returns what may be recorded.
 
-Only suspicious, over-long or unusual payloads come here; `json` and `re` cost more than the rest of the hook.
+Only suspicious, over-long or unusual payloads come here. `json` and `re` cost more than the rest of the hook,
+so JSON is read and written by what `json` itself is made of, and patterns only where nothing else will do.
 No number and no byte that an agent can send makes it fail.
 """
 
 from __future__ import annotations
-
-import json
-import re
 
 from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NoSession, NotAPayload
@@ -19,11 +17,12 @@ from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPON
 
 def parse(text: str) -> dict[str, object] | None:
     """None when it is no JSON object."""
+    text = text.removeprefix("\ufeff").strip(_BLANKS)
     try:
-        value = json.loads(text.removeprefix("\ufeff"), strict=False, parse_int=integer)
-    except (ValueError, RecursionError):
+        value, end = _scanner()(text, 0)
+    except (ValueError, RecursionError, StopIteration):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and end == len(text) else None
 
 
 def integer(digits: str) -> object:
@@ -31,8 +30,32 @@ def integer(digits: str) -> object:
     return int(digits) if len(digits) < 20 else digits
 
 
+_BLANKS = " \t\r\n"
+
+
+class _Reading:
+    """What a scanner of JSON is told, as `json.loads(strict=False, parse_int=integer)` would."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_float = parse_constant = float
+    parse_int = staticmethod(integer)
+
+
+def _scanner() -> Callable[[str, int], tuple[object, int]]:
+    try:
+        from _json import make_scanner
+    except ImportError:  # another Python than CPython
+        from json import JSONDecoder
+
+        return JSONDecoder(strict=False, parse_int=integer).raw_decode
+    return make_scanner(_Reading)  # type: ignore[arg-type] # the stub confuses it with what it is told
+
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     Kept = tuple[dict[str, object], bool]
     """A payload without what must not be kept; and whether it is of a private turn: then no text is left."""
 
@@ -193,20 +216,29 @@ def _flattened(value: object) -> object:
 
 
 def _dumps(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
+    try:
+        from _json import encode_basestring_ascii, make_encoder
+
+        encoder = make_encoder({}, str, encode_basestring_ascii, None, ":", ",", False, False, True)
+    except (ImportError, TypeError):  # another Python than CPython, or a later one
+        import json
+
+        return json.dumps(value, separators=(",", ":"))
+    return "".join(encoder(value, 0))
 
 
 def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
     """The user's own secret patterns and excluded paths, as far as they can be read, and whether the file
     could be; `settings` explains what could not."""
-    from claude_mem.privacy import rules
-
     try:
-        said, problem = rules.table(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))
+        content = paths.content(paths.SETTINGS, paths.MOST_SETTINGS)
     except FileNotFoundError:
         return (), excluded_files.DEFAULT_GLOBS, True
     except OSError:
         return (), excluded_files.DEFAULT_GLOBS, False
+    from claude_mem.privacy import rules
+
+    said, problem = rules.table(content)
     patterns, _ = rules.patterns(said.get(rules.PATTERNS, {}))
     globs, _ = rules.globs(said.get(rules.PATHS, []))
     return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
@@ -237,6 +269,8 @@ def salvage(head: str, tail: str) -> dict[str, object] | None:
     if not _names_its_file(payload):
         for key in ("tool_input", *RESPONSE_KEYS):
             payload.pop(key, None)
+    import re
+
     ids = re.findall(_USE_ID, tail)
     if ids and "tool_use_id" not in payload:
         payload["tool_use_id"] = ids[-1]
@@ -256,6 +290,8 @@ def _names_its_file(payload: dict[str, object]) -> bool:
 
 def _closed(head: str) -> str:
     """The head up to the end of its last whole member, with what was cut of a string, and closed."""
+    import re
+
     closers: list[str] = []
     whole = end = 0  # where the last whole member ends, and the last token
     key = ""
@@ -285,6 +321,8 @@ def _closed(head: str) -> str:
 
 def _without_last_word(string: str) -> str:
     """Half a secret is no longer known for one. Escapes are whole."""
+    import re
+
     kept = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
     whole = re.match(_WHOLE_CHARACTERS, kept)
     return whole.group() if whole else ""

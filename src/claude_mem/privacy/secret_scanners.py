@@ -105,10 +105,11 @@ def _password_in(text: str, start: int) -> Span | None:
     at_sign = window.rfind("@", 0, slash) if slash >= 0 else window.rfind("@")
     if 0 <= colon < slash and at_sign < 0 and not window[colon + 1 : slash].rstrip("\\").isdigit():
         at_sign = window.find("@")  # not a port: a password with an unescaped slash
-    if colon < 0 or colon > at_sign:
-        user = window[: max(at_sign, 0)]
-        is_token = is_random(user, 20) and any(c in DIGITS for c in user) and not is_placeholder(user)
-        return (start, start + at_sign) if is_token else None
+    user = window[: max(at_sign, 0)].partition(":")[0]
+    if is_random(user, 20) and any(c in DIGITS for c in user) and not is_placeholder(user):
+        return start, start + at_sign
+    if not 0 <= colon < at_sign:
+        return None
     if 0 <= slash < colon:
         return None
     password = window[colon + 1 : at_sign]

@@ -270,7 +270,9 @@ def is_address(value: str) -> bool:
     """Whether the value is someone's mail address."""
     name, at, host = value.partition("@")
     labels = host.split(".")
-    return bool(name and at) and len(labels) > 1 and all(label.replace("-", "").isalnum() for label in labels)
+    if not (name and at and len(labels) > 1 and labels[-1].isalpha()):
+        return False
+    return all(label.replace("-", "").isalnum() for label in labels)
 
 
 def is_hex(value: str) -> bool:

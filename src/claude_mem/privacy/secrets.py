@@ -9,7 +9,14 @@ work grows in proportion to the text. Best effort, and promised as no more.
 from __future__ import annotations
 
 from claude_mem.privacy import credential_commands, credential_files, credential_names, vendor_tokens
-from claude_mem.privacy.secret_values import MARK, is_address, is_password, is_placeholder, is_random
+from claude_mem.privacy.secret_values import (
+    MARK,
+    is_address,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_wordy,
+)
 from claude_mem.privacy.vendor_tokens import Row
 
 Span = tuple[int, int]
@@ -120,11 +127,17 @@ def _matches(text: str, pattern: str, is_guessed: bool) -> list[Span]:
     for match in re.compile(pattern).finditer(text):
         start, end = match.span(match.lastindex or 0)
         value = text[start:end]
-        if is_guessed and (not is_password(value) or "/" in value or is_address(value)):
+        if is_guessed and not _is_likely(value):
             continue
         if "xxxxxxxx" not in value and not (match.lastindex and is_placeholder(value)):
             spans.append((start, end))
     return spans
+
+
+def _is_likely(value: str) -> bool:
+    if not is_password(value) or "/" in value or is_address(value):
+        return False
+    return not (value.islower() and ("_" in value or "-" in value) and is_wordy(value))
 
 
 # What follows a token over a line's end, or after a change of color, is the rest of it.

@@ -18,10 +18,12 @@ from claude_mem.privacy.secret_values import (
     DIGITS,
     MARK,
     is_address,
+    is_blob,
     is_hex,
     is_password,
     is_placeholder,
     is_random,
+    is_wordy,
     run_end,
 )
 
@@ -34,12 +36,12 @@ ENDS = (*HARD_ENDS, *">\\;&|,），。」』”»、\u200b")
 TRAILING = ",.)]}:;"
 
 _LINKS = frozenset(
-    """is was to be now = -> => — – - ist lautet es est é è sei are 是 为 為 は 는 은 هي है هو
+    """is was to from be now = -> => — – - ist lautet es est é è sei are 是 为 為 は 는 은 هي है هو
     to: är on je jest adalah là""".split()
 )
-_BETWEEN = " \t:：=—–«»\"'`*(（）,，-、「『“„”"
+_BETWEEN = " \t:：=→—–是为為は는은«»\"'`*(（）,，-、「『“„”"
 _OPENS = "「『“„«"
-_TELLS = ":：=—–" + _OPENS
+_TELLS = ":：=→—–是为為は는은" + _OPENS
 
 
 def foreign_values(text: str, low: str) -> list[Span]:
@@ -65,7 +67,7 @@ def _inflected(text: str, at: int) -> int:
     return at if text[end : end + 1].isalpha() else end
 
 
-def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911 - one word after the other
+def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911, PLR0912 - word by word
     """`password for the staging box is X`, `use this token: X`; or X alone on the next line."""
     if kind == WEAK_KEY:
         return None
@@ -80,8 +82,12 @@ def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911 
         while text[at : at + 1] and text[at] in _BETWEEN and at < line_end:
             is_told = is_told or text[at] in _TELLS or (turn > 0 and text[at] in QUOTES)
             at += 1
+        if text.startswith(MARK, at) and at < line_end:  # from X to Y
+            at, is_told = run_end(text, at, line_end, ("]",)) + 1, False
+            continue
         stop = run_end(text, at, min(at + LOOK, line_end + LOOK), (*ENDS, *_OPENS, "："))
         word = text[at:stop].rstrip(TRAILING if is_told else TRAILING + "?!")
+        word = _ascii_part(word)
         if at >= line_end and is_told and text[line_end : line_end + 1] == "\n":
             return alone_on_next_line(text, line_end, kind)
         if not word or at >= line_end or any(sign in word.rstrip("=") for sign in "([{<="):
@@ -106,8 +112,16 @@ def _is_secret(word: str, kind: str, is_told: bool) -> bool:
     if not is_told:  # a long one tells itself, unless it may be a commit
         return len(word) >= 32 and has_digit and is_random(word, 32) and not is_hex(word)
     if kind == PASSWORD:
-        return is_password(word, 6) and not word.startswith(("--", "/")) and not is_address(word)
-    return has_digit and is_random(word, 16)
+        is_name = "_" in word and word.islower() and is_wordy(word)
+        return is_password(word, 6) and not (is_name or word.startswith(("--", "/")) or is_address(word))
+    return has_digit and is_random(word, 16) and ("/" not in word or is_blob(word))
+
+
+def _ascii_part(word: str) -> str:
+    """Of `X입니다`, `Xです` the X."""
+    if word.isascii() or not word[:6].isascii():
+        return word
+    return word[: next(at for at, character in enumerate(word) if not character.isascii())]
 
 
 def alone_on_next_line(text: str, at: int, kind: str) -> Span | None:

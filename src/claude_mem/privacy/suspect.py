@@ -52,9 +52,7 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     ),
     (b"pass ", [b"pass =", b"requirepass ", b"storepass ", b"keypass "]),
     (b"pw", rb"""pwd= pwd" pwd' pwd\": pwd:" pwd:\" _pwd pwd> pw= _pw" _pw: bindpw rootpw""".split()),
-    (b"auth ", [b'"auth ', rb"\nauth ", b"> auth "]),
-    (b"auth=(", [b"auth=("]),
-    (b"pw", [b"pwd =", b'pwd: "', b"pwd: '", b"pw: ", b"pw ="]),
+    (b"pw", [b"pwd =", b'pwd: "', b"pwd: '", b"pw: ", b"pw =", b"pwd: "]),
     (b"$", rb"$apr1$ $1$ $2a$ $2b$ $2x$ $2y$ $5$ $6$ $7$ $y$ $gy$ $argon2 $scrypt access_token$".split()),
     (b"%", b"%3a%2f%2f %22%3a %3d".split()),
     (rb"\\x", rb"\\x4 \\x5 \\x6 \\x7".split()),
@@ -82,7 +80,13 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
             *(b"login:", b"logins:"),
         ],
     ),
-    (b"connect", [b"connect(", b"getconnection("]),
+    (b"connect", [rb"connect(\"", b"connect('", rb"connect(\\\"", b"getconnection("]),
+    (b"sign", [b"signin", b"sign_in("]),
+    (b"user(", [b"create_user(", b"createuser(", b"create_superuser("]),
+    (b"search(", [b"algoliasearch("]),
+    (b"md5", [rb"\"md5", rb"\\\"md5"]),
+    (b"/", [b"/magic", b"/reset", b"/verify", b"/invite", b"/confirm", b"/activate"]),
+    (b"send ", [rb"send \"", b"send --"]),
     (b"client(", [b"client('ac", rb"client(\"ac", rb"client(\\\"ac"]),
     (b" -p", [b" -p"]),
     (b"&#", b"&#10 &#11 &#x6 &#x7".split()),
@@ -105,7 +109,7 @@ _ALONE: list[bytes] = [
     *b"claude-mem-context system-reminder persisted-output".split(),
     *b".jks .kdbx netrc".split(),
     *rb"""secret credential authorization cookie signature= .atlasv1. session= session":" _live_ v1.0-
-    +@ _salt {sha} {ssha} securestring""".split(),
+    +@ _salt {sha} {ssha} securestring mnemonic""".split(),
     # "password" in base64, wherever it begins
     *b"cgfzc3dvcm bhc3n3b3jk wyxnzd29yz".split(),
 ]
@@ -119,7 +123,7 @@ _WORDS = frozenset(
     usermod adduser nuget doctl nordvpn glab sentry-cli curl wget xh smbclient rpcclient smbmap winexe
     rclone wpa_passphrase net rabbitmqctl lftp xfreerdp freerdp wlfreerdp sqlplus expdp impdp sysdba
     chpasswd helm jarsigner keytool apksigner --auth --authkey --auth-key --auth-token --from-literal
-    -apikey bearer creds identified masterauth isakmp psk eap pw base64 mnemonic bip39 bip-39 kty
+    -apikey bearer creds identified masterauth isakmp psk eap pw base64 bip39 bip-39 kty
     ciphertext rsakeyvalue chap l2tp pptp pppoe allkeys discord twilio mailgun passwort kennwort
     contrasena senha parola wachtwoord haslo salasana heslo passord adgangskode mdp palavra-passe sifre
     passe clave sandi --recover primarykey secondarykey primarymasterkey masterkey userpwd vault yandex
@@ -130,7 +134,8 @@ _WORDS = frozenset(
     jsessionid sessionid connect.sid asp.net_sessionid laravel_session smd5 scram-sha-256 scram-sha-1
     scram-sha-512 wif xrp ripple stellar pbkdf2_sha256 pbkdf2_sha512 pbkdf2 phrase seed wallet
     ethers.wallet wallet.frommnemonic wallet.fromphrase seed_phrase accounts keypair recovery jdbc
-    npmauthident auth-user-pass wg openconnect l2tpd snmp-server cryptsetup passwd wandb mc expect
+    npmauthident auth-user-pass wg openconnect l2tpd snmp-server cryptsetup passwd wandb mc su snyk add-mask
+    seedphrase ssws xoauth2 geniekey sp_addlogin sp_password sequelize parolam parolasi
     convertto-securestring pgp_sym_decrypt pgp_sym_encrypt aes.new aesgcm secretbox pdo mysqli mysqli_connect
     metamask asana zugangsdaten identifiants credenciales credenziali frase chiave chave jeton anahtar
     sleutel klucz nyckel""".split()
@@ -139,9 +144,7 @@ _WORDS = frozenset(
 # The first eight, four and three characters of long words: tokens of vendors, and base64 of secrets.
 _EIGHTS = frozenset(
     b"""github_p rubygems vercel_b signkey- packagis shippo_l shippo_t clojars_ access-p access-s access-d
-    bundle_g bundle_e
-    6768705f 67686f5f 6768735f 676c7061 786f7862 414b4941 41497a61 736b5f6c 736b2d61 736b2d70 6e706d5f
-    646f705f 70617373 50617373 50415353 706f7374 6d797371 6d6f6e67 65794a68 2d2d2d2d""".lower().split()
+    bundle_g bundle_e""".split()
 )
 _FOURS = frozenset(
     b"""akia asia abia acca aiza ya29 gocs dop_ doo_ dor_ ltai hrku sbp_ psca gsk_ pplx xai- nvap lsv2 ghp_
@@ -160,6 +163,7 @@ _THREES = frozenset(b"sk- hf_ r8_ xox sg. eyj re_ sl. cio fw_ fc- oy2 a3- sk_".s
 
 # What ends a word. A backslash does, and so does the letter after it when they spell a line break or a tab.
 _SPACED = bytes(32 if byte in b"\"'`()[]{},;|&=<>:/@\\$#*?!^" or byte < 32 else byte for byte in range(256))
+_PARTED = bytes(32 if byte in b"\"'`()[]{},;|&=<>:/\\" or byte < 32 else byte for byte in range(256))
 _DIGITS = b"0123456789"
 
 # Parts of names that are followed by many other things than a secret: only with a value that has a digit.
@@ -195,7 +199,7 @@ _FILES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"credentials", [b"credentials.", b"/credentials", b"\\credentials"]),
     (b"account", [b"service-account", b"service_account", b"serviceaccount"]),
     (b"hist", [b"_history", b".histfile"]),
-    (b"auth", [b"auth.json", b".authinfo", b"hosts.yml"]),
+    (b"auth", [b"auth.json", b".authinfo", b"auth=(", b'"auth ', rb"\nauth ", b"> auth "]),
     (b".v", [b".dev.vars", b".vault-", b".vault_"]),
 )
 _NAMES: list[bytes] = [
@@ -245,6 +249,8 @@ def _has_secret_words(low: bytes) -> bool:
         _FOURS.isdisjoint([token[:4] for token in tokens])
         and _THREES.isdisjoint([token[:3] for token in tokens])
         and _EIGHTS.isdisjoint([token[:8] for token in tokens])
+        # Hexadecimal of text: each letter's first digit is one of these.
+        and all(len(token) < 32 or token[:24:2].strip(b"234567") for token in tokens)
     )
 
 
@@ -254,7 +260,7 @@ def _has_value(low: bytes, name: bytes) -> bool:
     while at >= 0:
         at += len(name)
         if not low[at : at + 1].isalpha():
-            near = low[at : at + 72].translate(_SPACED).split()[:6]
+            near = low[at : at + 72].translate(_PARTED).split()[:6]
             if any(len(word) >= 8 and len(word.translate(None, _DIGITS)) < len(word) for word in near):
                 return True
             if (

@@ -20,7 +20,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # Their keywords are too common to make a payload suspicious: they are tried in payloads that something else did.
 IN_COMPANY = frozenset(
     """google-refresh-token google-hmac-id salesforce-token azure-devops-token wandb-key
-    prefixed-token octopus-key midtrans-key adyen-key trello-token""".split()
+    prefixed-token octopus-key newrelic-key midtrans-key adyen-key trello-token""".split()
 )
 
 # fmt: off
@@ -89,6 +89,7 @@ TABLE: tuple[Row, ...] = (
     ("postman-key", "pmak-", r"PMAK-[0-9a-f]{24}-[0-9A-Za-z]{30,}", "PMAK-0123456789abcdef01234567-0123456789abcdef0123456789abcdef01"),
     ("grafana-token", "glsa_|glc_", START + r"gl(?:sa|c)_[\w+/]{32,}=*", "glsa_AbCdEfGhIjKlMnOpQrStUvWxYz012345_0123abcd"),
     ("newrelic-key", "nrak-|nrii-|nrjs-|nraa-|nral-", r"NR(?:AK|II|JS|AA|AL)-[\w-]{16,}", "NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ0"),
+    ("newrelic-key", "nral", START + r"[0-9a-f]{32,40}NRAL", "0123456789abcdef0123456789abcdef0123NRAL"),
     ("sentry-token", "sntrys_|sntryu_|sntrya_|sntryi_", r"sntry[suai]_[\w+/.-]{30,}=*", "sntrys_eyJpYXQiOjE2OTAwMDAwMDB9_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("vault-token", "hvs.|hvb.|hvr.", START + r"hv[sbr]\.[\w-]{20,}", "hvs.CAESIAbCdEfGhIjKlMnOpQrStUvWxYz012345"),
     ("terraform-token", ".atlasv1.", r"[0-9A-Za-z]{14}\.atlasv1\.[\w-]{40,}", "AbCdEfGhIjKlMn.atlasv1." + "AbCdEfGhIjKlMnOp_rSt" * 3),
@@ -102,6 +103,7 @@ TABLE: tuple[Row, ...] = (
     # Webhooks and calendars: who knows the address may post
     ("teams-webhook", "webhook.office.com/|outlook.office.com/webhook/", r"office\.com/webhook(?:b2)?/([\w@/-]{36,})", "https://x.webhook.office.com/webhookb2/" + "01234567-89ab-cdef-0123-456789abcdef@0123/IncomingWebhook/" + "0123456789abcdef" * 2),
     ("chat-webhook", "hooks.zapier.com/|maker.ifttt.com/|/bot/v2/hook/|.make.com/", r"(?:hooks\.zapier\.com/hooks/catch|maker\.ifttt\.com/trigger/[\w-]{1,64}/with/key|/bot/v2/hook|hook\.[\w.]{2,12}make\.com)/([\w/-]{8,})", "https://hooks.zapier.com/hooks/catch/1234567/abcdef1"),
+    ("link-token", "/magic|/reset|/verify|/invite|/confirm|/activate", r"(?<=/)(?:magic|reset|verify|invite|confirm|activate)[\w-]{0,24}/((?=[A-Za-z_-]{0,40}[0-9])[\w-]{24,})", "https://example.com/reset-password/AbCdEfGhIjKlMnOp_rSt-0123456789"),
     ("calendar-address", "/calendar/", r"/calendar/(?:ical/[^/\s]{1,120}/private-|[\w@.-]{10,120}/)([0-9a-zA-Z]{24,})/", "https://calendar.google.com/calendar/ical/jo%40example.com/private-0123456789abcdef0123456789abcdef/basic.ics"),
     # Formats with a prefix and more than a run of characters
     ("mailchimp-key", "-us1|-us2|-us3|-us4|-us5|-us6|-us7|-us8|-us9", RUN_START + r"[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", "0123456789abcdef0123456789abcdef-us14"),
@@ -137,7 +139,7 @@ TABLE: tuple[Row, ...] = (
     ("stellar-seed", "stellar|seed", START + r"S[A-Z2-7]{55}(?![0-9A-Za-z])", "stellar S" + "ABCDEFGHIJK" * 5),
     ("ripple-seed", "ripple|xrp|rippled", START + r"s(?:Ed)?[1-9A-HJ-NP-Za-km-z]{28,31}(?![0-9A-Za-z])", "ripple sEdAbCdEfGhJk23456789AbCdEfG23"),
     ("seed-phrase", "mnemonic|phrase|seed|bip39|bip-39|wallet|--recover|助记词|助記詞|ニーモニック|니모닉|시드|мнемони|сид-фраз|frase|mnemonik", r"(?<![\w-])(?:(?!(?:the|and|for|with|from|are|was|not|but|has|its|into|when|will|have) )[a-z]{3,8} ){11,23}[a-z]{3,8}(?![\w-])", "mnemonic: abandon ability able about above absent absorb abstract absurd abuse access accident"),
-    ("private-key-hex", "private|wallet|deployer|accounts|from_key|signer|metamask", r"(?i:private[-_ ]?key|privkey|metamask(?: pk| key)?|wallet|deployer[-_]?key|accounts|from_key|signer)[\"'\\ :=(\[]{1,12}(?:is )?((?:0x)?[0-9a-fA-F]{64})(?![0-9A-Fa-f])", '"privateKey": "0x' + "0123456789abcdef" * 4 + '"'),
+    ("private-key-hex", "private|wallet|deployer|accounts|from_key|signer|metamask", r"(?i:private[-_ ]?key|privkey|metamask(?: pk| key)?|wallet|deployer[-_]?key|accounts|from_key|signer)[\"'`\\ :=(\[]{1,12}(?:is )?((?:0x)?[0-9a-fA-F]{64})(?![0-9A-Fa-f])", '"privateKey": "0x' + "0123456789abcdef" * 4 + '"'),
     ("keypair-bytes", "solana|keypair|id.json", r"\[((?:[0-9]{1,3}, ?){63}[0-9]{1,3})\]", "solana keypair [" + ",".join(["137"] * 64) + "]"),
     # What new vendors do: a prefix that says live, test, secret or token, and 24 random characters
     ("prefixed-token", "_live_|_test_|_prod_|_pat_|_sk_|_secret_|_token_|_oat_|_api_", START + r"(?!pk_)[a-z][a-z0-9]{1,11}_(?:live|test|prod|pat|sk|secret|token|oat|api)_(?=[A-Za-z_-]{0,60}[0-9])(?=[\w-]{0,60}[A-Z0-9]{2})(?=[\w-]{0,80}[A-Z]|[0-9a-f]{32})[\w-]{20,}", "polar_oat_AbCdEfGhIjKlMnOpQrStUvWx0123"),

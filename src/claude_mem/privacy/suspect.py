@@ -208,6 +208,10 @@ _NAMES: list[bytes] = [
     *b"etc/shadow .dev.vars".split(),
 ]
 
+# How the names begin of excluded files that begin with no dot.
+_BEGUN = tuple(b"id cr ku se te wa ap cl rc pg ke co fi ho au lo _n ac ms".split())
+_WORDED = bytes(32 if byte in b"\"'`();|&<>=" or byte < 32 else byte for byte in range(256))
+
 
 def is_suspect(payload: bytes) -> bool:
     """Whether the payload may hold anything to hide."""
@@ -223,7 +227,22 @@ def is_suspect(payload: bytes) -> bool:
         or (rb"\u001b[" in low and _has_secret_words(_without_colors(low)))
         or low.count(b"%6") + low.count(b"%7") > 5  # letters, which nobody need escape
         or _has_password_in_url(low)
+        or _has_wildcard_for_a_file(low)
     )
+
+
+def _has_wildcard_for_a_file(low: bytes) -> bool:
+    """Whether a pattern in a command may name a file whose name begins with a dot, or one of those above."""
+    command = low.partition(b'"command":')[2][:2048]
+    if b"*" not in command and b"?" not in command and b"[" not in command and b"{" not in command:
+        return False
+    for word in command.translate(_WORDED).split():
+        literal = word.replace(b"?", b"*").replace(b"[", b"*").replace(b"{", b"*").partition(b"*")[0]
+        if len(literal) < len(word):
+            begun = literal.rpartition(b"/")[2]
+            if b"/." in word or begun[:1] == b"." or (len(begun) > 1 and any(map(begun.startswith, _BEGUN))):
+                return True
+    return False
 
 
 def _has_password_in_url(low: bytes) -> bool:

@@ -158,7 +158,8 @@ def test_whatever_names_an_excluded_file_is_suspect(glob: str) -> None:
     [
         *("env", "env | sort", "cd x && env", "cd x; env|sort", "printenv", "set", "set | grep A"),
         *("export -p", "declare -x", "cd ~/.kube; cat config", "cat ~/.aws/cred*"),
-        *("make\nenv\nls", "echo $(env)", "sudo env"),
+        *("make\nenv\nls", "echo $(env)", "sudo env", "cat .e*", "cat .en?", "cat .en[v]", "cat .e{nv,x}"),
+        *("cat .*", "cat id_*", "cat ~/.config/gh/h*.yml", "cat ter*state", "cat kub*"),
     ],
 )
 def test_whatever_prints_secrets_by_another_way_is_suspect(command: str) -> None:

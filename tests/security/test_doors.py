@@ -185,6 +185,19 @@ def test_no_route_keeps_it(worker: Worker, door: str) -> None:
     assert leaked(worker) == []
 
 
+def test_a_correction_keeps_none_of_it(worker: Worker) -> None:
+    ref = worker.post("/api/memory/save", text="the gate is red", project="door")["ref"]
+    given = {
+        "title": CANARY,
+        "subtitle": CANARY,
+        "narrative": CANARY,
+        "facts": [CANARY],
+        "concepts": [CANARY],
+    }
+    worker.post("/api/memory/edit", id=int(ref), **given)
+    assert leaked(worker) == []
+
+
 def test_an_import_of_ones_own_is_scrubbed_as_well(worker: Worker) -> None:
     at = now()
     of = {"session_id": "own", "at": at}

@@ -75,3 +75,18 @@ def test_a_session_is_known_unread_only_where_nothing_can_be_mistaken(
     payload: bytes, session: str | None
 ) -> None:
     assert private_turns.session_of(payload) == session
+
+
+@pytest.mark.parametrize(
+    "left",
+    ["", " . ", "\u200b\u2060", "[Image #1]", "[Image #1] … [Image #12]!", "/review", "/mem:x-1  ", "—"],
+)
+def test_a_prompt_of_which_no_letter_and_no_digit_is_left_says_nothing(left: str) -> None:
+    assert private_turns.says_nothing(left)
+
+
+@pytest.mark.parametrize(
+    "left", ["a", "7", "ж", "[Image #1] why", "[Image #x]", "/review the login", "/ review"]
+)
+def test_a_prompt_with_a_word_left_says_something(left: str) -> None:
+    assert not private_turns.says_nothing(left)

@@ -383,3 +383,11 @@ def test_a_text_may_end_anywhere_after_a_name(name: str, rest: str) -> None:
 def test_what_looks_like_a_placeholder_or_code_is_hidden_and_never_by_half(text: str, secret: str) -> None:
     assert secret not in redact(text)
     assert suspect.is_suspect(json.dumps({"stdout": text}).encode())
+
+
+@pytest.mark.parametrize(
+    "line", ["Cookie: lang=en; x1={}", "Set-Cookie: PREF={}; Path=/", 'headers = {{"Cookie": "a=b; zz={}"}}']
+)
+def test_a_cookie_is_hidden_whatever_its_name(line: str) -> None:
+    value = "8jq2k1m0zx7w5v3t9r4p6n"
+    assert value not in redact(line.format(value))

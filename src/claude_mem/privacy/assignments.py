@@ -178,9 +178,10 @@ def _continuations(text: str, at: int) -> list[Span]:
         while text[start : start + 1] and text[start] in " \t\r\n\\+.,->" and start < at + 32:
             start += 1
         stop = text.find(text[at], start + 1, start + LOOK) if text[start : start + 1] == text[at] else -1
+        if stop < 0 or text[stop + 1 : stop + 2] in (":", "="):
+            break
         value = text[start + 1 : stop]
-        is_more = is_random(value, 8) or (">" in text[at:start] and is_password(value))
-        if stop < 0 or text[stop + 1 : stop + 2] in (":", "=") or not is_more:
+        if not (is_random(value, 8) or (">" in text[at:start] and is_password(value))):
             break
         spans.append((start + 1, stop))
         at = stop

@@ -96,6 +96,7 @@ WRITING_COMMANDS = {
 OTHER_COMMANDS = {
     *(
         "install",
+        "repair",
         "uninstall",
         "search",
         "timeline",

@@ -105,6 +105,16 @@ def test_projects_of_one_name_are_told_apart_everywhere(
         sight.go(page)
         options = sight.page.get_by_label("Project", exact=True).locator("option:not([value=''])")
         expect(options).to_have_text(["bob/mill", "ada/mill"])
+    sight.go("#/project/mill")
+    expect(sight.main().get_by_role("link", name="/mill")).to_have_count(2)
+    assert sight.wrong.pop().startswith("console: Failed to load")  # the name was refused: which is meant?
+    sight.follow(sight.main().get_by_role("link", name="ada/mill"))
+    expect(sight.main().locator(".files")).to_contain_text("ada.py")
+    sight.go("#/live")
+    with sight.page.expect_response(lambda answer: "/api/search" in answer.url):
+        sight.page.locator("#of-project").select_option("mill")
+    for owner in ("ada", "bob"):
+        expect(sight.main().locator(".feed")).to_contain_text(f"{owner}.py")
     for owner in ("ada", "bob"):
         sight.go("#/find")
         sight.page.get_by_label("Project", exact=True).select_option(f"{owner}/mill")

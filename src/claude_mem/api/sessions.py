@@ -70,7 +70,8 @@ class ToolUseFields(Report, frozen=True, kw_only=True):
         Any, doc("What went in: an object, or JSON text.", {"file_path": "/home/ada/shop/login.py"})
     ] = None
     tool_response: Annotated[
-        Any, doc("What came out: an object or text.", "def login(): …", aliases=("tool_output",))
+        Any,
+        doc("What came out: an object or text.", "def login(): …", aliases=("tool_output", "tool_result")),
     ] = None
     tool_use_id: Annotated[str | None, doc("The use's id: the same one twice counts once.", "toolu_01")] = (
         None

@@ -125,6 +125,9 @@ def reads_outside(call: ToolUse) -> bool:
     """Whether what it returns was written by others, as far as its name and its command tell."""
     if call.kind in _READERS or call.tool.name.startswith("mcp__"):
         return True
+    if call.kind is ToolKind.OTHER:
+        # An MCP server's, perhaps: other agents mark those by no prefix. Claude Code's own have a capital.
+        return call.tool.name[:1].islower() and bool(call.answer)
     if call.kind is not ToolKind.COMMAND:
         return False
     command = call.fields.get("command")

@@ -95,6 +95,8 @@ _TEXT_KEYS = [
     "text",
     "returnDisplay",
     "llmContent",
+    "text_result_for_llm",
+    "textResultForLlm",
     "error",
 ]
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "pwsh", "powershell"])
@@ -184,7 +186,7 @@ def read(event: Event) -> ToolUse | None:
     return ToolUse(
         tool=tool,
         kind=kind,
-        failed=event.kind is Kind.TOOL_FAILURE,
+        failed=event.kind is Kind.TOOL_FAILURE or _says_it_failed(_fields(answer)),
         cwd=event.cwd,
         given=given,
         answer=answer,
@@ -224,6 +226,13 @@ def _by_shape(words: frozenset[str], fields: Fields) -> ToolKind:
         by_content = ToolKind.WRITE if any(key in fields for key in _CONTENTS) else ToolKind.OTHER
         return next(by_words, by_content)
     return ToolKind.WEB if _word(fields, "url") else ToolKind.OTHER
+
+
+def _says_it_failed(answered: Fields) -> bool:
+    """Not every agent has an event of its own for that."""
+    how = answered.get("result_type") or answered.get("resultType")
+    flagged = answered.get("is_error") is True or answered.get("isError") is True
+    return flagged or answered.get("success") is False or how in ("failure", "error", "rejected", "denied")
 
 
 def path_of(fields: Fields) -> str:

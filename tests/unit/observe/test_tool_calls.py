@@ -164,6 +164,21 @@ def test_the_command_of_a_text_editor_is_no_shells() -> None:
     assert use("run_commands", {"commands": ["make lint", "make test"]}).command == "make lint\nmake test"
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"is_error": True, "content": "no such file"},
+        {"success": False},
+        {"result_type": "failure", "text_result_for_llm": "no such file"},
+        {"resultType": "denied"},
+    ],
+)
+def test_a_call_that_says_that_it_failed_has(answer: object) -> None:
+    assert use("edit", {"path": "/ws/a.ts"}, answer).failed
+    done = use("edit", {"path": "/ws/a.ts"}, {"resultType": "success", "textResultForLlm": "Done."})
+    assert (done.failed, done.text()) == (False, "Done.")
+
+
 def test_all_files_of_a_list_were_read() -> None:
     assert list(use("read_files", {"paths": ["/ws/a.ts", "/ws/*.md"]}).read_paths()) == ["/ws/a.ts"]
     assert list(use("read_files", {"files": [{"path": "/ws/a.ts"}]}).read_paths()) == ["/ws/a.ts"]

@@ -36,10 +36,13 @@ function activate(context) {
   status.show();
 
   async function told() {
-    const found = await session.context();
+    const [found, status] = await Promise.all([session.context(), worker.query("GET", "/api/status")]);
     const count = found.refs.length;
     const project = found.project ? ` of ${found.project}` : "";
-    say(`$(book) memory: ${count}`, `claude-mem: a session would be told ${count} memories${project}.`);
+    const injected = `claude-mem: a new session would get ${count} memories${project}.`;
+    const isPaused = status.recording === "paused" || !records();
+    if (isPaused) say(`$(debug-pause) memory: ${count}`, `${injected} Recording is paused.`);
+    else say(`$(book) memory: ${count}`, injected);
     return found;
   }
 
@@ -57,7 +60,7 @@ function activate(context) {
     status,
     command("showContext", async () => {
       const { text, plain } = await told();
-      await shown("What a session would be told", text || plain);
+      await shown("Injected context", text || plain);
     }),
     command("search", async () => {
       const words = await vscode.window.showInputBox({ prompt: "What did earlier sessions do about …" });
@@ -76,7 +79,9 @@ function activate(context) {
       session.ended();
       void session.prompt(text);
     }),
-    vscode.workspace.onDidOpenTextDocument((document) => ours(document) && session.seen(pathOf(document), document.getText())),
+    vscode.workspace.onDidOpenTextDocument((document) => {
+      if (ours(document)) session.seen(pathOf(document), document.getText());
+    }),
     vscode.workspace.onDidSaveTextDocument((document) => {
       if (records() && ours(document)) void session.saved(pathOf(document), document.getText());
     }),

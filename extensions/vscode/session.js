@@ -21,7 +21,7 @@ class Session {
     this.opened = new Set();
   }
 
-  // Stage 1: what this session would be told at its start; { text, plain, refs, project }.
+  // Stage 1: what would be injected at its start: { text, plain, refs, project }.
   context() {
     const query = new URLSearchParams({ ...this.place, format: "json" });
     return this.worker.query("GET", `/api/context/inject?${query}`);

@@ -68,8 +68,8 @@ def events(worker: Worker) -> list[dict[str, Any]]:
 def test_a_window_is_told_records_finds_and_ends(editor: Page, quiet: Worker, tmp_path: Path) -> None:
     expect(editor.locator(".statusbar")).to_contain_text("memory: 1", timeout=PATIENCE_MS)
 
-    command(editor, "Show What a Session Would Be Told")
-    expect(editor.locator(".tabs-container")).to_contain_text("What a session would be told")
+    command(editor, "Show Injected Context")
+    expect(editor.locator(".tabs-container")).to_contain_text("Injected context")
     expect(editor.locator(".editor-instance .view-lines").first).to_contain_text("claude-mem-context")
 
     command(editor, "Search Memory")

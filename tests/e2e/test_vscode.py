@@ -132,8 +132,17 @@ def test_memory_is_searched_and_what_a_session_would_be_told_is_shown(
     assert context["text"].startswith(f"<{fence.TAG}>")
     assert "Passwords" in context["text"]
     assert "Passwords need 12 letters" in memory["text"]
-    assert state["status"][0]["text"].endswith("memory: 1")
+    assert state["status"][0]["text"] == "$(book) memory: 1"
     assert state["messages"] == []
+
+
+def test_the_status_bar_shows_that_recording_is_paused(worker: Worker, host: Host) -> None:
+    assert worker.ask("POST", "/api/recording", {"paused": True})[0] == 200
+    try:
+        host("command", id="claude-mem.showContext")
+        assert host.state["status"][0]["text"] == "$(debug-pause) memory: 0"
+    finally:
+        worker.ask("POST", "/api/recording", {"paused": False})
 
 
 def test_the_chat_answers_with_memory_by_a_model_or_without_one(

@@ -151,7 +151,8 @@ def variants(row: Endpoint, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for field in shape.fields:
         if field.name in NAMES:
             continue
-        kinds = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+        given = field.type.type if isinstance(field.type, inspect.Metadata) else field.type
+        kinds = given.types if isinstance(given, inspect.UnionType) else (given,)
         for kind in kinds:
             inner = kind.type if isinstance(kind, inspect.Metadata) else kind
             if isinstance(inner, inspect.StrType):

@@ -36,7 +36,7 @@ PAGES = {
     "file": ("#/file/src%2Ftill.py", "src/till.py", ".feed > li", TITLE),
     "observation": ("#/observation/1", TITLE, "main li", "It counted pounds."),
     "cost": ("#/cost", "Cost", "main table", MODEL),
-    "context": ("#/context?project=shop", "Context", "main pre", TITLE),
+    "context": ("#/context?project=shop", "Context", "main pre", "Count right"),
     "settings": ("#/settings", "Settings", "#row-CLAUDE_MEM_EVIDENCE_DAYS", "How many days"),
     "logs": ("#/logs", "Logs", ".log li", "worker"),
 }

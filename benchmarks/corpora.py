@@ -36,7 +36,7 @@ ROOT = "/home/user/project"
 
 _PATH_FIRST = re.compile(r"\s*(\S[^\t\n]{0,200}?\.\w{1,8}(?=\s|$)|\S(?:.*?\S)?(?=\s{3,}|\n|$))")
 _ROOTS = ("D:/oh-my-posh", "/Users/cedricteyton/Code/agents-md-evaluator")
-_FILE_TOOLS = {
+FILE_TOOLS = {
     "read": "Read",
     "view": "Read",
     "read_file": "Read",
@@ -250,8 +250,8 @@ def tool_call(text: str, use_id: str, roots: tuple[str, ...] = _ROOTS) -> ToolCa
     """The corpus tells a tool use as its name and its inputs, one after the other."""
     name, _, rest = text.partition(" ")
     given: dict[str, str] = {}
-    if name.lower() in _FILE_TOOLS and (path := _PATH_FIRST.match(rest)):
-        name = _FILE_TOOLS[name.lower()]
+    if name.lower() in FILE_TOOLS and (path := _PATH_FIRST.match(rest)):
+        name = FILE_TOOLS[name.lower()]
         given["file_path"] = _local(path[1], roots)
         rest = rest[path.end() :]
     if rest.strip():

@@ -28,6 +28,7 @@ from typing import Any
 
 import msgspec
 
+import corpora
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind, ToolCall
@@ -133,10 +134,10 @@ def _tool(text: str) -> ToolCall:
     path, more = (found[0], rest.strip()[found.end() :]) if found else ("", "")
     if name in ("Bash", "PowerShell"):
         given = {"command": rest.strip()}
-    elif name.lower() in ("edit", "write", "multiedit", "read", "notebookedit", "create", "view"):
-        text = "content" if name.lower() in ("write", "create") else "new_string"
+    elif name.lower() in corpora.FILE_TOOLS:
+        kind = corpora.FILE_TOOLS[name.lower()]
         given = {"file_path": path.strip()}
-        given |= {} if name.lower() in ("read", "view") else {text: more.strip()}
+        given |= {} if kind == "Read" else {"content" if kind == "Write" else "new_string": more.strip()}
     else:
         given = {"input": rest.strip()}
     return ToolCall(name, json.dumps(given, ensure_ascii=False), None, None)

@@ -1,7 +1,7 @@
 """How fast the offline observer reads real sessions, beside a `json.loads` of the same bytes, and its yield.
 
     python benchmarks/observe.py [FOLDER OF TRANSCRIPTS]
-    python benchmarks/observe.py --ablate             what each part of a memory brings in findability
+    python benchmarks/observe.py --ablate             what each part of it brings in findability
 
 Every transcript is replayed into the events its hooks would have reported, cut at each Stop, and observed.
 The baseline parses the same tool inputs and answers and does nothing with them. Target: 500 events a second.
@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import mean
 from typing import Any, TypeVar
 
 import corpora
@@ -26,7 +27,7 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Memory
-from claude_mem.observe.offline import Offline, file_kinds, message
+from claude_mem.observe.offline import Offline, commands, extract, file_kinds, message, summary, titles
 from claude_mem.observe.tool_calls import read_all
 from measure import machine, table
 
@@ -144,25 +145,51 @@ def row(name: str, events: int, uses: int, kept: int, observing: float, parsing:
     return (name, str(events), str(uses), str(kept), density, *speeds)
 
 
-PARTS = ("title", "subtitle", "narrative", "facts", "files_modified", "files_read", "summaries")
+FIELDS = ("title", "subtitle", "narrative", "facts", "files_modified", "files_read", "summaries")
+ASKED = ("commits", "files", "natural")
+# What each part of the observer does, done by nobody.
+PARTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
+    "titles from the message": (titles, "from_message", lambda *_, **__: ("", "")),
+    "titles from the request": (titles, "requested", lambda *_, **__: ""),
+    "commits": (commands, "commits", lambda *_: []),
+    "tests and checks": (commands, "judge", lambda *_: None),
+    "discoveries": (extract, "_found", lambda *_: iter(())),
+    "decisions": (extract, "_decided", lambda *_: iter(())),
+    "points as facts": (extract, "_stated", lambda *_: []),
+    "reasons as narrative": (extract, "_narrative", lambda *_: ""),
+    "summaries": (summary, "summarize", lambda *_: None),
+}
 
 
 def ablate() -> int:
-    """any@5 of sessions by plain BM25 over what the observer made of them: all, all but one part, and one
-    part alone. The questions are the commits and files of the two corpora that have both."""
+    """any@5 of sessions by plain BM25 over what the observer made of them, the average of the projects: with
+    all of it, without a field of the memory, without a part of the observer."""
+    memories = _observed_all()
+    variants = {"all": FIELDS, **{f"without the {p}": tuple(set(FIELDS) - {p}) for p in FIELDS}}
+    rows = [_ablated(name, memories, fields) for name, fields in variants.items()]
+    for name, (module, function, nothing) in PARTS.items():
+        whole = getattr(module, function)
+        setattr(module, function, nothing)
+        rows.append(_ablated(f"no {name}", _observed_all(), FIELDS))
+        setattr(module, function, whole)
+    print(table(("memory", *ASKED, "observations", "characters"), rows))
+    return 0
+
+
+def _observed_all() -> dict[str, dict[str, Any]]:
+    message.statements.cache_clear()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "memories.json"
         judge.observe(out)
-        memories = json.loads(out.read_text(encoding="utf-8"))
-    variants = {"all": PARTS, "title": ("title",), **{f"all but {p}": tuple(set(PARTS) - {p}) for p in PARTS}}
-    rows = []
-    for name, parts in variants.items():
-        texts = _texts(memories, parts)
-        size = sum(map(len, texts.values())) // 1000
-        rows.append((name, *(f"{value:.1f}" for value in _findable(texts)), f"{size:,} k"))
-    asked = [f"{corpus[:12]}, {kind}" for corpus in corpora.CODE for kind in ("commits", "files")]
-    print(table(("memory", *asked, "characters"), rows))
-    return 0
+        memories: dict[str, dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))
+        return memories
+
+
+def _ablated(name: str, memories: dict[str, dict[str, Any]], fields: tuple[str, ...]) -> tuple[str, ...]:
+    texts = _texts(memories, fields)
+    size = sum(map(len, texts.values())) // 1000
+    kept = sum(len(memory["observations"]) for memory in memories.values())
+    return (name, *(f"{value:.1f}" for value in _findable(texts)), f"{kept:,}", f"{size:,} k")
 
 
 def _texts(memories: dict[str, dict[str, Any]], parts: tuple[str, ...]) -> dict[str, str]:
@@ -176,15 +203,17 @@ def _texts(memories: dict[str, dict[str, Any]], parts: tuple[str, ...]) -> dict[
     return {session: " ".join(said) for session, said in found.items()}
 
 
-def _findable(texts: dict[str, str]) -> Iterator[float]:
+def _findable(texts: dict[str, str]) -> list[float]:
+    found: dict[str, list[float]] = {kind: [] for kind in ASKED}
     for name in corpora.CODE:
         db = sqlite3.connect(":memory:")
         db.execute("CREATE VIRTUAL TABLE memory USING fts5(session UNINDEXED, said, tokenize='porter')")
         mine = [(id.rpartition("/")[2], said) for id, said in texts.items() if id.startswith(f"{name}/")]
         db.executemany("INSERT INTO memory VALUES (?, ?)", mine)
-        for questions in corpora.code(name).questions.values():
-            hits = sum(bool(_first(db, each.text) & {gold[:13] for gold in each.gold}) for each in questions)
-            yield 100 * hits / len(questions)
+        for kind, questions in corpora.code(name).questions.items():
+            hits = [bool(_first(db, each.text) & {gold[:13] for gold in each.gold}) for each in questions]
+            found.get(kind, []).append(100 * mean(hits))
+    return [mean(found[kind]) for kind in ASKED]
 
 
 def _first(db: sqlite3.Connection, question: str, most: int = 5) -> set[str]:

@@ -136,8 +136,9 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
         if worked and best.score > 0 and not requested(asked, least=1):
             return headline(best.bare, asked), best.sentence
         subject = "" if worked else _subject(asked)
-        told = f"{subject}: {best.bare[:1].lower()}{best.bare[1:]}"
-        return (shortened(_spare(told), TITLE), best.sentence) if subject and best.score > 0 else ("", "")
+        told = shortened(_spare(f"{subject}: {best.bare[:1].lower()}{best.bare[1:]}"), TITLE)
+        answers = subject and best.score > 0 and len(told) > len(subject) + 12
+        return (told, best.sentence) if answers else ("", "")
     title = headline(best.bare, asked)
     # One of several points, of which the request names the whole; or the user said it shorter than the agent.
     if worked and ((best.part and items > 2) or not is_whole(best.bare, title)):

@@ -268,7 +268,7 @@ def test_before_a_tool_the_worker_hears_which_file_and_nothing_of_its_content(da
 
 
 UNUSUAL = {
-    "no file": before("Bash", {"command": "ls"}),
+    "no file": before("WebFetch", {"url": "ls"}),
     "no input": payloads.payload("PreToolUse", tool_name="Read", tool_input={}),
     "a list before the path": before(
         "MultiEdit", {"edits": [{"file_path": "/p/forged"}], "file_path": "/p/a"}

@@ -180,10 +180,11 @@ def _check_version(plugin: str) -> bytes | None:
 
 
 def _before_tool(head: bytes) -> bytes | None:
-    """What is known of the file that a tool is about to touch. Nothing is recorded, and no worker started."""
+    """What is known of the file that a tool is about to touch, or of the command it is about to run. Nothing
+    is recorded, and no worker started."""
     from claude_mem.hook import json_peek, worker_link
 
-    asked = json_peek.file_question(head)
+    asked = json_peek.tool_question(head)
     if asked is None:
         return None
     paths.enter(paths.data_directory(posix.environ))

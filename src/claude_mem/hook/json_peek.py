@@ -73,33 +73,39 @@ def _is_escape(text: str) -> bool:
 MOST_BYTES = 64 << 10  # the path comes early, or not at all
 _INPUT = b'"tool_input":{'
 _PATHS = (b'"file_path"', b'"notebook_path"')
+_COMMAND = (b'"command"',)
+_SHELL = b'"Bash"'
+MOST_COMMAND = 1_500
 
 
-def file_question(payload: bytes) -> bytes | None:
-    """What the worker is asked, as JSON: of the tool's input, only the path. None where there is none."""
+def tool_question(payload: bytes) -> bytes | None:
+    """What the worker is asked, as JSON: of the tool's input, only the path, or a shell's command. None where
+    there is none."""
     head, _, given = payload[:MOST_BYTES].partition(_INPUT)
     session, cwd, turn, tool = (
         member(head, key) for key in (b"session_id", b"cwd", b"prompt_id", b"tool_name")
     )
-    path = _path(given)
-    if not (session and cwd and tool and path):
+    is_shell = tool == _SHELL
+    about = _value(given, _COMMAND if is_shell else _PATHS)
+    if not (session and cwd and tool and about) or (is_shell and len(about) > MOST_COMMAND):
         return None
-    return (b'{"session_id":%s,"cwd":%s,"hook_event_name":"PreToolUse",%s"tool_name":%s,"file_path":%s}') % (
+    return (b'{"session_id":%s,"cwd":%s,"hook_event_name":"PreToolUse",%s"tool_name":%s,"%s":%s}') % (
         session,
         cwd,
         b'"prompt_id":%s,' % turn if turn else b"",
         tool,
-        path,
+        b"command" if is_shell else b"file_path",
+        about,
     )
 
 
-def _path(given: bytes) -> bytes:
-    """The string that the first of _PATHS has; empty when a list or an object comes before it."""
+def _value(given: bytes, keys: tuple[bytes, ...]) -> bytes:
+    """The string that the first of these keys has; empty when a list or an object comes before it."""
     at = 0
     while key := string_at(given, at):
         at += len(key) + 1
         value = string_at(given, at)
-        if key in _PATHS:
+        if key in keys:
             return value
         rest = at + len(value)
         comma = given.find(b",", rest)

@@ -17,8 +17,8 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
+from claude_mem.recall import command_history, json_shapes, paths, rank, render
 from claude_mem.recall import injection_rules as rules
-from claude_mem.recall import json_shapes, paths, rank, render
 from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
@@ -58,6 +58,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     note: Callable[[Injection], None]
     """Keeps a record; must not keep the one who asks waiting."""
     size: InjectionLimits = InjectionLimits()
+    command_hints: bool = True
     placed: Callable[[Project, Origin], Project] = lambda project, _: project
     """A project with where it lies now, by where a session of it begins."""
 
@@ -137,10 +138,12 @@ class Injector(Struct, frozen=True, kw_only=True):
                 told = self._started(self.placed(project, origin), asked)
             case rules.PROMPT:
                 told = self.prompted(project, asked.session, asked.cwd, asked.prompt)
+            case _ if asked.command:
+                told = self.before_command(project, asked.session, asked.command)
             case _:
                 told = self.before_file(project, asked.session, asked.cwd, asked.file)
         if told.text and asked.session:
-            about = asked.file if asked.event == rules.FILE else None
+            about = asked.file or command_history.about(asked.command) if asked.event == rules.FILE else None
             refs = tuple(map(str, told.refs))
             self.note(Injection(asked.session, asked.event, refs, told.tokens, self.clock(), about))
         return told.text
@@ -186,6 +189,15 @@ class Injector(Struct, frozen=True, kw_only=True):
         known = rules.injected_refs(self._injected(session))
         hits = [hit for hit in found.hits if hit.card.session != session]
         return evidence, rules.considered(hits, known, is_answered=evidence >= rules.ENOUGH)
+
+    def before_command(self, project: Project, session: str, command: str) -> Rendered:
+        """Once for each command and session, and again after a compaction."""
+        about = command_history.about(command)
+        if not self.command_hints or any(each.about == about for each in self._injected(session)):
+            return Rendered()
+        return command_history.before_command(
+            self.store.memories, project.id, session, command, now=self.clock(), tz=self.zone()
+        )
 
     def before_file(self, project: Project, session: str, cwd: str, path: str) -> Rendered:
         """Once for each file and session, and again after a compaction."""

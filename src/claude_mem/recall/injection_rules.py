@@ -51,6 +51,7 @@ class HookQuestion(Struct, frozen=True):
     cwd: str
     prompt: str = ""
     file: str = ""
+    command: str = ""
     source: str = ""  # of a start: startup, resume, compact, clear, fork
     idle_s: int | None = None  # of a fork: since the session it carries on was last answered
 
@@ -71,6 +72,7 @@ class HookQuestion(Struct, frozen=True):
             cwd=text["cwd"],
             prompt=text.get("prompt", ""),
             file=text.get("file_path", ""),
+            command=text.get("command", ""),
             source=text.get("source", ""),
             idle_s=idle if isinstance(idle, int) else None,
         )

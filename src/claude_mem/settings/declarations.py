@@ -313,6 +313,12 @@ class Settings(Struct, frozen=True):
     prompt_characters: int = _injected(
         2_400, _integer(0, 9_900), "The most characters to inject with a prompt. 0: inject nothing."
     )
+    command_hints: Literal["on", "off"] = _injected(
+        "on",
+        _one_of("on", "off"),
+        "Whether the agent is told, before it runs a shell command, that the same command failed in earlier "
+        "sessions, and why.",
+    )
 
     vectors: Literal["builtin", "chroma", "off"] = _search(
         "builtin",

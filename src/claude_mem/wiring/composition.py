@@ -176,6 +176,7 @@ def build_recall(
         size=InjectionLimits(
             settings.context_characters, settings.context_tokens, settings.prompt_characters
         ),
+        command_hints=settings.command_hints == "on",
         placed=projects.placed,
     )
     contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=truth.facts)

@@ -74,3 +74,28 @@ def test_a_member_that_is_not_a_whole_string_is_not_there(text: bytes) -> None:
 def test_half_a_character_and_a_bad_escape_are_no_obstacle() -> None:
     assert json_peek.text_of(rb'"\ud800"') == "\ud800".encode(errors="surrogatepass")
     assert json_peek.text_of(rb'"\x"') == b""
+
+
+def before_bash(command: str, **more: object) -> bytes:
+    payload = {"session_id": "s", "cwd": "/p", "hook_event_name": "PreToolUse", "tool_name": "Bash"}
+    return json.dumps(
+        payload | {"tool_input": {"command": command, "description": "Build it"}} | more,
+        separators=(",", ":"),
+    ).encode()
+
+
+def test_before_a_shell_command_the_worker_is_asked_about_that_alone() -> None:
+    question = json_peek.tool_question(before_bash('echo "a" \\ b'))
+    assert question is not None
+    assert json.loads(question) == {
+        "session_id": "s",
+        "cwd": "/p",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "command": 'echo "a" \\ b',
+    }
+
+
+def test_before_a_script_of_a_command_nothing_is_asked() -> None:
+    assert json_peek.tool_question(before_bash("x" * json_peek.MOST_COMMAND)) is None
+    assert json_peek.tool_question(before_bash("")) is not None

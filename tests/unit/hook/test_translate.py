@@ -46,7 +46,7 @@ def test_a_payload_comes_in_the_words_and_the_order_that_the_hook_reads_without_
     head, tail, whole = translated
     assert (tail, whole) == (b"", True)
     assert head.startswith(b'{"session_id":"c-1"')
-    question = json_peek.file_question(head)
+    question = json_peek.tool_question(head)
     assert question is not None
     assert json.loads(question)["file_path"] == "/w/a.py"
 

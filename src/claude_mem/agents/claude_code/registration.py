@@ -25,8 +25,8 @@ RECORDED = (
 )
 VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact", "Setup": "setup"}
 """Those that answer otherwise than the rest."""
-RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit"}
-"""After a tool it is recorded; before one, what is known of the file it names is injected."""
+RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"}
+"""After a tool it is recorded; before one, what is known of the file or the command it names is injected."""
 CHECKED = ("Setup",)
 """Nothing is recorded: whether the program fits the plugin is said."""
 TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s

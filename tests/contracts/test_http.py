@@ -131,6 +131,8 @@ class TestTheFirstGeneration:
         assert (status, summary["sessionDbId"]) == (202, number)
         status, session = worker.ask("GET", f"/sessions/{number}/status")
         assert status == 200
+        # Its turn has ended: it may be observed already.
+        assert session.pop("pendingMessages") == session.pop("queueLength") in (0, 3)
         assert session == {
             "sessionDbId": number,
             "claudeSessionId": "one-1",
@@ -138,8 +140,6 @@ class TestTheFirstGeneration:
             "project": "shop",
             "status": "summarizing",
             "promptCounter": 1,
-            "pendingMessages": 3,
-            "queueLength": 3,
         }
 
     def test_an_unknown_clients_id_is_made(self, worker: Driven) -> None:
@@ -221,6 +221,7 @@ class TestTheFigures:
         assert reply.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         lines = reply.raw.decode().splitlines()
         assert 'claude_mem_queue_jobs{state="parked"} 0' in lines
+        assert any(line.startswith('claude_mem_batch_duration_seconds_bucket{le="+Inf"} ') for line in lines)
         assert 'claude_mem_drops_total{reason="spool_full"} 0' in lines
         samples = [line for line in lines if not line.startswith("#")]
         assert all(float(line.rpartition(" ")[2]) >= 0 for line in samples)

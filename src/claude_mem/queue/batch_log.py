@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from bisect import bisect_left
 from collections import Counter
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -16,6 +18,8 @@ log = logging.getLogger("claude_mem.queue")
 
 EXPECTED = ("stored", "nothing", "waits", "aborted")
 LONGEST_ID = 64
+BOUNDS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0)
+"""Of the durations' histogram; the last is how long a call may take."""
 
 
 class BatchReport(Struct, frozen=True):
@@ -75,11 +79,13 @@ class BatchLog:
         self._lock = threading.Lock()
         self._count: Counter[str] = Counter()
         self._ms: Counter[str] = Counter()
+        self._took = [0] * (len(BOUNDS_S) + 1)
 
     def add(self, report: BatchReport) -> None:
         with self._lock:
             self._count[report.outcome] += 1
             self._ms[report.outcome] += report.ms
+            self._took[bisect_left(BOUNDS_S, report.ms / 1000)] += 1
         is_fine = report.outcome in EXPECTED and report.cause in (None, "throttled")
         log.log(logging.INFO if is_fine else logging.WARNING, "%s", report.as_line())
         if log.isEnabledFor(logging.DEBUG):
@@ -90,6 +96,12 @@ class BatchLog:
         """Since the worker started, by outcome: how many batches, and how many seconds they took."""
         with self._lock:
             return dict(self._count), {name: ms / 1000 for name, ms in self._ms.items()}
+
+    def durations(self) -> tuple[dict[str, int], float]:
+        """How many batches took at most so many seconds, by that bound, and how many all took together."""
+        with self._lock:
+            bounds = (*map(str, BOUNDS_S), "+Inf")
+            return dict(zip(bounds, accumulate(self._took), strict=True)), sum(self._ms.values()) / 1000
 
 
 def _id(given: str) -> str:

@@ -140,6 +140,7 @@ def prometheus(running: Running) -> str:
     times = {event: each["times"] for event, each in injected.items()}
     tokens = {event: each["tokens"] for event, each in injected.items()}
     batches, seconds = services.observing.pump.batches.figures()
+    took = services.observing.pump.batches.durations()
     fresh = "1 when what is injected at session starts is up to date."
     oldest = "How long the oldest ready event has waited."
     metrics = (
@@ -149,6 +150,7 @@ def prometheus(running: Running) -> str:
         _metric("events_total", "Events by outcome.", outcomes, "outcome"),
         _metric("batches_total", "Batches observed, by outcome.", batches, "outcome"),
         _metric("batch_seconds_total", "How long these took together.", seconds, "outcome"),
+        _histogram("batch_duration_seconds", "How long a batch took.", *took),
         _metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
         _metric("spool_files", "Events waiting in the spool.", figures.spooled),
         _metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),
@@ -176,6 +178,14 @@ def _metric(name: str, about: str, value: float | Mapping[str, float], label: st
     else:
         lines.append(f"{name} {value}")
     return "\n".join([*lines, ""])
+
+
+def _histogram(name: str, about: str, buckets: Mapping[str, int], total: float) -> str:
+    """`buckets`: how many are at most the key; the last is all."""
+    name = f"claude_mem_{name}"
+    lines = [f"# HELP {name} {about}", f"# TYPE {name} histogram"]
+    lines += [f'{name}_bucket{{le="{bound}"}} {count}' for bound, count in buckets.items()]
+    return "\n".join([*lines, f"{name}_sum {total}", f"{name}_count {buckets['+Inf']}", ""])
 
 
 def _escape(value: str) -> str:

@@ -9,6 +9,7 @@ from tests.contracts.store_contract import Events, SettableClock
 from tests.unit.queue.pumping import MINUTE, SPEND, Make, Script, a_turn, pump_dry
 
 from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Throttled, Unreadable
+from claude_mem.queue.batch_log import BatchLog, BatchReport
 from claude_mem.store.sqlite import SqliteStore
 
 WORDS = "the user's own words"
@@ -60,6 +61,22 @@ def test_a_batch_leaves_one_line_with_session_events_provider_tokens_duration_an
     counts, seconds = pump.batches.figures()
     assert counts == {"stored": 1}
     assert seconds["stored"] >= 0
+    within, total = pump.batches.durations()
+    assert within["+Inf"] == within["180.0"] == 1
+    assert total == seconds["stored"]
+
+
+def test_durations_are_counted_up_to_their_bounds(store: SqliteStore, events: Events) -> None:
+    a_turn(store, events)
+    lease = store.queue.lease(10)
+    assert lease is not None
+    batches = BatchLog()
+    for ms in (40, 100, 101, 2_000, 200_000):
+        batches.add(BatchReport(lease, "stored", ms))
+    within, total = batches.durations()
+    assert list(within.values()) == sorted(within.values())
+    assert (within["0.1"], within["0.5"], within["2.5"], within["180.0"], within["+Inf"]) == (2, 3, 4, 4, 5)
+    assert total == 202.241
 
 
 def test_each_unreadable_reply_is_a_warning_and_none_of_it_is_quoted(

@@ -47,9 +47,9 @@ def test_a_session_is_recorded_by_the_plugin_of_a_clone(bare: Claude, repository
     assert "<claude-mem-context>" in read(asked)
     assert (bare.data / paths.PROGRAM).exists()
     assert "✔ Connected" in bare.client("mcp", "list").stdout
-    with ModelServer([Say("Shown.")]) as server:
-        bare.run(server, "/mem:mem")
-    assert "Observer: offline" in read(server.requests[0])
+    with ModelServer([Say("Nobody asked me.")]) as server:
+        assert "Recording." in bare.run(server, "/mem:mem").result
+        assert server.requests == []
     doctor = json.loads(bare.mem("doctor", "--json", check=False).stdout)
     assert f"from {repository}" in doctor["facts"]["connected"]["how"][0]
     assert doctor["recording"]

@@ -346,7 +346,9 @@ def _narrative(turn: Turn, sentence: str, title: str) -> str:
         if len(chosen) < 5 and len(pool[at]) + 1 <= room and pool[at].rstrip(".") != title:
             chosen.append(at)
             room -= len(pool[at]) + 1
-    return " ".join(_ended(pool[at]) for at in sorted(chosen))
+    told = " ".join(_ended(pool[at]) for at in sorted(chosen))
+    # A plan tells how things were thought to be before the turn.
+    return f"From the plan: {told}" if chosen and min(chosen) < given else told
 
 
 def _ended(sentence: str) -> str:

@@ -214,3 +214,12 @@ def test_headings_are_understood_in_other_languages() -> None:
     message = "Der Cache ist fertig.\n\n## Nächste Schritte\n\n- Den Cache beim Start füllen\n"
     (told,) = Acting("Cache bauen").edit("cache.py", "+y = 1").stop(message).memory().summaries
     assert told.next_steps == "Den Cache beim Start füllen"
+
+
+def test_what_a_plan_says_of_the_past_is_told_as_the_plans_words() -> None:
+    plan = (
+        "Implement the following plan:\n\n# Mend the prices\n\n## Context\n\n"
+        "All fixes of last week were merged correctly into `prices.py`."
+    )
+    seen = Acting(plan).edit("prices.py", "+y = 1").stop("Rounded the prices once, in `prices.py`.").only()
+    assert (seen.narrative or "").startswith("From the plan: All fixes of last week")

@@ -4,7 +4,8 @@
     python benchmarks/recall.py --quick               the six projects alone, every third question
     python benchmarks/recall.py --plot docs/images    and draw it
     python benchmarks/recall.py --sentence FOLDER     and with a sentence model (ONNX file and tokenizer)
-    python benchmarks/recall.py --saved FILE          its vectors are saved there, and used again
+    python benchmarks/recall.py --saved FOLDER        save vectors and figures there; a run that was
+                                                      stopped goes on with the next corpus
     python benchmarks/recall.py --backfilled          only what becomes of sessions imported later
 
 A question counts as answered at k when one of the sessions that hold the answer is among the first k found.
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import pickle
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -336,7 +338,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the six projects, every third question")
     parser.add_argument("--plot", type=Path, metavar="FOLDER", help="write recall-quality.svg there")
     parser.add_argument("--sentence", type=Path, metavar="FOLDER", help="and with this sentence model")
-    parser.add_argument("--saved", type=Path, metavar="FILE", help="where its vectors are saved")
+    parser.add_argument("--saved", type=Path, metavar="FOLDER", help="go on with what is saved there")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="so many corpora at a time")
     parser.add_argument("--backfilled", action="store_true", help="only what becomes of imported sessions")
     args = parser.parse_args()
@@ -375,7 +377,18 @@ def static() -> WordLlama:
 
 
 def measured(name: str, *, options: Options) -> Measured:
-    """All that is asked of a corpus, in a process of its own."""
+    """All that is asked of a corpus, in a process of its own; or what is saved of it."""
+    if options.saved is None:
+        return _measured(name, options)
+    saved = options.saved / f"{name}-{options.step}.pickle"
+    if saved.exists():
+        return pickle.loads(saved.read_bytes())  # type: ignore[no-any-return]  # our own
+    found = _measured(name, options)
+    saved.write_bytes(pickle.dumps(found))
+    return found
+
+
+def _measured(name: str, options: Options) -> Measured:
     if name == "LoCoMo":
         return conversations()
     is_pooled = name == corpora.POOLED
@@ -383,7 +396,7 @@ def measured(name: str, *, options: Options) -> Measured:
     embedders: list[Embedder] = [static()]
     if options.sentence:
         model = OnnxFolder(options.sentence)
-        embedders.append(SavedVectors(model, options.saved) if options.saved else model)
+        embedders.append(SavedVectors(model, options.saved / "vectors.db") if options.saved else model)
     found = Measured(name)
     questions = corpus.questions.get("natural", [])[:: options.step]
     plain = Plain(corpus)

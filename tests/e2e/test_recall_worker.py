@@ -124,7 +124,11 @@ def test_with_vectors_out_of_reach_words_answer_and_it_is_said_why(data: Path) -
     address = f"http://127.0.0.1:{workers.free_port()}"
     with workers.running(data, CLAUDE_MEM_VECTORS="chroma", CLAUDE_MEM_CHROMA_URL=address):
         works(data)
-        found = Worker(data).get("/api/search", q="heron updates")
+        worker = Worker(data)
+        workers.until(
+            lambda: bool(worker.get("/api/search", q="heron updates")["note"]),
+            "the server is known to be off",
+        )
+        found = worker.get("/api/search", q="heron updates")
         assert refs(found["results"])
         assert found["legs"] == ["text"]
-        assert found["note"]

@@ -196,6 +196,8 @@ def is_secret(
         return False
     low = value.lower()
     if kind == PASSWORD:
+        if _is_drive_path(value):
+            return False
         if is_quoted:
             return _is_quoted_password(value, low)
         if (
@@ -236,6 +238,11 @@ def is_secret(
     if is_env and kind == KEY and len(value) >= 12 and "." in value and any(c in DIGITS for c in value):
         return not is_wordy(value)
     return is_random(value, least) and (any(c in DIGITS for c in value) or len(value) >= 12)
+
+
+def _is_drive_path(value: str) -> bool:
+    """C:\\Users, however often its backslashes are escaped: `Pwd` is also a working directory."""
+    return value[1:3] in (":\\", ":/") and value[0].isascii() and value[0].isalpha()
 
 
 def _is_quoted_password(value: str, low: str) -> bool:

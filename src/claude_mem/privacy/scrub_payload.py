@@ -20,8 +20,8 @@ def parse(text: str) -> dict[str, object] | None:
     text = text.removeprefix("\ufeff").strip(_BLANKS)
     try:
         value, end = _scanner()(text, 0)
-    except (ValueError, RecursionError, StopIteration):
-        return None
+    except (ValueError, RecursionError, StopIteration, SystemError):
+        return None  # SystemError: the scanner takes its own error from `json`, which is not loaded here
     return value if isinstance(value, dict) and end == len(text) else None
 
 

@@ -22,9 +22,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "queue",
         more=(
-            "An event whose batch failed three times is parked: it is saved, with the reason,\n"
-            "until you retry or drop it. If the model's replies could not be read, the offline\n"
-            "observer remembers the batch meanwhile; a retry that succeeds replaces that.\n"
+            "An event whose batch failed three times is parked: it stays, with the reason,\n"
+            "until you retry or drop it. If the model's replies could not be read, the\n"
+            "offline observer has observed the batch meanwhile; a retry that succeeds\n"
+            "replaces its memories.\n"
             "The worker must be running."
         ),
         example="claude-mem queue list",
@@ -44,8 +45,8 @@ def add(commands: Commands) -> None:
         "retry",
         "retry parked events now",
         more=(
-            "Without an ID, retries all of them. Also ends a pause in calling the model. A batch\n"
-            "that was observed offline meanwhile is retried as a whole."
+            "Without an ID, retries all of them. Also ends a pause in calling the model.\n"
+            "A batch that was observed offline meanwhile is retried as a whole."
         ),
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,
@@ -55,7 +56,7 @@ def add(commands: Commands) -> None:
     drop = verbs.add(
         "drop",
         "drop parked events: they will not become memory",
-        more="The events stay in the database, as evidence, and so does what was observed offline.",
+        more="The events stay in the database as evidence, and so do offline memories of them.",
         example="claude-mem queue drop 41 42",
         run=_drop,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -93,6 +94,28 @@ def test_who_answers_starts_is_stopped_or_is_not_our_worker_is_left_alone(data: 
         assert replacement.take_place(data, silent_s=SILENT_S) == "not ours"
         assert holder(data) == pid
     assert not (data / paths.NOTICE).exists()
+
+
+PTRACE_ATTACH, PTRACE_DETACH = 16, 17
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="ptrace by its numbers on Linux")
+def test_a_worker_that_a_debugger_holds_counts_as_stopped() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        try:
+            before = replacement.process(process.pid)
+            if libc.ptrace(PTRACE_ATTACH, process.pid, None, None):
+                pytest.skip(f"this system lets nobody trace: {os.strerror(ctypes.get_errno())}")
+            os.waitpid(process.pid, os.WUNTRACED)
+            held = replacement.process(process.pid)
+            libc.ptrace(PTRACE_DETACH, process.pid, None, None)
+        finally:
+            process.kill()
+    assert before
+    assert held
+    assert (before.is_stopped, held.is_stopped) == (False, True)
 
 
 def test_another_users_worker_and_one_the_kernel_cannot_name_are_left_alone(

@@ -77,6 +77,7 @@ def build(access: Access) -> ClaudeModel:
         cli_path=access.claude_path,
         model=access.model or OBSERVE_MODEL,
         summary_model=access.summary_model,
+        keys=access.is_chosen,
     )
 
 
@@ -159,13 +160,14 @@ class ClaudeModel:
         model: str = OBSERVE_MODEL,
         summary_model: str | None = None,
         env: Mapping[str, str] | None = None,  # for the child, over what it inherits
+        keys: bool = True,  # where there is no login, a key in the environment may be used
         clock: Clock = now,
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._cli_path = cli_path
         self._models = {"summarize": summary_model or model}
         self._model = model
-        self._env = dict(env or {})
+        self._env, self._keys = dict(env or {}), keys
         self._clock = clock
         self._jitter = jitter
         self._recent_enough: set[str] = set()
@@ -222,7 +224,7 @@ class ClaudeModel:
                     self._running.discard(guard)
 
     def _converse(self, words: Sequence[str], prompt: Prompt, guard: ChildGuard, report: CallReport) -> None:
-        environment = claude_process.environment({**os.environ, **self._env}) | ENVIRONMENT
+        environment = claude_process.environment({**os.environ, **self._env}, keys=self._keys) | ENVIRONMENT
         try:
             instructions = guard.write("instructions", prompt.system)
             child = guard.start([*words, "--system-prompt-file", instructions], environment)

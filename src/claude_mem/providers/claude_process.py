@@ -96,9 +96,12 @@ def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
     )
 
 
-def environment(environ: Mapping[str, str], platform: str = sys.platform) -> dict[str, str]:
-    """The child's. Where Claude Code has a login of its own, no key that is merely there takes its place."""
-    left_out = (*SESSION, *KEYS) if logged_in(environ, platform) else SESSION
+def environment(
+    environ: Mapping[str, str], platform: str = sys.platform, *, keys: bool = True
+) -> dict[str, str]:
+    """The child's. Where Claude Code has a login of its own, no key that is merely there takes its place; and
+    without `keys` none does when that login is gone."""
+    left_out = SESSION if keys and not logged_in(environ, platform) else (*SESSION, *KEYS)
     return {name: value for name, value in environ.items() if name not in left_out}
 
 

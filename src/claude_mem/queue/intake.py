@@ -300,10 +300,10 @@ class Intake:
         words, parse = words_of(event), agents.load(agent).parse
         said: list[Event] = []
         for each in words.on_the_way:
-            payload = each.payload | {"cwd": event.cwd, "prompt_number": None}
-            if (kept := self._kept(each.event, payload)) is not None:
+            if (kept := self._kept(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = parse(each.event, kept, id=each.id, at=each.at, client=agent)
-                said += [one] if one is not None and one.text else []
+                if one is not None and one.text and self.is_wanted(one):  # by where it was said
+                    said.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
             named: dict[str, object] = {
                 "session_id": event.session,

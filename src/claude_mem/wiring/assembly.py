@@ -9,6 +9,7 @@ from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.jobs import Spent
 from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.structs import replace
 from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
 from claude_mem.observe.policy import due_at
@@ -31,7 +32,8 @@ def choice(settings: Settings) -> Choice:
 def model(settings: Settings, provider: str) -> Model | None:
     """The chosen provider's model; None: none is needed."""
     chosen = registry.BY_NAME.get(provider)
-    return chosen.build(_access(settings)) if chosen else None
+    access = replace(_access(settings), is_chosen=settings.provider == provider)
+    return chosen.build(access) if chosen else None
 
 
 def _access(settings: Settings) -> Access:

@@ -1,8 +1,10 @@
 """What an agent said in a turn, from the end of its transcript; and all that is not read."""
 
+import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.agents.transcript_shapes import SESSION, Fields, answers, line, says, user, uses, write
@@ -27,6 +29,11 @@ def turn(prompt: str, first: float, *words: str) -> list[Fields]:
             answers(at + 0.04, use, promptId=prompt),
         ]
     return [*found, says(first + 0.9, last)]
+
+
+def unnamed(lines: list[Fields]) -> list[Fields]:
+    """As a client writes them that names no prompts."""
+    return [{key: value for key, value in each.items() if key != "promptId"} for each in lines]
 
 
 def transcript(folder: Path, *turns: list[Fields], name: str = f"{SESSION}.jsonl") -> Path:
@@ -65,9 +72,6 @@ def test_a_turn_is_known_by_its_prompt_though_others_have_followed(tmp_path: Pat
 
 
 def test_of_a_client_that_names_no_prompts_the_last_turn_before_the_end_is_read(tmp_path: Path) -> None:
-    def unnamed(lines: list[Fields]) -> list[Fields]:
-        return [{key: value for key, value in each.items() if key != "promptId"} for each in lines]
-
     turns = [unnamed(turn(f"p-{n}", 10 * n, f"Way {n}.", f"End {n}.")) for n in (1, 2, 3)]
     path = transcript(tmp_path, *turns)
     words = words_of(stop(path, None, at=1784088000000 + 21_000))
@@ -103,6 +107,19 @@ def test_words_are_bounded_and_the_last_are_kept(tmp_path: Path) -> None:
 def test_past_its_deadline_nothing_more_is_read(tmp_path: Path) -> None:
     path = transcript(tmp_path, turn("p-1", 1, "Looking.", "Done."))
     assert words_of(stop(path), within_s=-1.0).on_the_way == ()
+
+
+@pytest.mark.parametrize("seconds", range(1, 14))
+def test_a_deadline_in_the_middle_of_the_file_makes_no_earlier_turn_the_one_that_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    turns = [turn(f"p-{n}", 10 * n, f"Way {n}.", f"End {n}.") for n in (1, 2, 3)]
+    path = transcript(tmp_path, *map(unnamed, turns))
+    ticks = itertools.count()  # a second for each look at the clock
+    monkeypatch.setattr(transcript_tail, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
+    words = words_of(stop(path, None), within_s=seconds)
+    assert {each.payload["message"] for each in words.on_the_way} <= {"Way 3."}
+    assert words.last in (None, "End 3.")
 
 
 def linked_file(path: Path) -> Path:

@@ -10,8 +10,9 @@ import pytest
 
 from claude_mem.model.structs import replace
 from claude_mem.providers import claude_process, registry
-from claude_mem.providers.registry import CHOSEN, PROVIDERS, Access, Choice, choose
-from claude_mem.settings import SETTINGS
+from claude_mem.providers.registry import CHOSEN, PROVIDERS, Access, Choice, Prompt, choose
+from claude_mem.settings import SETTINGS, Settings
+from claude_mem.wiring import assembly
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "k"}, {"OPENAI_API_KEY": "k"}
 NOWHERE = "/nowhere/claude"
@@ -53,6 +54,34 @@ def test_auto_is_ones_own_claude_code_if_it_is_logged_in(
     claude.write_text("#!/bin/sh\necho '2.0.1 (Claude Code)'\n")
     assert choose("auto", access).provider == "offline"
     assert choose("claude", access).problem is not None
+
+
+@pytest.mark.parametrize(("provider", "seen"), [("auto", "none"), ("claude", "k")])
+def test_a_key_takes_the_place_of_a_login_that_is_gone_only_if_the_user_chose_claude(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, provider: str, seen: str
+) -> None:
+    claude = tmp_path / "claude"
+    claude.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = --version ] || echo "${{ANTHROPIC_API_KEY-none}}" > {tmp_path}/seen\n'
+        "echo '2.1.325 (Claude Code)'\n"
+    )
+    claude.chmod(0o755)
+    for name in (*claude_process.LOGINS, "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    login = tmp_path / ".claude/.credentials.json"
+    login.parent.mkdir()
+    login.touch()
+    chosen = Settings(data_dir=tmp_path, provider=provider, claude_path=str(claude))
+    assert assembly.choice(chosen).provider == "claude"
+    model = assembly.model(chosen, "claude")
+    assert model
+    login.unlink()  # the worker goes on; somebody logs out
+    model.ask(Prompt("s", "u"), deadline_s=60)
+    model.close()
+    assert (tmp_path / "seen").read_text().strip() == seen
 
 
 def test_the_users_choice_is_not_questioned_but_what_it_lacks_is_said() -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from tests.harness import hook_process, payloads
-from tests.unit.agents.test_transcript_tail import transcript, turn
+from tests.unit.agents.test_transcript_tail import transcript, turn, unnamed
 from tests.unit.agents.transcript_shapes import SESSION
 
+from claude_mem import settings
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.hook import pause
@@ -15,6 +16,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import JobState
 from claude_mem.privacy.private_turns import MemoryMarks
 from claude_mem.serve.services import Services
+from claude_mem.wiring import composition
 
 CANARY = "canary-77d0"
 TOKEN = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -129,6 +131,34 @@ def test_the_same_turn_by_a_backfill_and_live_is_not_doubled(
     assert sorted(words(parts), key=str) == sorted([("said", "Looking."), ("stop", "Done.")], key=str)
     parts.past_intake.accept(list(transcripts.read(path, over=False)), MemoryMarks())
     assert len(words(parts)) == 2
+
+
+def test_of_a_client_that_names_no_prompts_each_is_taken_once_too(
+    parts: Services, data: Path, tmp_path: Path
+) -> None:
+    path = transcript(tmp_path, unnamed(turn("p-1", 1, "Looking.", "Done.")))
+    parts.past_intake.accept(list(transcripts.read(path, over=False)), MemoryMarks())
+    for _ in range(2):
+        take(parts, data, payload(stopped(path), path, prompt_id=None))
+    assert [text for kind, text in words(parts) if kind == Kind.SAID] == ["Looking."]
+
+
+def test_what_was_said_in_an_excluded_project_is_not_taken_though_the_turn_ends_in_another(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = turn("p-1", 1, f"In the excluded one {CANARY}.", "In the open.", "Done.")
+    for each in lines[:4]:
+        each["cwd"] = "/home/u/hidden/src"
+    path = transcript(tmp_path, lines)
+    (data / "spool").mkdir(mode=0o700, parents=True)
+    (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["/home/u/hidden"]}')
+    monkeypatch.chdir(data)
+    with hook_process.listening(data):
+        built = composition.build(settings.load(hook_process.environment(data)))
+        take(built, data, stopped(path))
+        found = words(built)
+        built.close()
+    assert found == [("said", "In the open."), ("stop", "Done.")]
 
 
 @pytest.mark.parametrize("kind", ["StopFailure"])

@@ -41,9 +41,13 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
             size = os.fstat(fd).st_size
             turn = _Turn(stop)
             for reach in WINDOWS:
-                turn = _Turn(stop)
-                turn.read(_lines(fd, size, reach, deadline), str(path))
-                if turn.began or reach >= size or time.monotonic() > deadline:
+                found = _Turn(stop)
+                try:
+                    found.read(_lines(fd, size, reach, deadline), str(path))
+                except TimeoutError:
+                    break  # half a window may end in an earlier turn, perhaps a private one
+                turn = found
+                if turn.began or reach >= size:
                     break
             return turn.words()
         finally:
@@ -81,7 +85,7 @@ def _lines(fd: int, size: int, reach: int, deadline: float) -> Iterator[Line]:
     numbered = ((0, line) for line in raw.split(b"\n") if line)
     for line in transcript_lines.lines(numbered, 0, LineTally()):
         if time.monotonic() > deadline:
-            return
+            raise TimeoutError
         yield line
 
 

@@ -292,10 +292,12 @@ class Intake:
     def _with_words(self, agent: str, event: Event) -> list[Event]:
         """At the end of a turn, what the agent said in it comes first: each once, whoever reports the end,
         and under the id that a backfill would give it. Of a private turn nothing is read, nor of a session
-        any of which was not to be recorded."""
+        any of which was not to be recorded, or that was forgotten."""
         words_of = agents.load(agent).words_of
         is_end = event.kind in (Kind.STOP, Kind.STOP_FAILURE) and not event.private and not event.agent_id
         if words_of is None or not is_end or pause.was_skipped(event.session):
+            return [event]
+        if self._store.events.is_forgotten(event.session):
             return [event]
         words, parse = words_of(event), agents.load(agent).parse
         said: list[Event] = []

@@ -51,6 +51,9 @@ class Events(Protocol):
     def is_asked(self, session: str, prompt: str) -> bool:
         """Whether the session's current turn has a prompt, or this was its last."""
 
+    def is_forgotten(self, session: str) -> bool:
+        """Whether it was forgotten as a whole, even if it has gone on since: its transcript is not read."""
+
 
 class Queue(Protocol):
     """Events that wait to be observed. A failed session is never leased."""

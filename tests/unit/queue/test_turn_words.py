@@ -11,6 +11,7 @@ from tests.unit.agents.transcript_shapes import SESSION
 from claude_mem import settings
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.memories import ForgetRequest
 from claude_mem.hook import pause
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import JobState
@@ -117,6 +118,16 @@ def test_of_a_session_that_was_paused_nothing_is_read(parts: Services, data: Pat
     path = transcript(tmp_path, turn("p-1", 1, f"While paused {CANARY}.", "Done."))
     pause.note_skipped_session(SESSION)
     take(parts, data, asked("why?", path), stopped(path))
+    assert words(parts) == [("stop", "Done.")]
+
+
+def test_of_a_turn_in_which_its_session_was_forgotten_nothing_comes_back(
+    parts: Services, data: Path, tmp_path: Path
+) -> None:
+    path = transcript(tmp_path, turn("p-1", 1, f"Before it was {CANARY}.", "Done."))
+    take(parts, data, asked("why?", path))
+    parts.recall.deleter.forget(ForgetRequest(session=SESSION), dry_run=False)
+    take(parts, data, payloads.bash("t-9", session=SESSION), stopped(path))
     assert words(parts) == [("stop", "Done.")]
 
 

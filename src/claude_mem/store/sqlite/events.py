@@ -67,6 +67,9 @@ class Events(Part):
         row = self._row("turn_prompt", session=text(session))
         return row is not None and (row["kind"] == Kind.PROMPT or row["prompt"] == text(prompt))
 
+    def is_forgotten(self, session: str) -> bool:
+        return self._row("is_forgotten", digest=session_digest(session)) is not None
+
 
 class SessionColumns(Struct):
     """The columns of a session that events change: held in memory during a transaction, then written back

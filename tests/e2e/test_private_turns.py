@@ -253,6 +253,16 @@ def test_what_comes_late_without_a_prompt_id_may_be_of_the_private_turn(awake: P
     assert CANARY not in everything_on_disk(awake)
 
 
+def test_what_comes_without_a_prompt_id_during_the_private_turn_is_of_it(awake: Path) -> None:
+    record(
+        awake,
+        payloads.prompt(f"<private>{CANARY}</private>", prompt_id="p-1"),
+        payloads.bash("toolu_1", stdout=CANARY, prompt_id=None),
+        payloads.payload("Stop", last_assistant_message=CANARY),
+    )
+    assert CANARY not in everything_on_disk(awake)
+
+
 def test_a_session_resumed_under_another_id_may_carry_private_turns(awake: Path) -> None:
     record(
         awake,
@@ -278,7 +288,7 @@ def test_where_nothing_was_ever_private_a_resumed_sessions_compaction_is_recorde
     [
         {"a": "<private>", "b": CANARY, "c": "</private>", "d": "open again"},
         {"a": "<private>", "b": {"c": [CANARY, {"d": CANARY}]}, "e": "</private>", "d": "open again"},
-        {"<private>": CANARY, "</private>": "", "d": "open again"},
+        {"a <private>": CANARY, "b": CANARY, "c </private>": "", "d": "open again"},
     ],
 )
 def test_a_tag_that_is_opened_in_one_member_of_an_object_hides_the_next(

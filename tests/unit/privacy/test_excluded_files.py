@@ -14,25 +14,38 @@ from claude_mem.privacy.excluded_files import (
     without_excluded_lines,
 )
 
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *(".env", "/home/u/p/.env", ".env.local", "/p/.env.production", ".ENV", ".envrc"),
-        *("/etc/ssl/server.pem", "tls.key", "/p/a.P12", "store.jks", "secrets.kdbx"),
-        *("/home/u/.ssh/id_rsa", "id_ed25519", "id_rsa.bak", "/home/u/.netrc", ".pgpass"),
-        *("/home/u/.aws/credentials", "~/.aws/credentials", "/home/u/.kube/config"),
-        *("prod.env", "/p/.env~", ".env_prod", "~/.npmrc", ".dev.vars", "terraform.tfstate", "prod.tfvars"),
-        *("terraform.tfstate.backup", "service-account.json", "my-service-account-2.json", ".vault-token"),
-        *("/home/u/.config/gcloud/application_default_credentials.json", ".my.cnf", ".boto", ".s3cfg"),
-        *("kubeconfig", "secrets.yaml", "/home/u/.config/gh/hosts.yml", ".bash_history", ".zsh_history"),
-        *(".htpasswd", "wallet.dat", "rclone.conf", ".pypirc", "/home/u/.docker/config.json", "a.p8"),
-        *("/proc/self/environ", "~/.local/share/fish/fish_history", "~/.cargo/credentials.toml"),
-        *("C:\\Users\\u\\p\\.env", "C:\\Users\\u\\.aws\\credentials", "/home/u/.claude/.credentials.json"),
-    ],
+FILES = (
+    *(".env", "/home/u/p/.env", ".env.local", "/p/.env.production", ".ENV", ".envrc"),
+    *("/etc/ssl/server.pem", "tls.key", "/p/a.P12", "store.jks", "secrets.kdbx"),
+    *("/home/u/.ssh/id_rsa", "id_ed25519", "id_rsa.bak", "/home/u/.netrc", ".pgpass"),
+    *("/home/u/.aws/credentials", "~/.aws/credentials", "/home/u/.kube/config"),
+    *("prod.env", "/p/.env~", ".env_prod", "~/.npmrc", ".dev.vars", "terraform.tfstate", "prod.tfvars"),
+    *("terraform.tfstate.backup", "service-account.json", "my-service-account-2.json", ".vault-token"),
+    *("/home/u/.config/gcloud/application_default_credentials.json", ".my.cnf", ".boto", ".s3cfg"),
+    *("kubeconfig", "secrets.yaml", "/home/u/.config/gh/hosts.yml", ".bash_history", ".zsh_history"),
+    *(".htpasswd", "wallet.dat", "rclone.conf", ".pypirc", "/home/u/.docker/config.json", "a.p8"),
+    *("/proc/self/environ", "~/.local/share/fish/fish_history", "~/.cargo/credentials.toml"),
+    *("C:\\Users\\u\\p\\.env", "C:\\Users\\u\\.aws\\credentials", "/home/u/.claude/.credentials.json"),
+    *(".env-prod", "prod.env~", "secrets.yml", "secrets.json", "secrets.toml", "local.settings.json"),
+    *("prod.tfvars.json", ".terraformrc", "credentials.tfrc.json", ".vault_pass", ".vault-pass.txt"),
+    *("key.properties", "keystore.properties", "a.pfx", "a.ppk", "a.keystore", "a.kdb", "id_dsa", "id_ecdsa"),
+    *("secring.gpg", "office.ovpn", "keys.agekey", "_netrc", ".authinfo", "pgpass.conf", ".mylogin.cnf"),
+    *(".git-credentials", "~/.config/git/credentials", "~/.gem/credentials", "~/.cargo/credentials"),
+    *("/etc/shadow", ".dockercfg", "~/.codex/auth.json", "~/.composer/auth.json", ".msmtprc"),
+    *("~/.oci/config", "~/.config/hub", "credentials.json", "client_secret_1.apps.json"),
+    *("my_service_account.json", "serviceAccountKey.json", "~/.config/gcloud/credentials.db"),
+    *("~/.config/gcloud/access_tokens.db", "~/.azure/accessTokens.json", "~/.azure/msal_token_cache.json"),
+    *("u_accessKeys.csv", "kubeconfig.yaml", "prod.kubeconfig", ".histfile", "ConsoleHost_history.txt"),
 )
+
+
+@pytest.mark.parametrize("path", FILES)
 def test_files_that_hold_secrets_are_excluded(path: str) -> None:
     assert is_excluded(path)
+
+
+def test_every_row_has_a_file_that_it_excludes() -> None:
+    assert [glob for glob in DEFAULT_GLOBS if not any(is_excluded(path, (glob,)) for path in FILES)] == []
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 from tests.harness import hook_process, payloads, workers
+from tests.unit.privacy.test_suspect import IN_COMPANY
 
-from claude_mem.privacy import secrets, vendor_tokens
+from claude_mem.privacy import secrets
 from claude_mem.serve import control
 
 PRIVATE = "canary-private-5d1f"
 ENV_FILE = "canary-dotenv-77ab"
-EXAMPLES = list(dict.fromkeys(rule[3] for rule in secrets.RULES if rule[0] not in vendor_tokens.IN_COMPANY))
+EXAMPLES = list(dict.fromkeys(rule[3] for rule in secrets.RULES if rule[0] not in IN_COMPANY))
 
 
 def canaries() -> list[bytes]:

@@ -17,12 +17,6 @@ START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
 RUN_START = r"(?:(?<![\w-])|(?<=\\[nrt]))"
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
-# Their keywords are too common to make a payload suspicious: they are tried in payloads that something else did.
-IN_COMPANY = frozenset(
-    """google-refresh-token google-hmac-id salesforce-token azure-devops-token wandb-key
-    prefixed-token octopus-key newrelic-key midtrans-key adyen-key trello-token""".split()
-)
-
 # fmt: off
 # ruff: noqa: E501 - a rule reads as one row
 TABLE: tuple[Row, ...] = (

@@ -319,23 +319,25 @@ class HookListener:
         data_dir = self._running.services.settings.data_dir
         environ = os.environ | {_SESSION_VARIABLE: session, "CLAUDE_MEM_DATA_DIR": str(data_dir)}
         environ.pop("CLAUDE_MEM_OFF", None)  # of the session whose hook has started the worker
-        async with self._commands:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=cwd if cwd and os.path.isdir(cwd) else data_dir,  # noqa: PTH112 - not worth an object
-                env=environ,
-            )
-            try:
-                async with asyncio.timeout(COMMAND_WITHIN_S):
+        try:
+            # The wait for a place counts too: nothing is begun for a hook that has told its user it was late.
+            async with asyncio.timeout(COMMAND_WITHIN_S), self._commands:
+                process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    cwd=cwd if cwd and os.path.isdir(cwd) else data_dir,  # noqa: PTH112 - not worth an object
+                    env=environ,
+                )
+                try:
                     said, _ = await process.communicate(typed.encode(errors="replace"))
-            except TimeoutError:
-                return ""
-            finally:
-                if process.returncode is None:
-                    process.kill()
+                finally:
+                    if process.returncode is None:
+                        process.kill()
+                        await process.wait()
+        except TimeoutError:
+            return ""
         return elided(said.decode(errors="replace").strip())
 
     def _wake(self, message: dict[str, object]) -> None:

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import os
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.unit.serve.faulty_worker import asking, built
@@ -249,3 +251,27 @@ def test_a_machine_that_has_no_thread_to_spare_for_a_while_silences_recall_no_lo
         raise RuntimeError("can't start new thread")
 
     serving(tmp_path, lambda question: "memory", talk)
+
+
+@pytest.mark.parametrize("places", [1, 0])
+def test_a_command_that_takes_too_long_is_ended_and_one_that_finds_no_place_in_time_is_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: int
+) -> None:
+    folder, program, begun = tmp_path / "data", tmp_path / "program", tmp_path / "begun"
+    folder.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ >> {begun}\nexec sleep 600\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(hook_socket, "sys", SimpleNamespace(executable=str(program)))
+    monkeypatch.setattr(hook_socket, "COMMAND_WITHIN_S", 4.0)
+    monkeypatch.setattr(hook_socket, "MOST_COMMANDS", places)
+
+    async def talk(running: Running, line: HookListener) -> None:
+        said = await say(folder, b'{"type":"command","session":"s1","typed":"forget 1 yes"}\n')
+        assert json.loads(said)["context"] == ""
+
+    serving(folder, lambda question: "", talk)
+    pids = begun.read_text().split() if begun.exists() else []
+    assert len(pids) == places
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)

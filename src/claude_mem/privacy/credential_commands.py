@@ -61,7 +61,7 @@ ROWS: tuple[Row, ...] = (
     # SQL and shells of databases
     ("sql-password", "identified", r"(?i:identified(?: with \w{1,40})?(?: by| as)(?: password)?) " + WORD, "CREATE USER app IDENTIFIED BY 'hunter2hunter2';"),
     ("sql-password", "set password", r"(?i:set password (?:for [^\n=]{1,120})?= ?(?:password ?\( ?)?)" + WORD, "SET PASSWORD FOR 'a'@'h' = 'hunter2hunter2'"),
-    ("sql-password", "auth ", r"(?:^|\n|> )AUTH (?:\w{1,32} )?([^\s\"']{6,})(?=\s|$)", "127.0.0.1:6379> AUTH hunter2hunter2"),
+    ("sql-password", "auth ", r"(?:^|\n|> )AUTH (?:\w{1,32} )?([^\s\"']{5,}[^\s\"'\\])(?=\\*[\"']?(?:[\s\"'\\,;})\]]|$))", "127.0.0.1:6379> AUTH hunter2hunter2"),
     ("sql-password", "values (", r"(?i:insert into [^\n()]{1,80}\([^\n)]{0,200}passw[^\n)]{0,200}\) ?values ?\([^\n]{0,200}?)'(?![0-9]{4}-)(?=[^'\n]{0,60}(?:[0-9]|[a-z][A-Z]))([^'\n@ ]{8,200})'", "INSERT INTO users (name, password) VALUES ('jo', 'hunter2hunter2')"),
     ("sql-password", "values (", r"(?i:insert into [^\n()]{1,80}\([^\n)]{0,200}(?:api_?key|token|secret)[^\n)]{0,200}\) ?values ?\([^\n]{0,200}?)'((?=[^'\n]{0,120}[0-9])[\w+/=.-]{16,200})'", "INSERT INTO api_keys (name, api_key) VALUES ('ci', '0123456789abcdef0123')"),
     ("sql-password", "pgp_sym_|aes_encrypt|aes_decrypt", r"(?i:pgp_sym_(?:en|de)crypt|aes_(?:en|de)crypt)(?:_bytea)?\([^\n,]{1,120}, ?'([^'\n]{4,200})'", "SELECT pgp_sym_decrypt(x, 'hunter2hunter2')"),

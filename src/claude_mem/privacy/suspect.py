@@ -87,7 +87,7 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"md5", [rb"\"md5", rb"\\\"md5"]),
     (b"/", [b"/magic", b"/reset", b"/verify", b"/invite", b"/confirm", b"/activate"]),
     (b"send ", [rb"send \"", b"send --"]),
-    (b"client(", [b"client('ac", rb"client(\"ac", rb"client(\\\"ac"]),
+    (b"client(", [b"client('ac", rb"client(\"ac", rb"client(\\\"ac", rb"client(\\\\\\\"ac"]),
     (b" -p", [b" -p"]),
     (b"&#", b"&#10 &#11 &#x6 &#x7".split()),
     (b":587 ", [b":587 "]),

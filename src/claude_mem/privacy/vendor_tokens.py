@@ -93,7 +93,7 @@ TABLE: tuple[Row, ...] = (
     ("1password-token", "ops_eyj", r"ops_eyJ[\w+/-]{50,}=*", "ops_eyJ" + "zaWduSW5BZGRyZXNzIjoibXku" * 4),
     ("snyk-token", "snyk_uat.|snyk_sat.", r"snyk_[us]at\.[\w.-]{30,}", "snyk_uat.0123abcd.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("asana-token", "asana", r"(?<![0-9/])[0-9]/[0-9]{13,20}(?:/[0-9]{13,20})?:[0-9a-f]{32,}", "asana 1/1234567890123456:0123456789abcdef0123456789abcdef"),
-    ("twilio-token", "client(|twilio", r"AC[0-9a-f]{32}[\"'\\, :]{1,12}([0-9a-f]{32})(?![0-9A-Za-z])", 'twilio.Client("AC9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e", "fedcba9876543210fedcba9876543210")'),
+    ("twilio-token", "client(|twilio", r"AC[0-9a-f]{32}[\"'\\, :]{1,24}([0-9a-f]{32})(?![0-9A-Za-z])", 'twilio.Client("AC9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e", "fedcba9876543210fedcba9876543210")'),
     # Webhooks and calendars: who knows the address may post
     ("teams-webhook", "webhook.office.com/|outlook.office.com/webhook/", r"office\.com/webhook(?:b2)?/([\w@/-]{36,})", "https://x.webhook.office.com/webhookb2/" + "01234567-89ab-cdef-0123-456789abcdef@0123/IncomingWebhook/" + "0123456789abcdef" * 2),
     ("chat-webhook", "hooks.zapier.com/|maker.ifttt.com/|/bot/v2/hook/|.make.com/", r"(?:hooks\.zapier\.com/hooks/catch|maker\.ifttt\.com/trigger/[\w-]{1,64}/with/key|/bot/v2/hook|hook\.[\w.]{2,12}make\.com)/([\w/-]{8,})", "https://hooks.zapier.com/hooks/catch/1234567/abcdef1"),

@@ -42,6 +42,8 @@ def spellings(example: str) -> dict[str, str]:
         "alone": example,
         "in prose": f"The log of yesterday has {example} in it, I fear.",
         "in brackets": f"({example})",
+        "in quotes": f"run '{example}'",
+        "all of a string in nested JSON": json.dumps({"inner": json.dumps({"config": example})}),
         "in JSON": json.dumps(line),
         "in nested JSON": json.dumps({"body": json.dumps(line)}),
         "in twice nested JSON": json.dumps({"outer": json.dumps({"body": json.dumps(line)})}),

@@ -105,6 +105,7 @@ def test_a_payload_with_any_kind_of_secret_is_suspect(subtests: pytest.Subtests)
         with subtests.test(name, example=example):
             assert suspect.is_suspect(json.dumps({"a": example}).encode())
             assert suspect.is_suspect(json.dumps({"a": json.dumps({"b": example})}).encode())
+            assert _is_suspect(json.dumps({"b": json.dumps({"c": example})}))
 
 
 def test_no_other_rule_has_an_example_that_is_not_suspect_alone() -> None:

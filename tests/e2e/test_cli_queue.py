@@ -128,7 +128,7 @@ def test_one_of_several_is_tried_again_and_a_stranger_among_them_is_named(parked
     first, *rest = parked.ids
     said = parked.mem("queue", "retry", first, "999999", code=1)
     assert said.stdout == "1 event will be retried.\n"
-    assert "1 of the 2 events named were not parked" in said.stderr
+    assert "1 of 2 events" in said.stderr
     assert [job["id"] for job in parked.listed()["jobs"]] == rest
     parked.mem("queue", "retry", "--all", first, code=2)
 

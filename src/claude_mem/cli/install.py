@@ -20,7 +20,7 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings, foreign_database
 
-CHANGES = "This changes its settings"
+CHANGES = "This changes Claude Code's settings"
 Connections = list[tuple[Agent, Connection]]
 
 
@@ -33,8 +33,8 @@ def add(commands: Commands) -> None:
             "Code is not installed yet, it will find claude-mem connected when it is.\n"
             "\n"
             "It asks once who turns events into memory, and saves the answer as\n"
-            "CLAUDE_MEM_PROVIDER. With --yes, or without a terminal, that is your own\n"
-            "Claude Code if it is logged in, otherwise offline."
+            "CLAUDE_MEM_PROVIDER. With --yes and without --observer, it is your own Claude\n"
+            "Code while that is logged in, otherwise offline."
         ),
         example="claude-mem install --dry-run\nclaude-mem install --yes --observer offline",
         run=_install,
@@ -134,7 +134,7 @@ def _report(chosen: Settings, agent: Agent, prepared: Installation, args: argpar
     if theirs := adoptable(chosen):
         output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
     if observer.problem:
-        output.message(f"It cannot observe yet, and events wait: {observer.problem}")
+        output.message(f"No notes can be written yet; events are kept until then: {observer.problem}")
     already = " already" if planned.is_empty else ""
     done = f"Connected to {agent.title}{already}."
     if prepared.client is None:

@@ -27,15 +27,15 @@ NAMES = (*(each.name for each in registry.PROVIDERS), OFFLINE)
 
 
 def usual(chosen: Settings) -> str:
-    """Without a question: `claude` where it can observe. Else `auto`, which is offline until it can."""
+    """The first answer offered: `claude` where it can observe. Else `auto`, which is offline until it can."""
     return "claude" if wiring.choice(replace(chosen, provider="auto")).provider == "claude" else "auto"
 
 
 def change(
     chosen: Settings, wanted: str | None, ask: Callable[[str], str] | None
 ) -> tuple[Settings, Change | None]:
-    """The settings with the observer that was `wanted`, asked for or is usual, and how it is saved; None: it
-    was saved before, or a variable decides. `ask` gets the usual one. Raises SettingsError."""
+    """The settings with the observer that was `wanted` or asked for, else `auto`, and how it is saved; None:
+    it was saved before, or a variable decides. `ask` gets the usual one. Raises SettingsError."""
     file = chosen.data_dir / paths.SETTINGS
     try:
         table = read_file(file)
@@ -46,7 +46,7 @@ def change(
     by_variable = not is_blank(os.environ.get(KEY, ""))
     if wanted is None and (by_variable or KEY in table):
         return chosen, None
-    name = wanted or (ask or str)(usual(chosen))
+    name = wanted or (ask(usual(chosen)) if ask else "auto")  # what nobody chose is not saved as chosen
     after = editor.changed(table, {KEY: name})
     if by_variable:
         output.message(f"The environment variable {KEY} overrides --observer here.")

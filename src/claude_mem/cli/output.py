@@ -251,7 +251,7 @@ def confirm(question: str, what: str, *, yes: bool) -> int | None:
     if yes:
         return None
     if not sys.stdin.isatty():
-        message(f"claude-mem: {what}. Use --yes to skip this question.")
+        message(f"claude-mem: {what}, and there is no terminal to ask on. To confirm: --yes")
         return USAGE
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in ("y", "yes"):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.harness import hook_process, payloads
 from tests.harness.claude import Claude, write_login
 from tests.harness.terminal import Terminal
 
@@ -44,7 +45,7 @@ def test_a_key_is_no_permission_and_a_login_is_the_default(user: Claude) -> None
     assert not user.data.exists(), "what an install saved goes with it"
     write_login(user.config)
     assert install(user)["provider"] == "claude"
-    assert saved(user) == "claude"
+    assert saved(user) == "auto", "nobody chose"
 
 
 @pytest.mark.prove
@@ -57,6 +58,17 @@ def test_a_flag_answers_for_scripts_and_changes_the_answer_later(user: Claude) -
     shown = json.loads(user.mem("doctor", "--json", check=False, CLAUDE_MEM_PROVIDER="").stdout)
     (observer,) = (each for each in shown["findings"] if each["check"] == "observer")
     assert observer["says"].startswith("anthropic")
+
+
+def test_the_choice_outlives_an_uninstall_if_anything_was_recorded_under_it(user: Claude) -> None:
+    write_login(user.config)
+    install(user, "--observer", "offline")
+    user.mem("uninstall", "--yes", CLAUDE_MEM_PROVIDER="")
+    assert not (user.data / "settings.json").exists()
+    install(user, "--observer", "offline")
+    assert hook_process.run(user.data, payloads.bash("toolu_1")).code == 0
+    user.mem("uninstall", "--yes", CLAUDE_MEM_PROVIDER="")
+    assert saved(user) == "offline"
 
 
 @pytest.mark.prove

@@ -43,10 +43,10 @@ def saved(chosen: Settings, wanted: str | None = None, ask: Callable[[str], str]
     return None if found is None else json.loads(found.after or "")["CLAUDE_MEM_PROVIDER"]
 
 
-def test_unasked_it_is_ones_own_claude_code_or_nobody_and_never_a_key(chosen: Settings) -> None:
+def test_unasked_nothing_is_saved_as_chosen(chosen: Settings) -> None:
     assert saved(chosen) == "auto"
     log_in(chosen)
-    assert saved(chosen) == "claude"
+    assert saved(chosen) == "auto"
 
 
 def test_what_was_named_or_answered_is_saved(chosen: Settings) -> None:

@@ -13,6 +13,7 @@ from claude_mem.agents.claude_code import install_paths, install_plan, registrat
 from claude_mem.agents.claude_code.install_paths import InstallPaths, InstallRecord, SavedText, load_record
 from claude_mem.agents.claude_code.settings_file import Malformed
 from claude_mem.agents.file_changes import Change, Journal, Plan, Step, read_text
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 
@@ -80,6 +81,8 @@ class ClaudeCodeConnection(Struct, frozen=True):
             path, there = Path(name), read_text(Path(name))
             if there is None or path in (place.settings, place.servers, *generated):
                 continue
+            if path == self.data_dir / paths.SETTINGS and _holds_events(self.data_dir):
+                continue  # who may observe them was chosen before they were recorded, and holds for them
             if there != saved.after:
                 notes.append(f"{path} was changed since the install and is kept.")
             else:
@@ -130,6 +133,11 @@ class ClaudeCodeConnection(Struct, frozen=True):
         if self.is_recorded:
             journal.remove(place.record, folders)
         return refused
+
+
+def _holds_events(data_dir: Path) -> bool:
+    spool = data_dir / paths.SPOOL
+    return (data_dir / paths.DATABASE).exists() or (spool.is_dir() and any(spool.iterdir()))
 
 
 def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnection]:

@@ -35,7 +35,7 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     listing = verbs.add(
         "list",
-        "list queued events and why they wait",
+        "list parked events and why; --state ready shows those that wait",
         example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
         run=_list,
     )
@@ -118,6 +118,8 @@ def _drop(args: argparse.Namespace) -> int:
 def _missed(ids: list[int] | None, done: int) -> int:
     if ids is None or done >= len(ids):
         return OK
-    named = output.plural(len(ids), "event")
-    output.message(f"claude-mem: {len(ids) - done} of the {named} named were not parked.")
+    if len(ids) == 1:
+        output.message(f"claude-mem: event {ids[0]} is not parked.")
+    else:
+        output.message(f"claude-mem: {len(ids) - done} of {len(ids)} events are not parked.")
     return WRONG

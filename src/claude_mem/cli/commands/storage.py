@@ -64,6 +64,8 @@ def _restore(args: argparse.Namespace) -> int:
     chosen = client.load_settings()
     if not chosen.data_dir.is_dir():
         raise ClaudeMemError(f"Nothing to restore: {chosen.data_dir} does not exist.")
+    if args.file is not None and not args.file.is_file():
+        raise ClaudeMemError(f"{args.file} does not exist.")
     question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
     if code := output.confirm(question, "restore replaces the database", yes=args.yes):
         return code

@@ -208,7 +208,7 @@ def _configuration(fact: Configuration) -> Iterator[Finding]:
 def judge_pause(fact: PauseState) -> Iterator[Finding]:
     if fact.everything is not None:
         says = f"paused since {on_off.date_of(fact.everything)}"
-        yield bad("pause", says, "claude-mem on", stops=f"it is {says}")
+        yield bad("pause", says, "claude-mem on", stops=f"it has been {says}")
     elif fact.sessions:
         (newest, since), *_ = fact.sessions
         many = output.plural(len(fact.sessions), "session")
@@ -357,7 +357,7 @@ def _observing(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
     survey = None if isinstance(facts.database, Unknown) else facts.database
     says = f"{chosen.provider}: {chosen.why}"
     if worker.observer in (None, chosen.provider) and chosen.lacks:
-        step = "do what it says, or choose another: claude-mem install --observer NAME"
+        step = "do that, or choose another observer: claude-mem install --observer NAME"
         yield warn("observer", f"{says}. {chosen.lacks}", step)
     elif worker.observer in (None, chosen.provider):
         yield ok("observer", says)

@@ -107,7 +107,7 @@ SINCE = 1_800_000_000.0
 def test_a_pause_of_everything_stops_recording() -> None:
     (found,) = judge_pause(PauseState(everything=SINCE, sessions=(("s-1", SINCE),)))
     assert (found.level, found.next) == ("bad", "claude-mem on")
-    assert why_not([found]) == f"it is paused since {on_off.date_of(SINCE)}"
+    assert why_not([found]) == f"it has been paused since {on_off.date_of(SINCE)}"
 
 
 def test_a_paused_session_is_named_and_stops_nothing_else() -> None:

@@ -44,17 +44,49 @@ class Memory(Struct, frozen=True):
     read_outside: bool = True
     """Text that others wrote was among the events, as far as anybody has looked."""
     proved: bool = False
-    """A test was run, a commit made or a question answered by the user, and nothing came from the web."""
+    """The user answered; or a test or program was run, and nothing was fetched beside it."""
+    acted: bool = False
+    """The agent changed something: a file, a commit, a ticket."""
+    used_tools: bool = True
+    """Else what is claimed comes from the model's head alone."""
+    committed: bool = False
+    """The agent made or pushed a commit, and nothing was fetched beside it."""
     replaces: tuple[tuple[str, str], ...] = ()
     """(new title, old title): which of the session's observations a new one takes the place of."""
     title: str | None = None
     """What the session may be called by, if that is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
-        """Where its words come from. What changed a file is the agent's own work, whatever it read; so is
-        what a test showed, or the user said. What was merely read is not."""
-        changed = made.files_edited if isinstance(made, Summary) else made.files_modified
-        return "external" if self.read_outside and not (changed or self.proved) else "work"
+        """By what supports it: it changed a file, a test showed it, the user said it; a deed, by any deed of
+        the agent's. What was merely read, guessed, or found without looking is supported by nothing."""
+        if self.proved or (made.files_edited if isinstance(made, Summary) else made.files_modified):
+            return "work"
+        if isinstance(made, Summary):
+            supported = not self.read_outside or self.committed or bool(made.completed and self.acted)
+        elif made.type in DEEDS:
+            supported = not self.read_outside or self.acted
+        elif not self.used_tools:
+            supported = made.type != "discovery" or _PROPOSES.match(made.title or "") is not None
+        else:
+            said = f"{made.title} {made.narrative}"
+            supported = not self.read_outside or (self.committed and not _GUESSES.search(said))
+        return "work" if supported else "external"
+
+
+DEEDS = ("bugfix", "feature", "refactor", "change")
+_GUESSES = re.compile(
+    r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"
+    r"|['’])t (?:be )?verif\w+"
+    r"|not (?:been )?verified|unverified)\b",
+    re.I,
+)
+# The agent's own advice claims nothing of how things are.
+_PROPOSES = re.compile(
+    r"(?:(?:i|we)(?:['’]d| would| think| suggest| recommend| should)|(?:add|adopt|build|choose|consider"
+    r"|keep|make|move|prefer"
+    r"|propose|recommend|rename|split|start|suggest|treat|use))\b",
+    re.I,
+)
 
 
 class Observed(Struct, frozen=True):
@@ -135,7 +167,8 @@ _COMMIT_TYPES: dict[str, ObservationType] = {
 }
 _FIRST_WORD = re.compile(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
 FIXES = re.compile(
-    r"\b(?:fix(?:es|ed|ing)?|bug(?:s|fix)?|regression|crash(?:es|ed)?|behebe?n?|behoben|repariert?|korrigiert?"
+    r"\b(?:fix(?:es|ed|ing)?|bug(?:s|fix)?|regression|crash(?:es|ed)?|behebe?n?|behoben|repariert?"
+    r"|korrigiert?"
     r"|fehler|corrig\w+|répar\w+|arregl\w+|correg\w+|corrij\w+|исправ\w*|ошибк\w*|почин\w*)\b"
     r"|修复|修正|错误|不具合|バグ|直し|버그|수정",
     re.I,

@@ -9,17 +9,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem.model.events import Event
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import DEEDS, Memory, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.observe import shell
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
-_ALTERING = ("bugfix", "feature", "refactor", "change")
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent tells what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
-    r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull|show|log|diff))"
+    r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
+    r"|show|log|diff))"
     r"(?=$|[\s;&|)`'\"])"
 )
 
@@ -52,7 +52,7 @@ def _the_silent_one(observations: Sequence[Observation]) -> int | None:
         index
         for index, each in enumerate(observations)
         # Beside others a discovery or a decision may well have changed no file.
-        if not each.files_modified and (len(observations) == 1 or each.type in _ALTERING)
+        if not each.files_modified and (len(observations) == 1 or each.type in DEEDS)
     ]
     return silent[0] if len(silent) == 1 else None
 
@@ -81,41 +81,85 @@ def _modified(call: ToolUse) -> Iterator[str]:
 
 
 def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
-    """With where its words may come from.
+    """With what supports its claims (`Memory.source_of` decides by that).
 
-    Text from outside may say anything, also what the next session is to do. So where a batch held any of it,
-    and what was observed changed no file, it counts as read (`Memory.source_of`): a wrong "external" costs a
-    mark beside a memory, a wrong "work" lends untrusted words the agent's voice. A test, a commit and the
-    user's answer show that it is more than read, but nothing shows that of text from the web.
+    Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
+    beside a memory, a wrong "work" lends untrusted words the agent's voice. So a test or a run supports what
+    was found only if nothing was fetched beside it; a deed is supported by a deed.
     """
     calls = [call for _, call in seen if call is not None]
-    from_afar = any(map(_is_from_afar, calls))
-    proved = not from_afar and any(map(_proves, calls))
-    return replace(memory, read_outside=any(map(reads_outside, calls)), proved=proved)
+    fetched = any(map(_is_from_afar, calls))
+    return replace(
+        memory,
+        used_tools=bool(calls),
+        read_outside=any(map(reads_outside, calls)),
+        acted=any(map(_acts, calls)),
+        proved=any(map(_is_users_word, calls)) or (any(map(_shows, calls)) and not fetched),
+        committed=any(map(_commits, calls)) and not fetched,
+    )
 
 
-# A test, a build, a check, a measurement, a commit: what the machine itself answered.
+_BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
+# A test, a build, a check, a measurement, a program: what the machine itself answered.
 _SHOWS = re.compile(
-    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff|hyperfine"
+    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff"
+    r"|hyperfine"
     r"|golangci-lint|(?:go|cargo|dotnet|mvn|gradle|deno|swift|mix) (?:test|build|run|vet|bench|check|clippy)"
     r"|(?:npm|pnpm|yarn|bun|make|just|mise)(?: run)? [\w:-]*(?:test|build|lint|check|bench|typecheck)\S*"
-    r"|git\s+(?:commit|revert|reset|merge|rebase))\b"
+    r"|(?:node|bun|deno|python3?|ruby|perl|php) (?:-[ce]|\S+\.(?:js|mjs|cjs|ts|py|rb|pl|php))"
+    r"|cat >+ ?\S+\.(?:go|py|js|mjs|ts|rs|sh|rb)(?= <<))(?=$|[\s;&|)])"
 )
+# What an agent did to the repository, its forge or its tracker.
+_DOES = re.compile(
+    rf"{_BEGIN}(?:git\s+(?:-C \S+ )?(?:add|am|apply|branch -[dDfmM]|cherry-pick|commit|merge|mv|push|rebase"
+    rf"|reset|restore"
+    r"|revert|rm|stash|tag)|(?:gh|glab)\s+(?:pr|mr|issue|release|repo|label|run)\s+(?:close|comment|create"
+    r"|delete|edit"
+    r"|merge|note|ready|reopen|rerun|review|update|upload)|bd\s+(?:close|create|dep add|note|update)"
+    rf"|rm|mv|cp|mkdir|ln|chmod|touch){_END}"
+)
+_DEED = re.compile(
+    r"(?:^|[_-])(?:add|close|commit|create|delete|dismiss|edit|insert|mark|merge|move|post|push|put|remove"
+    r"|reply|send"
+    r"|set|spawn|start|stop|submit|update|upload|write)(?:$|[_-])"
+)
+# Others' prose. A forge's states, numbers and names of files are none.
 _FETCHES = re.compile(
-    r"(?:^|[\s;&|(`'\"/])(?:curl|wget|gh|http|git\s+(?:clone|fetch|pull))(?=$|[\s;&|)`'\"])"
+    rf"{_BEGIN}(?:curl|wget|http|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist"
+    rf"|discussion)\s+(?:view|list|diff))"
+    r"(?![^;&|\n]* --name-only)(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comments|reviews|title|description))))"
+    rf"{_END}"
 )
+_COMMITS = re.compile(rf"{_BEGIN}git\s+(?:-C \S+ )?(?:commit|push|revert|merge|rebase|cherry-pick|am){_END}")
 
 
 def _is_from_afar(call: ToolUse) -> bool:
     if call.kind is ToolKind.COMMAND:
         return _FETCHES.search(call.command or call.tool.input or "") is not None
-    return call.kind is ToolKind.WEB or call.tool.name.startswith("mcp__")
+    return call.kind is ToolKind.WEB or (call.tool.name.startswith("mcp__") and not _acts(call))
 
 
-def _proves(call: ToolUse) -> bool:
-    """Ran something that answers, made a commit, or has the user's word: an answer, a plan accepted."""
+def _acts(call: ToolUse) -> bool:
+    """The agent changed something: a file, a commit, a ticket."""
+    if call.failed:
+        return False
     if call.kind is ToolKind.COMMAND:
-        return _SHOWS.search(call.command) is not None
+        return _DOES.search(call.command) is not None or any(True for _ in _modified(call))
+    if call.tool.name.startswith("mcp__"):
+        return _DEED.search(call.tool.name.rpartition("__")[2]) is not None
+    return call.kind in (ToolKind.EDIT, ToolKind.WRITE)
+
+
+def _shows(call: ToolUse) -> bool:
+    return call.kind is ToolKind.COMMAND and _SHOWS.search(call.command) is not None
+
+
+def _commits(call: ToolUse) -> bool:
+    return call.kind is ToolKind.COMMAND and not call.failed and _COMMITS.search(call.command) is not None
+
+
+def _is_users_word(call: ToolUse) -> bool:
+    """An answer, or a plan accepted."""
     if call.tool.name == "ExitPlanMode":
         return not call.failed
     return "questions" in call.fields and bool(call.answered.get("answers"))

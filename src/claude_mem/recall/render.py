@@ -20,6 +20,7 @@ from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
 from claude_mem.recall.truth import NEWER
+from claude_mem.recall.worth import is_closed_by, is_open, is_task, repeats, stands_alone
 
 
 class Rendered(Struct, frozen=True):
@@ -62,7 +63,8 @@ START_BUDGET = Budget(characters=9_500, tokens=3_000)
 """With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
 
 _LONGEST_FIELD, _LONGEST_STEP, _LONGEST_SESSION = 420, 220, 140
-_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 4, 12, 4, 4, 8, 4
+_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 3, 12, 4, 4, 6, 4
+_MOST_READ = 2
 
 
 class Outcome(Struct, frozen=True):
@@ -169,16 +171,23 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         for hit in start.relevant
         if hit.card.ref not in told
         and not any(mark.startswith(NEWER) for mark in hit.marks)
+        and (hit.card.source == "user" or stands_alone(label.title(hit.card), hit.card.text))
         and known.is_news(label.title(hit.card))
     ]
     fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
     decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.source == "user"]
     for head, hits in (
         (_DECIDED, decided[:_MOST_DECIDED]),
-        (_TITLES, [hit for hit in fresh if hit not in decided][:_MOST_TITLES]),
+        (_TITLES, _few_read([hit for hit in fresh if hit not in decided])[:_MOST_TITLES]),
     ):
         for hit in hits:
             yield _Line(head, _entry(hit, label.day(hit.card.created_at, tz)), hit.card.ref)
+
+
+def _few_read(hits: Sequence[Hit]) -> list[Hit]:
+    """What was merely read is seldom what the next session needs."""
+    read = [hit for hit in hits if hit.card.source == "external"]
+    return [hit for hit in hits if hit not in read[_MOST_READ:]]
 
 
 _DECIDED = "Decided, and not revoked since:"
@@ -220,10 +229,14 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
     # The newest summary tells of its last turn; what the session came to is in all its titles.
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
     told = _Known(())
-    told.add(outcomes)
-    rest = "; ".join(each for each in _CLAUSE.split(last.completed) if told.is_news(each))
+    told.add(last.outcomes)
+    is_told = last.goes_on or (is_task(last.request) and told.is_news(last.request))
+    learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
+    rest = "; ".join(
+        each for each in _CLAUSE.split(last.completed) if told.is_news(each) and stands_alone(each)
+    )
     done = last.completed if len(outcomes) < 2 and last.completed else "; ".join([_titles(outcomes), rest])
-    for what, text in (("Asked", last.request), ("Done", done), ("Learned", last.learned)):
+    for what, text in (("Asked", last.request if is_told else ""), ("Done", done), ("Learned", learned)):
         if line := flowing(text.strip("; "), _LONGEST_FIELD):
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == "Done" else ())
 
@@ -237,8 +250,9 @@ def _outcome(session: LastSession) -> str:
     if session.outcomes:
         return flowing(_titles(session.outcomes[-2:]), _LONGEST_SESSION)
     for text in (session.completed, session.learned):
-        if first := next(iter(points(text)), ""):
-            return flowing(first.split("; ")[0], _LONGEST_SESSION)
+        first = next(iter(points(text)), "").split("; ")[0]
+        if first and stands_alone(first):
+            return flowing(first, _LONGEST_SESSION)
     return ""
 
 
@@ -249,26 +263,11 @@ def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
     for session in sessions:
         for step in points(session.next_steps):
             text = flowing(step, _LONGEST_STEP)
-            if text and text.casefold() not in found and not any(_closes(text, later) for later in done):
+            again = any(repeats(text, known) for known in found)
+            if text and is_open(text) and not again and not any(is_closed_by(text, later) for later in done):
                 found[text.casefold()] = NextStep(text, session.when, session.ref, session.mark)
         done.append(f"{session.completed}\n{session.notes}".casefold())
     return list(found.values())
-
-
-_FAILING = re.compile(r"still failing: (.+?)(?:: |$)")
-_UNSENT = re.compile(r"(?:\w+ ){0,3}not (?:yet )?(?:pushed|committed|merged|staged)\b", re.I)
-_STEP_WORD = re.compile(r"[^\W_]{4,}")
-
-
-def _closes(step: str, later: str) -> bool:
-    """A later session's own words say so: the command that failed was run again, or most of the step's words
-    are among what was done. That something was not pushed is soon untrue."""
-    if failing := _FAILING.match(step):
-        return failing[1].casefold() in later
-    words = set(_STEP_WORD.findall(step.casefold()))
-    return bool(_UNSENT.match(step)) or (
-        len(words) > 2 and sum(word in later for word in words) >= 0.75 * len(words)
-    )
 
 
 def _entry(hit: Hit, when: str) -> str:
@@ -321,7 +320,7 @@ def outcomes(cards: Iterable[Card]) -> dict[str, tuple[Outcome, ...]]:
     """What each session came to, by its id."""
     found: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
-        if card.source != "user":
+        if card.source != "user" and stands_alone(label.title(card), card.text):
             found.setdefault(card.session, []).append(card)
     return {
         session: tuple(

@@ -68,6 +68,73 @@ def test_nothing_shows_that_of_text_from_the_web(fetched: ToolCall) -> None:
     assert source_of(Observation("discovery", "t"), [fetched, TESTED]) == "external"
 
 
+def ran(command: str) -> ToolCall:
+    return ToolCall("Bash", json.dumps({"command": command}), "ok")
+
+
+FETCHED = ToolCall("WebFetch", '{"url": "https://a.b"}', "text")
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        COMMITTED,
+        ran("git push --force-with-lease origin a"),
+        ran("cd x && git commit --amend --no-edit"),
+        ran("gh issue close 3 --reason completed"),
+        ran("bd create --title x"),
+        ToolCall("mcp__session__dismiss_task", "{}", "ok"),
+    ],
+)
+def test_a_deed_is_supported_by_a_deed_whatever_was_fetched_beside_it(deed: ToolCall) -> None:
+    assert source_of(Observation("change", "t"), [FETCHED, READ, deed]) == "work"
+    assert source_of(Observation("discovery", "t"), [FETCHED, READ, deed]) == "external"
+
+
+@pytest.mark.parametrize(
+    "only_read",
+    [FETCHED, ran("gh issue view 3"), ran("git log"), ToolCall("mcp__forge__get_issue", "{}", "x")],
+)
+def test_a_deed_without_one_is_only_told(only_read: ToolCall) -> None:
+    assert source_of(Observation("change", "t"), [only_read]) == "external"
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "git fetch origin",
+        "git pull --rebase",
+        "gh pr view 3 --json state,headRefOid",
+        "gh pr diff 3 --name-only",
+    ],
+)
+def test_a_forges_states_are_no_text_from_afar(harmless: str) -> None:
+    assert source_of(Observation("discovery", "t"), [READ, ran(harmless), TESTED]) == "work"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    ["gh pr view 3", "gh issue view 3 --json title,body", "gh api repos/a/b/issues/3", "gh issue list"],
+)
+def test_a_forges_prose_is(prose: str) -> None:
+    assert source_of(Observation("discovery", "t"), [READ, ran(prose), TESTED]) == "external"
+
+
+@pytest.mark.parametrize("program", ["node -e 'f()'", "python3 count.py", "cat > a.go <<'EOF'"])
+def test_a_program_of_the_agents_own_shows_what_it_printed(program: str) -> None:
+    assert source_of(Observation("discovery", "t"), [READ, ran(program)]) == "work"
+
+
+def test_a_guess_beside_a_commit_stays_a_guess() -> None:
+    guess = Observation("discovery", "Root cause", narrative="It almost certainly blocks.")
+    assert source_of(guess, [READ, COMMITTED]) == "external"
+
+
+def test_what_was_found_without_looking_is_not_verified_and_a_proposal_finds_nothing() -> None:
+    assert source_of(Observation("discovery", "Local settings override the others"), []) == "external"
+    assert source_of(Observation("discovery", "I think a separate package is right"), []) == "work"
+
+
 @pytest.mark.parametrize(
     "command",
     [

@@ -84,7 +84,7 @@ def test_a_session_that_ended_with_thanks_is_told_by_what_it_did(memory: House) 
 
 def test_however_much_is_remembered_a_start_is_told_within_its_budget(memory: House) -> None:
     for number in range(300):
-        memory.keep(f"Thing {number} {'about a heron ' * 9}", session=f"s{number}", indexed=False)
+        memory.keep(f"Thing {number} {'about a grey heron ' * 7}", session=f"s{number}", indexed=False)
     worked(memory, "last", "x" * 5_000, NOON, next_steps="y" * 5_000)
     assert 1_000 < length(memory.injector.start(memory.project()).text) <= 9_500
 

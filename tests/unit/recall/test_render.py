@@ -152,6 +152,28 @@ def test_what_the_last_session_left_open_is_open() -> None:
     assert [each.text for each in open_steps((last,))] == ["still failing: ruff check .", "Not pushed"]
 
 
+def test_the_same_trouble_of_several_sessions_is_open_once() -> None:
+    newer = LastSession(when=NOW, next_steps="git push failed because the host timed out")
+    older = LastSession(
+        when=NOW - DAY, next_steps="The push failed since the host timed out\nmove the mail job"
+    )
+    assert [each.text for each in open_steps((newer, older))] == [newer.next_steps, "move the mail job"]
+
+
+def test_an_errand_is_not_told_as_what_was_asked_nor_a_fragment_as_work() -> None:
+    errand = LastSession(when=NOW, request="Commit the changes", completed="The pump waits")
+    hits = (hit(1, "Fixed the issue and added tests"), hit(2, "Prices are rounded to cents"))
+    told = "\n".join(lines(StartMaterial("demo", last=(errand,), relevant=hits)))
+    assert "Asked" not in told
+    assert "#1 " not in told
+    assert "#2 " in told
+
+
+def test_of_what_was_merely_read_few_titles_are_told() -> None:
+    hits = tuple(hit(at, f"Heron {at} eats frog {at}", source="external") for at in range(1, 6))
+    assert [ref.id for ref in render_start(StartMaterial("demo", relevant=hits), now=NOW).refs] == [1, 2]
+
+
 def test_it_names_the_memories_it_tells_each_once_and_what_it_costs() -> None:
     told = render_start(MATERIAL, now=NOW)
     assert [str(ref) for ref in told.refs] == ["s12", "s7", "88", "5", "412", "411"]
@@ -179,10 +201,10 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
     assert "\u202e" not in plain
 
 
-def test_at_most_eight_titles_the_most_relevant_first_and_the_rest_counted() -> None:
+def test_at_most_six_titles_the_most_relevant_first_and_the_rest_counted() -> None:
     told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW)
-    assert [ref.id for ref in told.refs] == list(range(1, 9))
-    assert "142 more found, not shown." in told.text
+    assert [ref.id for ref in told.refs] == list(range(1, 7))
+    assert "144 more found, not shown." in told.text
     less = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(900, 10_000))
     shown = [ref.id for ref in less.refs]
     assert 1 < len(shown) < 12
@@ -194,7 +216,7 @@ def test_pins_do_not_crowd_out_everything_else() -> None:
     pinned = tuple(hit(1000 + number, "A pinned thing " * 9, pinned=True) for number in range(60))
     told = render_start(StartMaterial("demo", pinned=pinned, relevant=many(20)), now=NOW)
     assert Ref("observation", 1) in told.refs
-    assert "60 more found, not shown." in told.text
+    assert "62 more found, not shown." in told.text
 
 
 def test_a_pinned_memory_is_not_told_twice() -> None:
@@ -236,20 +258,20 @@ def test_by_default_a_client_takes_it_whole_even_when_all_is_emoji() -> None:
 
 def test_what_to_know_before_trusting_a_memory_stands_on_its_line() -> None:
     told = (
-        hit(1, "One", marks=("files changed since",)),
-        hit(2, "Two", marks=("branch never merged",), branch="wip"),
-        hit(3, "Three", source="external"),
-        hit(4, "Four", superseded_by=9),
-        hit(5, "Five", source="user"),
+        hit(1, "Heron", marks=("files changed since",)),
+        hit(2, "Frog", marks=("branch never merged",), branch="wip"),
+        hit(3, "Reed", source="external"),
+        hit(4, "Otter", superseded_by=9),
+        hit(5, "Perch", source="user"),
     )
     text = render_start(StartMaterial("demo", relevant=told), now=NOW).text
     found = dict(re.findall(r"bugfix: (\w+) ~\d+ \((.*)\)$", text, re.MULTILINE))
     assert found == {
-        "One": "files changed since",
-        "Two": "branch never merged: wip",
-        "Three": "read, not verified",
-        "Four": "superseded by #9",
-        "Five": "saved by the user",
+        "Heron": "files changed since",
+        "Frog": "branch never merged: wip",
+        "Reed": "read, not verified",
+        "Otter": "superseded by #9",
+        "Perch": "saved by the user",
     }
 
 

@@ -10,7 +10,7 @@ from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
 from claude_mem.observe.offline import file_kinds, request, summary, titles
 from claude_mem.observe.offline.commands import Check, Commit
-from claude_mem.observe.offline.message import Statement, statements, topic
+from claude_mem.observe.offline.message import AHEAD, Statement, statements, topic
 from claude_mem.observe.offline.sentences import (
     FACT,
     FACTS,
@@ -306,11 +306,11 @@ def _weighs(text: str, *, looked: bool) -> bool:
     told = [
         sentence
         for s in found
-        if s.topic != "next"
+        if s.topic not in AHEAD
         for sentence in sentences(s.text)
         if informs(sentence) and is_concrete(sentence) and not is_status(sentence)
     ]
-    proposed = sum(len(s.text) for s in found if s.topic == "next")
+    proposed = sum(len(s.text) for s in found if s.topic in AHEAD)
     return len(told) >= (3 if looked else 4) and proposed * 2 < sum(len(s.text) for s in found)
 
 
@@ -325,7 +325,7 @@ def _narrative(turn: Turn, sentence: str, title: str) -> str:
     given = len(pool)
     items: list[str] = []
     for statement in statements(turn.message):
-        if statement.topic in ("next", "checked") or statement.row or statement.done is False:
+        if statement.topic in (*AHEAD, "checked") or statement.row or statement.done is False:
             continue
         for each in map(without_pleasantry, sentences(statement.text)[:6]):
             if (informs(each) or each == sentence) and not is_status(each):
@@ -363,7 +363,7 @@ def _stated(text: str, title: str) -> list[str]:
     rows = 0
     announced = ""
     for s in statements(text):
-        if s.topic in ("next", "checked") or s.done is False:
+        if s.topic in (*AHEAD, "checked") or s.done is False:
             continue
         if _names_points(s.intro) and len(s.text) <= 90 and not s.row:
             # “Added `x` to:” and its points are one fact.

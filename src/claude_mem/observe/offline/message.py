@@ -12,7 +12,9 @@ from claude_mem.observe.offline.sentences import one_line, pattern, sentences
 
 LONGEST = 60_000
 
-Topic = Literal["done", "next", "learned", "decided", "checked", "other"]
+Topic = Literal["done", "next", "offered", "learned", "decided", "checked", "other"]
+
+AHEAD: tuple[Topic, ...] = ("next", "offered")  # what is left to do, and what the agent would do if asked
 
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.{1,300}?)\s*#*\s*$")
 _BOLD_LINE = re.compile(r"^\s*\*\*([^*]{2,200})\*\*\s*:?\s*$")
@@ -156,7 +158,7 @@ def _part(text: str, *, item: bool = False) -> Part:
 
 
 _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = tuple(
-    (name, pattern("topic", name)) for name in ("next", "checked", "decided", "learned", "done")
+    (name, pattern("topic", name)) for name in ("next", "offered", "checked", "decided", "learned", "done")
 )
 
 
@@ -211,10 +213,10 @@ def _introduced(paragraph: str) -> Topic:
 
 def _split(part: Part, about: Topic, under: Topic, heading: str, intro: str) -> Iterator[Statement]:
     """What is left to do stands apart from what was told in the same paragraph."""
-    if about == "next" and (part.item or part.lead or under == "next"):
+    if about in AHEAD and (part.item or part.lead or under in AHEAD):
         yield Statement(without_label(part.text), about, part.item, part.lead, part.done, part.row, heading)
         return
-    if about == "next":  # only announces a list of it
+    if about in AHEAD:  # only announces a list of it
         about = under
     told, later = split_off_next(part.text, phrases=about in ("other", "done"))
     if told:

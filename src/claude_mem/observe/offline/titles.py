@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from claude_mem.observe.offline import request
 from claude_mem.observe.offline.commands import says_nothing
-from claude_mem.observe.offline.message import Statement, plain, statements
+from claude_mem.observe.offline.message import AHEAD, Statement, plain, statements
 from claude_mem.observe.offline.sentences import (
     TITLE,
     content_words,
@@ -90,6 +90,10 @@ _REMARK = re.compile(
 )
 _LEANS = re.compile(r" (?:it|them|this|that|those)(?= |$)")
 _POINTS = re.compile(r"(?:(?:so|now|today|currently) )?(?:it|this|that|these|those|they)\b", re.I)
+_NO_SUBJECT = re.compile(
+    r"(?:we|i|this|that|it|do|does|did|is|are|was|were|can|could|should|would|will|have|has|where|there|review|check)\b",
+    re.I,
+)
 _ADVERB = re.compile(r"(?:today|now|currently|here|so|then|also|only),? (?=\w)", re.I)
 
 
@@ -110,7 +114,7 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
     place = items = 0
     heading = ""
     for statement in statements(text):
-        if statement.topic == "next" or statement.done is False or statement.row:
+        if statement.topic in AHEAD or statement.done is False or statement.row:
             continue
         items += statement.item
         said = sentences(statement.text)[:4]
@@ -245,7 +249,8 @@ def headline(bare: str, asked: str) -> str:
 def _subject(asked: str) -> str:
     """What the request is about, to stand before an answer; '' if that takes more than a few words."""
     whole, short = request.condensed(asked, 400), request.condensed(asked, 40)
-    vague = short.endswith(("this", "it", "that")) or short.startswith(("We ", "I ", "This ", "That ", "It "))
+    # “Do I need it: yes” turns an answer around; “Review the code: clean” answers nothing.
+    vague = short.endswith(("this", "it", "that")) or _NO_SUBJECT.match(short)
     return "" if vague or not ends_clause(whole, len(short)) else short
 
 

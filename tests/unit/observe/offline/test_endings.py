@@ -69,6 +69,7 @@ def test_what_is_left_is_a_next_step_without_any_heading(message: str, left: str
         "Two new commits on next:\n\n- 3798066d rounds the prices of the shop",
         "## Rounding, confirmed against next\n\nThe prices of the shop are rounded twice.",
         "It remains to be seen what Maria says of it.",
+        "Prices are rounded. There are two options:\n\n- Round in the database\n- Round in the view",
     ],
 )
 def test_what_only_sounds_like_it_is_no_next_step(message: str) -> None:

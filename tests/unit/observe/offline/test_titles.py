@@ -153,3 +153,12 @@ def test_what_says_nothing_of_what_is_wanted_names_nothing(asked: str) -> None:
 )
 def test_a_request_is_condensed_to_what_is_wanted(asked: str, wanted: str) -> None:
     assert request.condensed(asked, 72) == wanted
+
+
+def test_a_yes_or_no_is_not_put_behind_its_question() -> None:
+    told = titles.headline("Yes, for prices that are read at start", "Do I need to run the cache here?")
+    assert not told.startswith("Do I need")
+
+
+def test_never_mind_is_no_rule() -> None:
+    assert Acting("never mind, we will look at the cache later").stop("Ok.").memory().observations == ()

@@ -1,0 +1,179 @@
+"""Which lines are worth their place at a session's start: what can be understood by itself and still matters.
+Fewer lines are better than unwanted ones; what is left out here is still found by a search. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[^\W_][\w.'’/-]*")
+_FILE = re.compile(r"\w\.\w{1,5}\b")
+_HASH = re.compile(r"[0-9a-f]{7,40}|\d+")
+_SCRIPTS_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# Words that name nothing of a project: of a title made of these nobody knows what it is about.
+_EMPTY_WORDS = """
+a about above across actually add added adding addressed addresses adds after again all along already also
+an and any anything applied applies approach approaches are as at be been before behavior behaviour being
+better both branch bug bugs build buildable built but by can case cases cause change changed changes check
+checked checks class clean clear closed code comment comments commit commits committed complete completed
+concerns config confirmed correct correctly could create created current dead decision decisions declined
+design did diff different do doc docs documentation documented does done each even every everything exactly
+existing expected explicit extension failing fails failure feature feedback file files final finding
+findings finish finished first fix fixed fixes follow-ups followups for found from full fully gap gaps
+general go good green had has have here how i if implementation implemented in including instance into is
+issue issues it items its itself just key last later line lint list made main make makes matches merged
+missing modified more most moved my new nit no none not nothing now of on one ones only open or other our
+out part paths picky plan point points pr problem problems project pushed ready real regression remain
+remaining removed repo request requirements resolved rest result results review reviewed right root rule run
+same satisfied session set should small so solved some staged started state step steps still summary task
+tasks test tested tests than that the their them then there these they thing things this those threads three
+to too two unrelated unstaged until up update updated updates use used user valid verified verify via was we
+well were what when where which while why will with without work works would you your"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+# Somebody's turn of talk, a go-ahead, an announcement, a guess, a half sentence.
+_TALK = re.compile(
+    r"(?:never ?mind|hmm+|gah|emm+|ugh|basically|(?:yes|no|correct|gone)\b[,.]|before:|written to|replied"
+    r"|posted|maybe|perhaps|go ahead|continue|proceed|spawn|invoke|waiting|clicking|looking|trying|for \d+\b"
+    r"|(?:i|it|this|that|these|those|they) |we (?:think|guess|believe|would|will|could|should)\b|(?:use"
+    r"|move|fix|add|do) (?:it|them)\b"
+    r"|(?:base/head|handle|branch/worktree|branch|worktree|bead|pr|ci)\b[^:]{0,20}: |(?:i|we|you)['’](?:d"
+    r"|ll|m|re)\b"
+    r"|you (?:probably|may|might|can|could|should|want)\b|there(?:['’]s| is| are| was| were)\b|if (?:i|you"
+    r"|we)\b"
+    r"|(?:now )?(?:when|while|because|since|although|though|and|or|but|then)\b(?!.*, \w)"
+    r"|(?:fixed|solved|resolved|done|removed|updated|added|changed)(?:,| (?:by|in|via|and|it|this|that"
+    r"|them)\b| \())",
+    re.I,
+)
+_ASIDE = re.compile(
+    r"\b(?:i['’](?:d|ll|m)|if i|and i|you (?:notice|see|find|want|like)|we['’]ll|let me|out of context)\b",
+    re.I,
+)
+# How a check went, or that something went through: of that moment.
+_PASSED = re.compile(
+    r"(?:verified|validated|ran|re-?ran|checked|confirmed that)\b"
+    r"|.*\b(?:tests?|suite|regression|checks?|gates?|build|lint(?:er)?|ci)\b.*\b(?:pass(?:ed|es|ing)?|green"
+    r"|clean|succeed\w*)\b"
+    r"|.*\b(?:succeeded|have been updated|has been updated|are committed|is committed|is satisfied now)$"
+    r"|.*::git-"
+    r"|.*\b(?:checkout|tree|worktree) is clean\b|.{0,60}https?://\S+$|\S+\.\w{1,5}(?:,? .*)? (?:changed"
+    r"|created)$",
+    re.I,
+)
+_QUESTION = re.compile(
+    r"(?:do|does|did|is|are|was|can|could|should|would|will|what|which|where|why|who|how|when|any"
+    r"|there['’]?s?|review"
+    r"|check|use|look)\b[^:]{0,60}: ",
+    re.I,
+)
+_SYMPTOM = re.compile(
+    r".*\b(?:(?:is|are)(?: not|n['’]t) \w+ing(?: any ?more)?|(?:does|do)(?: not"
+    r"|n['’]t) work(?: any ?more)?)$",
+    re.I,
+)
+_HALF = re.compile(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+ed)$|.*[,:;—–-]$", re.I)
+
+
+def stands_alone(title: str, text: str = "") -> bool:
+    """Whether a title tells somebody who was not there what it is about. `text`: what it was cut from."""
+    said = title.strip()
+    if any(each.match(said) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(said):
+        return False
+    label = len(said.split()) < 3 and not _FILE.search(said)
+    return _names(said) >= (1 if label else 2) and not _is_cut(said, text)
+
+
+def _names(said: str) -> int:
+    """How many words name something. A script without spaces is taken as it is."""
+    if _SCRIPTS_WITHOUT_SPACES.search(said):
+        return 2
+    found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(said)}
+    return sum(1 for word in found if word and word not in _EMPTY and not _HASH.fullmatch(word))
+
+
+def _is_cut(said: str, text: str) -> bool:
+    """Ends before the point: with a verb whose sentence goes on."""
+    if not _HALF.match(said):
+        return False
+    at = text.casefold().find(said.casefold())
+    return at >= 0 and re.match(r" [\w`(]", text[at + len(said) :]) is not None
+
+
+_BOILERPLATE = re.compile(
+    r"\W*(?:context\W+|#+ )?(?:you are (?:an?|the|executing|now)\b|your (?:name|task|goal|job|role) is"
+    r"|base directory for"
+    r"|skill /|invoke the|this session is being continued|caveat:|\[?request interrupted)",
+    re.I,
+)
+_POLITE = (
+    r"(?:(?:ok(?:ay)?|yes|now|so|and|also|then|great|perfect|thanks)[,.!]* |please |let['’]?s "
+    r"|(?:can|could|would) you (?:please )?)*"
+)
+_ERRAND = re.compile(
+    rf"{_POLITE}(?:commit|push|pull|merge|rebase|amend|squash|stage|stash|ship|release|continue|proceed"
+    rf"|go ahead|try again"
+    r"|(?:open|create|make|draft|raise|update|close) (?:a |an |the |this |draft |new )*(?:pr|pull request"
+    r"|branch|commit|issue"
+    r"|ticket)|(?:fix|do|add|apply) (?:it|that|this|them|everything|the rest|all)\b|clean up)\b",
+    re.I,
+)
+_FOUND = re.compile(r"(?:the )?root cause\b", re.I)
+
+
+def is_task(request: str) -> bool:
+    """Whether a request says what was wanted: no errand, no boilerplate, no answer or finding."""
+    said = request.strip()
+    errand = len(said) < 240 and _ERRAND.match(said)
+    return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said)) and (
+        len(said) > 120 or _names(said) >= 2
+    )
+
+
+_COMMIT_SUBJECT = re.compile(
+    r"(?:feat|fix|docs|refactor|chore|test|perf|style|build|ci|revert)(?:\([^)]*\))?!?: "
+)
+_PAST = re.compile(
+    r"(?:fixed|added|removed|replaced|updated|implemented|created|moved|renamed|merged|pushed|committed"
+    r"|refactored|changed"
+    r"|extracted|introduced|documented|verified|tested|migrated|converted)\b(?! (?:by|when|once|after)\b)",
+    re.I,
+)
+_OFFERED = re.compile(
+    r"(?:option|alternative|approach|variant|choice) (?:\d|[a-e])\b|(?:option|alternative)ly\b"
+    r"|[^.]{0,60}\((?:recommended"
+    r"|this session|separate|preferred|optional)\)|(?:you (?:can|could|may|might)|consider|i (?:recommend"
+    r"|suggest|would|can|could)"
+    r"|i['’](?:d|ll)|we (?:can|could|might)|want me|would you|if you|let me know|use|either)\b",
+    re.I,
+)
+
+
+def is_open(step: str) -> bool:
+    """Whether it is something that is left to do: no commit, no deed, no option or advice, no question."""
+    said = step.strip()
+    return not (
+        said.endswith(("?", "？"))
+        or _COMMIT_SUBJECT.match(said)
+        or any(each.match(said) for each in (_PAST, _OFFERED, _TALK))
+    )
+
+
+_FAILING = re.compile(r"still failing: (.+?)(?:: |$)")
+_UNSENT = re.compile(r"(?:\w+ ){0,3}not (?:yet )?(?:pushed|committed|merged|staged)\b", re.I)
+_STEP_WORD = re.compile(r"[^\W_]{4,}")
+
+
+def repeats(step: str, known: str) -> bool:
+    words, others = (set(_STEP_WORD.findall(each.casefold())) for each in (step, known))
+    return step.casefold() == known or len(words & others) > 0.6 * min(len(words), len(others)) > 1.2
+
+
+def is_closed_by(step: str, later: str) -> bool:
+    """A later session's own words say so: the command that failed was run again, or most of the step's words
+    are among what was done. That something was not pushed is soon untrue."""
+    if failing := _FAILING.match(step):
+        return failing[1].casefold() in later
+    words = set(_STEP_WORD.findall(step.casefold()))
+    return bool(_UNSENT.match(step)) or (
+        len(words) > 2 and sum(word in later for word in words) >= 0.75 * len(words)
+    )

@@ -88,10 +88,10 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
 
 
 def _start(fenced: str) -> Iterator[str]:
-    """The titles of earlier work at a session's start."""
+    """What the last session came to, at a session's start."""
     for line in fenced.splitlines():
-        if line.startswith("- #"):
-            yield textwrap.shorten(re.sub(r" ~\d+$", "", line[2:]), WIDTH - 4, placeholder=" …")
+        if line.startswith("- "):
+            yield from textwrap.wrap(line[2:], WIDTH - 4)
 
 
 def _observation(fenced: str) -> str:

@@ -85,15 +85,17 @@ def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
     beside a memory, a wrong "work" lends untrusted words the agent's voice. So a test or a run supports what
-    was found only if nothing was fetched beside it; a deed is supported by a deed.
+    was found only if nothing was fetched beside it; a deed is supported by a deed, beside fetched text only by
+    an edit or a commit.
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))
+    deeds = [call for call in calls if _acts(call)]
     return replace(
         memory,
         used_tools=bool(calls),
         read_outside=any(map(reads_outside, calls)),
-        acted=any(map(_acts, calls)),
+        acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         proved=any(map(_is_users_word, calls)) or (any(map(_shows, calls)) and not fetched),
         committed=any(map(_commits, calls)) and not fetched,
     )
@@ -148,6 +150,12 @@ def _acts(call: ToolUse) -> bool:
     if call.tool.name.startswith("mcp__"):
         return _DEED.search(call.tool.name.rpartition("__")[2]) is not None
     return call.kind in (ToolKind.EDIT, ToolKind.WRITE)
+
+
+def _alters(call: ToolUse) -> bool:
+    return (
+        call.kind in (ToolKind.EDIT, ToolKind.WRITE) or _commits(call) or any(True for _ in _modified(call))
+    )
 
 
 def _shows(call: ToolUse) -> bool:

@@ -81,14 +81,24 @@ FETCHED = ToolCall("WebFetch", '{"url": "https://a.b"}', "text")
         COMMITTED,
         ran("git push --force-with-lease origin a"),
         ran("cd x && git commit --amend --no-edit"),
+    ],
+)
+def test_a_deed_is_supported_by_a_commit_whatever_was_fetched_beside_it(deed: ToolCall) -> None:
+    assert source_of(Observation("change", "t"), [FETCHED, READ, deed]) == "work"
+    assert source_of(Observation("discovery", "t"), [FETCHED, READ, deed]) == "external"
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
         ran("gh issue close 3 --reason completed"),
         ran("bd create --title x"),
         ToolCall("mcp__session__dismiss_task", "{}", "ok"),
     ],
 )
-def test_a_deed_is_supported_by_a_deed_whatever_was_fetched_beside_it(deed: ToolCall) -> None:
-    assert source_of(Observation("change", "t"), [FETCHED, READ, deed]) == "work"
-    assert source_of(Observation("discovery", "t"), [FETCHED, READ, deed]) == "external"
+def test_a_deed_outside_of_the_files_supports_nothing_beside_what_was_fetched(deed: ToolCall) -> None:
+    assert source_of(Observation("change", "t"), [READ, deed]) == "work"
+    assert source_of(Observation("change", "t"), [FETCHED, READ, deed]) == "external"
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,8 @@ def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
     beside a memory, a wrong "work" lends untrusted words the agent's voice. So a test or a run supports what
-    was found only if nothing was fetched beside it; a deed is supported by a deed, beside fetched text only by
-    an edit or a commit.
+    was found only if nothing was fetched beside it; a deed is supported by a deed, beside fetched text only
+    by an edit or a commit.
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))

@@ -266,7 +266,7 @@ def test_doctor_and_status_tell_of_the_pause(data: Path) -> None:
 
     mem(data, "off")
     doctor = said("doctor")
-    assert "recording: no, because it is paused since " in doctor
+    assert "recording: no, because it has been paused since " in doctor
     assert "→ claude-mem on" in doctor
     assert "paused   for " in said("worker", "status")
     mem(data, "on")

@@ -230,7 +230,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
     told = _Known(())
     told.add(last.outcomes)
-    is_told = last.goes_on or (is_task(last.request) and told.is_news(last.request))
+    is_told = last.goes_on or is_task(last.request)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
     rest = "; ".join(
         each for each in _CLAUSE.split(last.completed) if told.is_news(each) and stands_alone(each)

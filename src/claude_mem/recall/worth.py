@@ -121,12 +121,10 @@ _FOUND = re.compile(r"(?:the )?root cause\b", re.I)
 
 
 def is_task(request: str) -> bool:
-    """Whether a request says what was wanted: no errand, no boilerplate, no answer or finding."""
+    """Whether a request says what was wanted: no errand, no boilerplate, no finding."""
     said = request.strip()
     errand = len(said) < 240 and _ERRAND.match(said)
-    return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said)) and (
-        len(said) > 120 or _names(said) >= 2
-    )
+    return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said))
 
 
 _COMMIT_SUBJECT = re.compile(

@@ -80,7 +80,7 @@ def worked(store: SqliteStore, *origins: Origin) -> None:
         store.events.accept(new_events(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
         lease = store.queue.lease(10)
         assert lease is not None
-        store.queue.settle(lease, Memory((Observation("change", f"Did it in {origin.name}"),)))
+        store.queue.settle(lease, Memory((Observation("change", f"Counted stock in {origin.name}"),)))
 
 
 def rendered(data: Path) -> dict[str, bytes]:
@@ -134,7 +134,7 @@ def test_an_undone_change_is_rendered_as_it_was(tmp_path: Path) -> None:
         assert rendered(tmp_path) == {ELSEWHERE.name: before[ELSEWHERE.name]}
         while made.background.step() or made.background.embed():
             pass
-        assert b"Did it in shop" in rendered(tmp_path)[ORIGIN.name]
+        assert b"Counted stock in shop" in rendered(tmp_path)[ORIGIN.name]
 
 
 def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_merged_projects_are_both_rendered_anew(tmp_path: Path) -> None:
             pass
         here, there = rendered(tmp_path).values()
         assert here == there
-        assert f"Did it in {ELSEWHERE.name}".encode() in here
+        assert f"Counted stock in {ELSEWHERE.name}".encode() in here
 
 
 def test_after_a_forgetting_no_context_is_left(tmp_path: Path) -> None:

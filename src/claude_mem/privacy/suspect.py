@@ -98,6 +98,7 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"hmac", [b"createhmac", b"hmac.new"]),
     (b"crypt(", [b"aes_encrypt(", b"aes_decrypt("]),
     (b"calendar/", [b"calendar/ical/", b"owa/calendar/"]),
+    (b"nr", b"nrak- nrii- nrjs- nraa- nral".split()),
     (b"-us", b"-us1 -us2 -us3 -us4 -us5 -us6 -us7 -us8 -us9".split()),
     # Words for password, as clients spell them that escape what is not ASCII.
     (
@@ -109,7 +110,8 @@ _ALONE: list[bytes] = [
     *b"claude-mem-context system-reminder persisted-output".split(),
     *b".jks .kdbx netrc".split(),
     *rb"""secret credential authorization cookie signature= .atlasv1. session= session":" _live_ v1.0-
-    +@ _salt {sha} {ssha} securestring mnemonic""".split(),
+    +@ _salt {sha} {ssha} securestring mnemonic
+    1//0 !aq goog1 azdo wandb_v1_ mid-server- aqe _oat_ _prod_ _pat_ _sk_""".split(),
     # "password" in base64, wherever it begins
     *b"cgfzc3dvcm bhc3n3b3jk wyxnzd29yz".split(),
 ]

@@ -21,12 +21,7 @@ _AFTER = ("\\", *_BETWEEN, "*", "?")
 
 # Rules with a keyword that is too common to make a payload suspicious by itself: they are tried in payloads
 # that something else made so.
-IN_COMPANY = frozenset(
-    (
-        *("google-refresh-token", "google-hmac-id", "salesforce-token", "azure-devops-token", "wandb-key"),
-        *("prefixed-token", "octopus-key", "newrelic-key", "midtrans-key", "adyen-key", "trello-token"),
-    )
-)
+IN_COMPANY = frozenset(("octopus-key", "trello-token"))
 
 # Lower-case strings one of which occurs in every payload that names a file of DEFAULT_GLOBS.
 NEEDLES = (

@@ -250,7 +250,7 @@ def test_being_behind_is_said_until_it_has_caught_up(context: BrowserContext, tm
         nothing_is_said(sight)
         older = "UPDATE pending_messages SET created_at_epoch = created_at_epoch - ?"
         assert altered(worker, older, 3 * HOUR_MS)
-        banner(sight, "behind", "Behind: 3 events waiting, the oldest for 3 h.", "claude-mem doctor")
+        banner(sight, "behind", "Behind: 3 events are waiting, the oldest for 3 h", "claude-mem doctor")
         expect(sight.page.locator("#state")).to_contain_text("3 events waiting 3 h")
         model.step = REPLY
         altered(worker, "UPDATE pending_messages SET not_before_epoch = 0")
@@ -271,7 +271,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
         control.stop(worker.data)
         control.start(worker.data)  # looks now, not in a while
         sight = viewing.look(context, worker)
-        note = banner(sight, "parked", "parked after several failed attempts", "claude-mem queue retry")
+        note = banner(sight, "unreadable", "could not be read", "claude-mem queue retry")
         expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Parked")
         model.step = REPLY
         note.get_by_role("button", name="Try again").click()

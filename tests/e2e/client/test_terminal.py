@@ -263,8 +263,8 @@ def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(house: Claud
         terminal.wait_for("mem ●")
         terminal.enter("/mem off")
         terminal.wait_for("Paused for one session")
-        terminal.wait_for("mem ○ off for this session")
         say(terminal, "Between us.", "A secret.")
+        terminal.wait_for("mem ○ off for this session")  # the client draws it anew with a turn
         terminal.enter("/mem on")
         terminal.wait_for("Recording the session again.")
         assert len(server.requests) == 2, "no model was asked for it"

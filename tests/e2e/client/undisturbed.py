@@ -23,7 +23,7 @@ KINDS = {"session_start": 1, "prompt": 1, "tool_use": 2, "tool_failure": 1, "sto
 HOOKS = {
     "SessionStart": 1,
     "UserPromptSubmit": 1,
-    "PreToolUse": 2,
+    "PreToolUse": 3,
     "PostToolUse": 2,
     "PostToolUseFailure": 1,
     "Stop": 1,

@@ -149,7 +149,7 @@ SEEN = {
     # As it would be injected: no bracket in it makes a tag.
     "#/context?project={project}": [
         *of("projects", "name"),
-        *map(fence.disarmed, of("observations", "title")),
+        *map(fence.disarmed, of("session_summaries", "request", "completed", "learned", "next_steps")),
     ],
     "#/logs": [hostile("logged"), "<b>and where it passed"],
     f"#/find?q={quote(hostile('search'))}": [hostile("search")],

@@ -126,7 +126,12 @@ def later(house: Claude, work: Work) -> Session:
         Say("By freight."),
     ]
     with ModelServer(Playing(steps)) as server:
-        ran = house.run(server, "Do crates above thirty kilos travel by freight?", "--autocompact", "100k")
+        ran = house.run(
+            server,
+            "Add heron.py for crates above thirty kilos, which travel by freight.",
+            "--autocompact",
+            "100k",
+        )
     assert (ran.code, ran.result, ran.err) == (0, "By freight.", "")
     house.settle()
     return Session(house, ran, server.requests)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from tests.harness import claude_mem_ts_data
 
-from claude_mem.cli.doctor import facts
-from claude_mem.cli.doctor.checks import judge
+from claude_mem.cli.doctor import facts, judge
 from claude_mem.settings import Settings, foreign_database, load
 from claude_mem.store.sqlite import SqliteStore
 

@@ -16,7 +16,7 @@ from claude_mem.agents import base, file_changes
 from claude_mem.agents.base import Agent, Connection, Wanted
 from claude_mem.agents.file_changes import Journal
 from claude_mem.atomic_write import atomic_file
-from claude_mem.cli import install, output
+from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
 from claude_mem.cli.doctor import checks, facts
 from claude_mem.hook import paths
@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
     lock = output.waiting("Waiting for another claude-mem install to finish ...")
     with file_changes.install_lock(lock), output.waiting("Repairing ..."):
         outcomes = [_mended(fault, dry_run=args.dry_run) for fault in faults()]
-    left = [] if args.dry_run else [each for each in checks.judge(facts.gather()) if each.level == "bad"]
+    left = [] if args.dry_run else [each for each in doctor.judge(facts.gather()) if each.level == "bad"]
     lines = [f"{each.state:<8} {each.check}: {each.says}\n         → {each.remedy}" for each in outcomes]
     lines += [f"still bad  {each.check}: {each.says}\n         → {each.next}" for each in left]
     is_wrong = bool(left) or any(each.state in ("yours", "failed") for each in outcomes)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from msgspec import to_builtins
 
 from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, terminal_width
-from claude_mem.cli.doctor.checks import Finding, is_wrong, judge, why_not, why_unobserved
-from claude_mem.cli.doctor.facts import gather
+from claude_mem.cli.doctor import checks, memory_checks
+from claude_mem.cli.doctor.checks import Finding
+from claude_mem.cli.doctor.facts import Facts, Unknown, gather
+
+T = TypeVar("T")
 
 COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
 MARGIN = 21
@@ -37,6 +42,44 @@ def _run(args: argparse.Namespace) -> int:
     }
     text = render(findings, output.Paint(sys.stdout), min(terminal_width(), 100))
     return output.result(data, text, as_json=args.json, code=WRONG if is_wrong(findings) else OK)
+
+
+def judge(facts: Facts) -> list[Finding]:
+    def judged(check: str, fact: T | Unknown, judge: Callable[[T], Iterator[Finding]]) -> list[Finding]:
+        if isinstance(fact, Unknown):
+            return [checks.warn(check, f"could not be checked: {fact.why}")]
+        return list(judge(fact))
+
+    return [
+        checks.last_event(facts),
+        *judged("client", facts.connected, checks.judge_connection),
+        *judged("interpreter", facts.interpreter, checks.judge_interpreter),
+        *judged("directory", facts.directory, checks.judge_directory),
+        *judged("settings", facts.configuration, checks.judge_settings),
+        *judged("pause", facts.paused, checks.judge_pause),
+        *judged("worker", facts.worker, checks.judge_worker),
+        *judged("spool", facts.spool, checks.judge_spool),
+        *judged("database", facts.database, lambda survey: memory_checks.judge_database(survey, facts)),
+        *memory_checks.judge_growth(facts),
+        *judged("observer", facts.observing, lambda chosen: memory_checks.judge_observer(chosen, facts)),
+        *judged("recall", facts.recall, memory_checks.judge_recall),
+        *judged("drops", facts.drops, checks.judge_drops),
+        *judged("disk", facts.disk, checks.judge_disk),
+    ]
+
+
+def why_not(findings: list[Finding]) -> str | None:
+    """Why nothing is recorded. The last finding is nearest to the cause."""
+    return next((finding.stops for finding in reversed(findings) if finding.stops), None)
+
+
+def why_unobserved(findings: list[Finding]) -> str | None:
+    """Why nothing that is recorded becomes memory."""
+    return next((finding.hinders for finding in reversed(findings) if finding.hinders), None)
+
+
+def is_wrong(findings: list[Finding]) -> bool:
+    return any(finding.level == "bad" for finding in findings)
 
 
 def render(findings: list[Finding], paint: output.Paint, width: int) -> str:

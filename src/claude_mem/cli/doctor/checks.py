@@ -1,9 +1,12 @@
-"""Turns facts into findings. Pure: every fault is tested without breaking anything."""
+"""Why nothing is recorded: findings about the client, the data directory, the worker and the spool.
+
+Pure: every fault is tested without breaking anything.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 
@@ -17,8 +20,6 @@ from claude_mem.cli.doctor.facts import (
     Disk,
     Facts,
     Interpreter,
-    ObserverFacts,
-    RecallFacts,
     SpoolFacts,
     Unknown,
     WorkerFacts,
@@ -26,40 +27,19 @@ from claude_mem.cli.doctor.facts import (
 from claude_mem.cli.status import NO_DISK
 from claude_mem.hook import notices
 from claude_mem.serve.pause_switches import PauseState
-from claude_mem.serve.queue_history import alert as queue_alert
 from claude_mem.settings import resolution
-from claude_mem.vectors.embedders import RECOMMENDED, STATIC
-
-if TYPE_CHECKING:
-    from claude_mem.model.jobs import QueueFigures
-    from claude_mem.store.values import Survey
-
-T = TypeVar("T")
 
 SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes about 10
 LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
-OLD_BACKUP_S = 3 * 86_400.0
-WEEK = 7
-WEEKS_LEFT = 4.0
-UNUSED, UNUSED_BYTES = 0.4, 64 << 20  # more than the worker leaves free, and enough to matter
-LONG_LOG = 256 << 20  # several times what it is cut back to: somebody has been reading for long
 NETWORK = "nfs cifs smb 9p drvfs afs ceph gluster lustre fuse.sshfs fuse.rclone"
 
-GC, LOGS, RESTART = "claude-mem gc", "claude-mem worker logs", "claude-mem worker restart"
+LOGS, RESTART = "claude-mem worker logs", "claude-mem worker restart"
 NEXT_FOR_SETTING = {
     "bad": f"fix it, then: {RESTART}",
     "unknown": f"rename it or remove it, then: {RESTART}",
     "theirs": None,
 }
-FULL_TEXT = "Search uses full text only"
-VECTORS_OFF = "or turn vectors off: CLAUDE_MEM_VECTORS=off"
-BUILTIN = "or store them in the database: CLAUDE_MEM_VECTORS=builtin"
-RETRIED = "it is retried every 30 seconds"
-BETTER = (
-    "With a sentence model (MiniLM, 90 MB) a right session was among the first five for 98.1 of 100 "
-    "questions, with this one for 97.6"
-)
 
 
 class Finding(Struct, frozen=True):
@@ -81,44 +61,6 @@ def warn(check: str, says: str, next: str | None = None, *, hinders: str | None 
 
 def bad(check: str, says: str, next: str, *, stops: str | None = None, hinders: str | None = None) -> Finding:
     return Finding(check, "bad", says, next, stops, hinders)
-
-
-def judge(facts: Facts) -> list[Finding]:
-    def judged(check: str, fact: T | Unknown, judge: Callable[[T], Iterator[Finding]]) -> list[Finding]:
-        if isinstance(fact, Unknown):
-            return [warn(check, f"could not be checked: {fact.why}")]
-        return list(judge(fact))
-
-    return [
-        last_event(facts),
-        *judged("client", facts.connected, judge_connection),
-        *judged("interpreter", facts.interpreter, _interpreter),
-        *judged("directory", facts.directory, judge_directory),
-        *judged("settings", facts.configuration, _configuration),
-        *judged("pause", facts.paused, judge_pause),
-        *judged("worker", facts.worker, _worker),
-        *judged("spool", facts.spool, _spool),
-        *judged("database", facts.database, lambda survey: _database(survey, facts)),
-        *judge_growth(facts),
-        *judged("observer", facts.observing, lambda chosen: _observing(chosen, facts)),
-        *judged("recall", facts.recall, _recall),
-        *judged("drops", facts.drops, _drops),
-        *judged("disk", facts.disk, _disk),
-    ]
-
-
-def why_not(findings: list[Finding]) -> str | None:
-    """Why nothing is recorded. The last finding is nearest to the cause."""
-    return next((finding.stops for finding in reversed(findings) if finding.stops), None)
-
-
-def why_unobserved(findings: list[Finding]) -> str | None:
-    """Why nothing that is recorded becomes memory."""
-    return next((finding.hinders for finding in reversed(findings) if finding.hinders), None)
-
-
-def is_wrong(findings: list[Finding]) -> bool:
-    return any(finding.level == "bad" for finding in findings)
 
 
 def last_event(facts: Facts) -> Finding:
@@ -149,7 +91,7 @@ def judge_connection(fact: Connected) -> Iterator[Finding]:
         yield ok("client", f"connected: {how}")
 
 
-def _interpreter(fact: Interpreter) -> Iterator[Finding]:
+def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:
     says = f"{fact.path} (Python {fact.version}, SQLite {fact.sqlite})"
     if fact.start_ms > SLOW_START_MS or "/shims/" in fact.path:
         says = f"{says} takes {fact.start_ms:.0f} ms to start, which delays every hook"
@@ -195,7 +137,7 @@ def judge_directory(fact: Directory) -> Iterator[Finding]:
         yield from found or [ok("directory", f"{path}{on}, accessible only by you")]
 
 
-def _configuration(fact: Configuration) -> Iterator[Finding]:
+def judge_settings(fact: Configuration) -> Iterator[Finding]:
     for each in resolution.summarized(fact.warnings):
         yield warn("settings", each.says, NEXT_FOR_SETTING[each.kind])
     if fact.off:
@@ -216,7 +158,7 @@ def judge_pause(fact: PauseState) -> Iterator[Finding]:
         yield ok("pause", says, f"to resume it: claude-mem on --session {newest}")
 
 
-def _worker(fact: WorkerFacts) -> Iterator[Finding]:
+def judge_worker(fact: WorkerFacts) -> Iterator[Finding]:
     who = f"pid {fact.pid}" if fact.pid else "a process"
     match fact.state:
         case "stopped":
@@ -265,7 +207,7 @@ def _running(fact: WorkerFacts, who: str) -> Iterator[Finding]:
         yield warn("port", says, f"to try that port again: {RESTART}")
 
 
-def _spool(fact: SpoolFacts) -> Iterator[Finding]:
+def judge_spool(fact: SpoolFacts) -> Iterator[Finding]:
     says = f"{output.plural(fact.files, 'event')} waiting, {output.size(fact.bytes)}"
     if fact.files >= fact.most_files > 0 or fact.bytes >= fact.most_bytes > 0:
         stops = "the spool is full and no worker drains it"
@@ -280,187 +222,7 @@ def _spool(fact: SpoolFacts) -> Iterator[Finding]:
         yield warn("set aside", says, "inspect them; delete what you do not need")
 
 
-def _database(survey: Survey, facts: Facts) -> Iterator[Finding]:
-    now = facts.now
-    if survey.problem:
-        yield bad("database", survey.problem, "claude-mem restore", hinders="the database cannot be used")
-    elif not survey.exists:
-        yield ok("database", "does not exist yet; the worker creates it")
-    elif survey.schema != survey.known_schema:
-        says = f"schema {survey.schema}; the worker upgrades it to {survey.known_schema} when it starts"
-        yield warn("database", says, RESTART)
-    else:
-        state = "intact" if survey.checked else "too large to check here"
-        yield ok("database", f"schema {survey.schema}, {output.size(survey.bytes)}, {state}")
-    if (queue := survey.figures) is not None:
-        yield _queue(queue, facts)
-        if queue.fallback:
-            many = output.plural(queue.fallback, "event")
-            says = f"the model's replies about {many} could not be read; the offline observer took over"
-            step = "claude-mem queue list shows them. When another model is set: claude-mem queue retry"
-            yield warn("unreadable", says, step)
-        if queue.parked > queue.fallback:
-            failed = output.plural(queue.parked - queue.fallback, "event")
-            yield warn("parked", f"{failed} failed and parked", "claude-mem queue list")
-    if survey.newest_backup_at is None:
-        yield ok("backups", "none yet; the worker makes one daily")
-    else:
-        age = now - survey.newest_backup_at / 1000
-        says = f"{survey.backups:,}, the newest from {notices.age(age)} ago"
-        yield warn("backups", says, "claude-mem backup") if age > OLD_BACKUP_S else ok("backups", says)
-
-
-def _queue(queue: QueueFigures, facts: Facts) -> Finding:
-    """As the worker sees it, which knows what a backfill brought; without one, by the database alone."""
-    worker, chosen, since = facts.worker, facts.configuration, queue.oldest_ready_at
-    age_s = 0.0 if since is None else max(0.0, facts.now - since / 1000)
-    oldest = "" if since is None else f" (the oldest waiting for {notices.age(age_s)})"
-    if isinstance(worker, WorkerFacts) and worker.state == "running":
-        alert = worker.queue_alert
-    elif isinstance(chosen, Configuration):
-        waiting = queue.ready + (facts.spool.files if isinstance(facts.spool, SpoolFacts) else 0)
-        alert = queue_alert(waiting, age_s * 1000, chosen.alert_events, chosen.alert_minutes)
-    else:
-        alert = None
-    if alert is None:
-        return ok("queue", f"{queue.ready:,} ready{oldest}, {queue.leased:,} leased, {queue.done:,} done")
-    step = f"{LOGS}; if it works but is slow, raise that setting, then: {RESTART}"
-    return bad("queue", alert.rstrip("."), step)
-
-
-def judge_growth(facts: Facts) -> Iterator[Finding]:
-    """What the database takes, how fast it grows, how much of it is unused."""
-    survey = facts.database
-    if isinstance(survey, Unknown) or survey.room is None or not survey.bytes:
-        return
-    free, log, share = survey.room.free, survey.room.log, survey.room.free / survey.bytes
-    weekly = None if survey.grows is None else survey.grows * WEEK
-    rate = "" if weekly is None else f", {'-' if weekly < 0 else ''}{output.size(abs(weekly))} a week"
-    says = f"{output.size(survey.bytes)}{rate}, {share:.0%} free".replace("%", " %")
-    left = None
-    if weekly and weekly > 0 and isinstance(facts.disk, Disk) and facts.disk.total:
-        left = facts.disk.free / weekly
-    if share > UNUSED and free > UNUSED_BYTES:
-        yield warn("growth", f"{says}: more than is reclaimed automatically", GC)
-    elif log > LONG_LOG:
-        says = f"{says}; its log has grown to {output.size(log)} because a reader keeps it open"
-        yield warn("growth", says, RESTART)
-    elif left is not None and left < WEEKS_LEFT:
-        step = f"free some space, or lower CLAUDE_MEM_EVIDENCE_MB, then: {GC}"
-        yield warn("growth", f"{says}: the disk will be full in {left:.1f} weeks", step)
-    else:
-        yield ok("growth", says)
-
-
-def _observing(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
-    worker = WorkerFacts("unknown") if isinstance(facts.worker, Unknown) else facts.worker
-    survey = None if isinstance(facts.database, Unknown) else facts.database
-    says = f"{chosen.provider}: {chosen.why}"
-    if worker.observer in (None, chosen.provider) and chosen.lacks:
-        step = "do that, or choose another observer: claude-mem install --observer NAME"
-        yield warn("observer", f"{says}. {chosen.lacks}", step)
-    elif worker.observer in (None, chosen.provider):
-        yield ok("observer", says)
-    else:
-        says = f"the worker uses {worker.observer}; with the current settings it would be {says}"
-        yield warn("observer", says, f"to apply the current settings: {RESTART}")
-    if worker.paused:
-        step = "when fixed: claude-mem queue retry"
-        yield bad("paused", worker.paused, step, hinders=worker.paused.rstrip("."))
-    if chosen.mode_problem is not None:
-        yield warn("mode", chosen.mode_problem, f"fix it, then: {RESTART}")
-    if survey and survey.spent_today and (worker.observer or chosen.provider) != "offline":
-        yield _budget(chosen, survey.spent_today.tokens, survey.spent_today.usd, worker)
-    if survey and survey.figures is not None:
-        at = survey.last_observation_at
-        age = "nothing yet" if at is None else f"last one {notices.age(facts.now - at / 1000)} ago"
-        yield ok("remembered", age)
-
-
-def _budget(chosen: ObserverFacts, tokens: int, usd: float, worker: WorkerFacts) -> Finding:
-    most_tokens, most_usd = chosen.daily_tokens, chosen.daily_usd
-    says = (
-        f"{tokens:,}{f' of {most_tokens:,}' if most_tokens else ''} tokens and "
-        f"${usd:,.2f}{f' of ${most_usd:,.2f}' if most_usd else ''} spent today"
-    )
-    if (most_tokens and tokens >= most_tokens) or (most_usd and usd >= most_usd):
-        says, which = (
-            f"{says}: the budget is used up. The offline observer takes over until midnight UTC",
-            "DAILY",
-        )
-    elif worker.spent_up:
-        says, which = f"{says}. {worker.spent_up} The offline observer took over", "SESSION"
-    else:
-        return ok("budget", says)
-    return warn("budget", says, f"raise CLAUDE_MEM_{which}_TOKENS or CLAUDE_MEM_{which}_USD, then: {RESTART}")
-
-
-def _recall(fact: RecallFacts) -> Iterator[Finding]:
-    if fact.unindexed is not None:
-        yield _index(fact, fact.unindexed)
-    yield _vectors(fact)
-    if fact.wanted != "off":
-        yield _embedder(fact)
-    if not fact.context_exists:
-        yield ok("context", "no pre-rendered context yet; new sessions will ask the worker")
-    elif fact.context_writable:
-        yield ok("context", "pre-rendered for new sessions")
-    else:
-        says = f"{fact.context} is not writable: new sessions get stale context, or none"
-        yield bad("context", says, f"move it away: mv {fact.context} {fact.context}.old; then: {RESTART}")
-    if fact.injected is not None:
-        times = f"memory was injected into sessions {output.plural(fact.injected, 'time')}"
-        yield ok("injected", times if fact.injected else "nothing yet")
-
-
-def _index(fact: RecallFacts, unindexed: int) -> Finding:
-    behind = f"{output.plural(unindexed, 'row')} not indexed yet"
-    if not unindexed:
-        return ok("index", "up to date")
-    if not fact.from_worker:
-        return ok("index", f"{behind}; the worker continues when it runs")
-    if fact.unindexed_before is None or unindexed < fact.unindexed_before:
-        return ok("index", f"{behind}, catching up")
-    return warn("index", f"{behind}, not catching up", f"{LOGS}; if they show nothing: {RESTART}")
-
-
-def _embedder(fact: RecallFacts) -> Finding:
-    if fact.embedder != STATIC:
-        return ok("embedder", fact.embedder)
-    return ok("embedder", f"static. {BETTER}", f"to upgrade: claude-mem embedder use {RECOMMENDED}")
-
-
-def _vectors(fact: RecallFacts) -> Finding:
-    is_chroma = fact.wanted == "chroma"
-    if fact.wanted == "off" and fact.vectors in (None, "off"):
-        return ok("vectors", f"off (CLAUDE_MEM_VECTORS). {FULL_TEXT}")
-    if fact.vectors == "off":
-        says = f"off in the worker; with the current settings it would be {fact.wanted}. {FULL_TEXT}"
-        return warn("vectors", says, RESTART)
-    # What is not installed is known without a worker, and says more than the failure it leads to.
-    if not fact.has_model:
-        says = f"the package wordllama (the embedding model) is not installed. {FULL_TEXT}"
-        return warn("vectors", says, f"reinstall claude-mem: make install; {VECTORS_OFF}")
-    if is_chroma and not fact.has_chroma:
-        step = f'pip install "claude-mem-py[chroma]"; {BUILTIN}'
-        return warn("vectors", f"the package chromadb is not installed. {FULL_TEXT}", step)
-    if fact.vectors == "unavailable":
-        says = f"unavailable: {fact.trouble or 'the worker gives no reason.'} {FULL_TEXT} for now"
-        step = f"{RETRIED}; {BUILTIN if is_chroma else VECTORS_OFF}"
-        if fact.embedder != STATIC and not is_chroma:
-            step = f"{RETRIED}; or go back to the static model: claude-mem embedder use {STATIC}"
-        if is_chroma and fact.chroma_url:
-            step = f"check that Chroma is reachable at {fact.chroma_url}; {RETRIED}"
-        return warn("vectors", says, step)
-    where = f"at {fact.chroma_url}" if fact.chroma_url else "in chroma/"
-    says = "stored in the database" if fact.wanted == "builtin" else f"stored by Chroma, {where}"
-    if fact.unembedded:
-        many = output.plural(fact.unembedded, "memory", "memories")
-        says = f"{says}; {many} still without one, found by full text"
-    return ok("vectors", says)
-
-
-def _drops(counts: dict[str, int]) -> Iterator[Finding]:
+def judge_drops(counts: dict[str, int]) -> Iterator[Finding]:
     lost = {reason: count for reason, count in counts.items() if count}
     if lost:
         says = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in lost.items())
@@ -469,7 +231,7 @@ def _drops(counts: dict[str, int]) -> Iterator[Finding]:
         yield ok("drops", "none")
 
 
-def _disk(fact: Disk) -> Iterator[Finding]:
+def judge_disk(fact: Disk) -> Iterator[Finding]:
     says = f"{output.size(fact.free)} free of {output.size(fact.total)}"
     if not fact.total:
         yield warn("disk", "its file system does not report its size")

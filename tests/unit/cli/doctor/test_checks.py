@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from claude_mem import __version__
-from claude_mem.cli.doctor.checks import Finding, is_wrong, judge, why_not, why_unobserved
+from claude_mem.cli.doctor import is_wrong, judge, why_not, why_unobserved
+from claude_mem.cli.doctor.checks import Finding
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,

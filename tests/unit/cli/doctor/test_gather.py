@@ -11,8 +11,8 @@ from tests.unit.serve import driving
 from claude_mem.agents import launcher
 from claude_mem.agents.claude_code import registration, settings_file
 from claude_mem.cli import output
-from claude_mem.cli.doctor import render
-from claude_mem.cli.doctor.checks import Finding, judge, judge_connection
+from claude_mem.cli.doctor import judge, render
+from claude_mem.cli.doctor.checks import Finding, judge_connection
 from claude_mem.cli.doctor.facts import Connected, Question, Unknown, gather
 from claude_mem.hook import worker_link
 from claude_mem.settings import Settings

@@ -10,9 +10,10 @@ import pytest
 from claude_mem.cli.commands import on_off
 from claude_mem.cli.commands.projects import merge_hint
 from claude_mem.cli.commands.storage import gc_text
-from claude_mem.cli.doctor import checks
-from claude_mem.cli.doctor.checks import judge_pause, why_not
+from claude_mem.cli.doctor import why_not
+from claude_mem.cli.doctor.checks import judge_pause
 from claude_mem.cli.doctor.facts import Disk, Facts, Unknown
+from claude_mem.cli.doctor.memory_checks import judge_growth
 from claude_mem.model.structs import replace
 from claude_mem.serve.pause_switches import PauseState
 from claude_mem.store.values import DatabaseSize, Survey
@@ -56,15 +57,15 @@ def test_growth_is_one_line_and_a_warning_where_it_cannot_keep_up(
     database: dict[str, Any], disk: int, level: str, says: str
 ) -> None:
     changed = replace(DATABASE, **database)
-    (finding,) = checks.judge_growth(replace(FACTS, database=changed, disk=Disk(disk * MIB, 20_000 * MIB)))
+    (finding,) = judge_growth(replace(FACTS, database=changed, disk=Disk(disk * MIB, 20_000 * MIB)))
     assert (finding.check, finding.level) == ("growth", level)
     assert says in finding.says
     assert (finding.next is not None) == (level == "warn")
 
 
 def test_of_a_database_that_is_not_known_nothing_is_said() -> None:
-    assert list(checks.judge_growth(replace(FACTS, database=Survey(Path("/data/claude-mem.db"))))) == []
-    assert list(checks.judge_growth(replace(FACTS, database=NOT_LOOKED))) == []
+    assert list(judge_growth(replace(FACTS, database=Survey(Path("/data/claude-mem.db"))))) == []
+    assert list(judge_growth(replace(FACTS, database=NOT_LOOKED))) == []
 
 
 def test_gc_names_what_it_freed_and_leaves_out_what_there_was_none_of() -> None:

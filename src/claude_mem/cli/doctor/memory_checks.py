@@ -1,0 +1,222 @@
+"""Why nothing becomes memory: findings about the database, the queue, the observer and recall. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from claude_mem.cli import output
+from claude_mem.cli.doctor.checks import LOGS, RESTART, Finding, bad, ok, warn
+from claude_mem.cli.doctor.facts import (
+    Configuration,
+    Disk,
+    Facts,
+    ObserverFacts,
+    RecallFacts,
+    SpoolFacts,
+    Unknown,
+    WorkerFacts,
+)
+from claude_mem.hook import notices
+from claude_mem.serve.queue_history import alert as queue_alert
+from claude_mem.vectors.embedders import RECOMMENDED, STATIC
+
+if TYPE_CHECKING:
+    from claude_mem.model.jobs import QueueFigures
+    from claude_mem.store.values import Survey
+
+OLD_BACKUP_S = 3 * 86_400.0
+WEEK = 7
+WEEKS_LEFT = 4.0
+UNUSED, UNUSED_BYTES = 0.4, 64 << 20  # more than the worker leaves free, and enough to matter
+LONG_LOG = 256 << 20  # several times what it is cut back to: somebody has been reading for long
+
+GC = "claude-mem gc"
+FULL_TEXT = "Search uses full text only"
+VECTORS_OFF = "or turn vectors off: CLAUDE_MEM_VECTORS=off"
+BUILTIN = "or store them in the database: CLAUDE_MEM_VECTORS=builtin"
+RETRIED = "it is retried every 30 seconds"
+BETTER = (
+    "With a sentence model (MiniLM, 90 MB) a right session was among the first five for 98.1 of 100 "
+    "questions, with this one for 97.6"
+)
+
+
+def judge_database(survey: Survey, facts: Facts) -> Iterator[Finding]:
+    now = facts.now
+    if survey.problem:
+        yield bad("database", survey.problem, "claude-mem restore", hinders="the database cannot be used")
+    elif not survey.exists:
+        yield ok("database", "does not exist yet; the worker creates it")
+    elif survey.schema != survey.known_schema:
+        says = f"schema {survey.schema}; the worker upgrades it to {survey.known_schema} when it starts"
+        yield warn("database", says, RESTART)
+    else:
+        state = "intact" if survey.checked else "too large to check here"
+        yield ok("database", f"schema {survey.schema}, {output.size(survey.bytes)}, {state}")
+    if (queue := survey.figures) is not None:
+        yield _queue(queue, facts)
+        if queue.fallback:
+            many = output.plural(queue.fallback, "event")
+            says = f"the model's replies about {many} could not be read; the offline observer took over"
+            step = "claude-mem queue list shows them. When another model is set: claude-mem queue retry"
+            yield warn("unreadable", says, step)
+        if queue.parked > queue.fallback:
+            failed = output.plural(queue.parked - queue.fallback, "event")
+            yield warn("parked", f"{failed} failed and parked", "claude-mem queue list")
+    if survey.newest_backup_at is None:
+        yield ok("backups", "none yet; the worker makes one daily")
+    else:
+        age = now - survey.newest_backup_at / 1000
+        says = f"{survey.backups:,}, the newest from {notices.age(age)} ago"
+        yield warn("backups", says, "claude-mem backup") if age > OLD_BACKUP_S else ok("backups", says)
+
+
+def _queue(queue: QueueFigures, facts: Facts) -> Finding:
+    """As the worker sees it, which knows what a backfill brought; without one, by the database alone."""
+    worker, chosen, since = facts.worker, facts.configuration, queue.oldest_ready_at
+    age_s = 0.0 if since is None else max(0.0, facts.now - since / 1000)
+    oldest = "" if since is None else f" (the oldest waiting for {notices.age(age_s)})"
+    if isinstance(worker, WorkerFacts) and worker.state == "running":
+        alert = worker.queue_alert
+    elif isinstance(chosen, Configuration):
+        waiting = queue.ready + (facts.spool.files if isinstance(facts.spool, SpoolFacts) else 0)
+        alert = queue_alert(waiting, age_s * 1000, chosen.alert_events, chosen.alert_minutes)
+    else:
+        alert = None
+    if alert is None:
+        return ok("queue", f"{queue.ready:,} ready{oldest}, {queue.leased:,} leased, {queue.done:,} done")
+    step = f"{LOGS}; if it works but is slow, raise that setting, then: {RESTART}"
+    return bad("queue", alert.rstrip("."), step)
+
+
+def judge_growth(facts: Facts) -> Iterator[Finding]:
+    """What the database takes, how fast it grows, how much of it is unused."""
+    survey = facts.database
+    if isinstance(survey, Unknown) or survey.room is None or not survey.bytes:
+        return
+    free, log, share = survey.room.free, survey.room.log, survey.room.free / survey.bytes
+    weekly = None if survey.grows is None else survey.grows * WEEK
+    rate = "" if weekly is None else f", {'-' if weekly < 0 else ''}{output.size(abs(weekly))} a week"
+    says = f"{output.size(survey.bytes)}{rate}, {share:.0%} free".replace("%", " %")
+    left = None
+    if weekly and weekly > 0 and isinstance(facts.disk, Disk) and facts.disk.total:
+        left = facts.disk.free / weekly
+    if share > UNUSED and free > UNUSED_BYTES:
+        yield warn("growth", f"{says}: more than is reclaimed automatically", GC)
+    elif log > LONG_LOG:
+        says = f"{says}; its log has grown to {output.size(log)} because a reader keeps it open"
+        yield warn("growth", says, RESTART)
+    elif left is not None and left < WEEKS_LEFT:
+        step = f"free some space, or lower CLAUDE_MEM_EVIDENCE_MB, then: {GC}"
+        yield warn("growth", f"{says}: the disk will be full in {left:.1f} weeks", step)
+    else:
+        yield ok("growth", says)
+
+
+def judge_observer(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
+    worker = WorkerFacts("unknown") if isinstance(facts.worker, Unknown) else facts.worker
+    survey = None if isinstance(facts.database, Unknown) else facts.database
+    says = f"{chosen.provider}: {chosen.why}"
+    if worker.observer in (None, chosen.provider) and chosen.lacks:
+        step = "do that, or choose another observer: claude-mem install --observer NAME"
+        yield warn("observer", f"{says}. {chosen.lacks}", step)
+    elif worker.observer in (None, chosen.provider):
+        yield ok("observer", says)
+    else:
+        says = f"the worker uses {worker.observer}; with the current settings it would be {says}"
+        yield warn("observer", says, f"to apply the current settings: {RESTART}")
+    if worker.paused:
+        step = "when fixed: claude-mem queue retry"
+        yield bad("paused", worker.paused, step, hinders=worker.paused.rstrip("."))
+    if chosen.mode_problem is not None:
+        yield warn("mode", chosen.mode_problem, f"fix it, then: {RESTART}")
+    if survey and survey.spent_today and (worker.observer or chosen.provider) != "offline":
+        yield _budget(chosen, survey.spent_today.tokens, survey.spent_today.usd, worker)
+    if survey and survey.figures is not None:
+        at = survey.last_observation_at
+        age = "nothing yet" if at is None else f"last one {notices.age(facts.now - at / 1000)} ago"
+        yield ok("remembered", age)
+
+
+def _budget(chosen: ObserverFacts, tokens: int, usd: float, worker: WorkerFacts) -> Finding:
+    most_tokens, most_usd = chosen.daily_tokens, chosen.daily_usd
+    says = (
+        f"{tokens:,}{f' of {most_tokens:,}' if most_tokens else ''} tokens and "
+        f"${usd:,.2f}{f' of ${most_usd:,.2f}' if most_usd else ''} spent today"
+    )
+    if (most_tokens and tokens >= most_tokens) or (most_usd and usd >= most_usd):
+        says, which = (
+            f"{says}: the budget is used up. The offline observer takes over until midnight UTC",
+            "DAILY",
+        )
+    elif worker.spent_up:
+        says, which = f"{says}. {worker.spent_up} The offline observer took over", "SESSION"
+    else:
+        return ok("budget", says)
+    return warn("budget", says, f"raise CLAUDE_MEM_{which}_TOKENS or CLAUDE_MEM_{which}_USD, then: {RESTART}")
+
+
+def judge_recall(fact: RecallFacts) -> Iterator[Finding]:
+    if fact.unindexed is not None:
+        yield _index(fact, fact.unindexed)
+    yield _vectors(fact)
+    if fact.wanted != "off":
+        yield _embedder(fact)
+    if not fact.context_exists:
+        yield ok("context", "no pre-rendered context yet; new sessions will ask the worker")
+    elif fact.context_writable:
+        yield ok("context", "pre-rendered for new sessions")
+    else:
+        says = f"{fact.context} is not writable: new sessions get stale context, or none"
+        yield bad("context", says, f"move it away: mv {fact.context} {fact.context}.old; then: {RESTART}")
+    if fact.injected is not None:
+        times = f"memory was injected into sessions {output.plural(fact.injected, 'time')}"
+        yield ok("injected", times if fact.injected else "nothing yet")
+
+
+def _index(fact: RecallFacts, unindexed: int) -> Finding:
+    behind = f"{output.plural(unindexed, 'row')} not indexed yet"
+    if not unindexed:
+        return ok("index", "up to date")
+    if not fact.from_worker:
+        return ok("index", f"{behind}; the worker continues when it runs")
+    if fact.unindexed_before is None or unindexed < fact.unindexed_before:
+        return ok("index", f"{behind}, catching up")
+    return warn("index", f"{behind}, not catching up", f"{LOGS}; if they show nothing: {RESTART}")
+
+
+def _embedder(fact: RecallFacts) -> Finding:
+    if fact.embedder != STATIC:
+        return ok("embedder", fact.embedder)
+    return ok("embedder", f"static. {BETTER}", f"to upgrade: claude-mem embedder use {RECOMMENDED}")
+
+
+def _vectors(fact: RecallFacts) -> Finding:
+    is_chroma = fact.wanted == "chroma"
+    if fact.wanted == "off" and fact.vectors in (None, "off"):
+        return ok("vectors", f"off (CLAUDE_MEM_VECTORS). {FULL_TEXT}")
+    if fact.vectors == "off":
+        says = f"off in the worker; with the current settings it would be {fact.wanted}. {FULL_TEXT}"
+        return warn("vectors", says, RESTART)
+    # What is not installed is known without a worker, and says more than the failure it leads to.
+    if not fact.has_model:
+        says = f"the package wordllama (the embedding model) is not installed. {FULL_TEXT}"
+        return warn("vectors", says, f"reinstall claude-mem: make install; {VECTORS_OFF}")
+    if is_chroma and not fact.has_chroma:
+        step = f'pip install "claude-mem-py[chroma]"; {BUILTIN}'
+        return warn("vectors", f"the package chromadb is not installed. {FULL_TEXT}", step)
+    if fact.vectors == "unavailable":
+        says = f"unavailable: {fact.trouble or 'the worker gives no reason.'} {FULL_TEXT} for now"
+        step = f"{RETRIED}; {BUILTIN if is_chroma else VECTORS_OFF}"
+        if fact.embedder != STATIC and not is_chroma:
+            step = f"{RETRIED}; or go back to the static model: claude-mem embedder use {STATIC}"
+        if is_chroma and fact.chroma_url:
+            step = f"check that Chroma is reachable at {fact.chroma_url}; {RETRIED}"
+        return warn("vectors", says, step)
+    where = f"at {fact.chroma_url}" if fact.chroma_url else "in chroma/"
+    says = "stored in the database" if fact.wanted == "builtin" else f"stored by Chroma, {where}"
+    if fact.unembedded:
+        many = output.plural(fact.unembedded, "memory", "memories")
+        says = f"{says}; {many} still without one, found by full text"
+    return ok("vectors", says)

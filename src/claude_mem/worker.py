@@ -59,7 +59,7 @@ def _note_program(chosen: Settings) -> None:
 
     here = launcher.this_machine()
     with suppress(OSError):
-        write_file(chosen.place(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
+        write_file(chosen.data_path(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
 
 
 class ConnectionCheck:

@@ -12,8 +12,8 @@ from claude_mem.wiring import composition
 
 def main() -> None:
     chosen = settings.load()
-    with lock.hold(chosen.place("worker.lock")):
-        chosen.place("hook.sock").unlink(missing_ok=True)
+    with lock.hold(chosen.data_path("worker.lock")):
+        chosen.data_path("hook.sock").unlink(missing_ok=True)
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind("hook.sock")
         server.listen(128)

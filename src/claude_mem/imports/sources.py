@@ -64,7 +64,9 @@ def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
 def adoptable(settings: Settings) -> Path | None:
     """Where another program keeps a database under our name: the TypeScript claude-mem, most likely."""
     usual = Path.home() / ".claude-mem" / paths.DATABASE
-    return next(filter(foreign_database.is_foreign_database, (settings.place(paths.DATABASE), usual)), None)
+    return next(
+        filter(foreign_database.is_foreign_database, (settings.data_path(paths.DATABASE), usual)), None
+    )
 
 
 def project_under(name: str, paths: Sequence[str]) -> SourceProject | None:

@@ -59,7 +59,7 @@ class Intake:
         """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
         self.title_of: Callable[[str], str | None] = no_title
         """What a session that begins with a prompt is called."""
-        self._activity = ActivityFlag(settings.place(paths.ACTIVITY), now)
+        self._activity = ActivityFlag(settings.data_path(paths.ACTIVITY), now)
         self._is_excluded = ExcludedProjects(settings.excluded_projects).holds
         self._store = store
         self._stuck: set[str] = set()

@@ -146,12 +146,12 @@ class OtherCopies:
         exports: ExportedFiles,
         unread: Callable[[ContentTest], list[str]],
         remove_unread: Callable[[ContentTest], list[str]],
-        place: Callable[[str], Path],
+        data_path: Callable[[str], Path],
     ) -> None:
         self._copies, self._exports = copies, exports
         self.copying = threading.Lock()
         """Held while a copy of the database is made, so that none is made of what is being forgotten."""
-        self._unread, self._remove_unread, self._place = unread, remove_unread, place
+        self._unread, self._remove_unread, self._data_path = unread, remove_unread, data_path
 
     def look(self, request: DeletionRequest) -> list[CopyReport]:
         with self.copying:
@@ -171,7 +171,7 @@ class OtherCopies:
         self, request: DeletionRequest, find: Callable[[ContentTest], list[str]], done: str
     ) -> list[CopyReport]:
         test = _content_test(request)
-        return [CopyReport(str(self._place(path)), "spool", done) for path in find(test)] if test else []
+        return [CopyReport(str(self._data_path(path)), "spool", done) for path in find(test)] if test else []
 
 
 def _content_test(request: DeletionRequest) -> ContentTest | None:

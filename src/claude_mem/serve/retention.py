@@ -51,7 +51,7 @@ class Retention:
             Freed("evidence_old", old.events, old.characters),
             Freed("evidence_large", large.events, large.characters),
             Freed("contexts", len(contexts), sum(map(_size, contexts))),
-            Freed("markers", len(markers), sum(_size(self._settings.place(path)) for path in markers)),
+            Freed("markers", len(markers), sum(_size(self._settings.data_path(path)) for path in markers)),
             Freed("backups", len(surplus), sum(map(_size, surplus))),
         ]
         freed = self._store.upkeep.size().free

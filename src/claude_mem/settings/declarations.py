@@ -419,7 +419,7 @@ class Settings(Struct, frozen=True):
         )
         return f"Settings({', '.join(shown)})"
 
-    def place(self, name: str) -> Path:
+    def data_path(self, name: str) -> Path:
         """The path of a file or folder of `hook.paths`."""
         return self.data_dir / name
 

@@ -50,7 +50,7 @@ def build(settings: Settings, clean: Callable[[str], str] = lambda text: text) -
         case "fastembed":
             from claude_mem.vectors.sentence import FastEmbed
 
-            return FastEmbed(value, settings.place(MODELS))
+            return FastEmbed(value, settings.data_path(MODELS))
 
 
 LONG = (" ".join(TRIAL) * 10,) * 4

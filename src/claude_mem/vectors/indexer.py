@@ -179,7 +179,7 @@ def backend_of(settings: Settings, table: VectorTable) -> VectorBackend | None:
     def chroma() -> VectorBackend:
         from claude_mem.vectors.chroma import Chroma
 
-        return Chroma(settings.place(CHROMA), settings.chroma_url)
+        return Chroma(settings.data_path(CHROMA), settings.chroma_url)
 
     match settings.vectors:
         case "off":

@@ -49,12 +49,12 @@ def _access(settings: Settings) -> Access:
 
 def mode_of(settings: Settings) -> modes.Mode:
     """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
-    return modes.load(settings.mode, [settings.place(paths.MODES)])
+    return modes.load(settings.mode, [settings.data_path(paths.MODES)])
 
 
 def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
     """The user's; or the one that ships, and why."""
-    return modes.load_or_usual(settings.mode, [settings.place(paths.MODES)])
+    return modes.load_or_usual(settings.mode, [settings.data_path(paths.MODES)])
 
 
 def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:

@@ -97,7 +97,7 @@ def _build(settings: Settings) -> Services:
             from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower
 
             folders = [Path(folder).expanduser() for folder in settings.watch]
-            marks = settings.place(MARKS_FILE)
+            marks = settings.data_path(MARKS_FILE)
             follow = TranscriptFollower(folders, marks, accept=past.accept, drain=intake.drain).step
         return Services(
             settings=settings,
@@ -193,10 +193,10 @@ def build_recall(
     spool = Spool()
     copies = OtherCopies(
         copies=store.copies,
-        exports=ExportedFiles(settings.place(paths.EXPORTS)),
+        exports=ExportedFiles(settings.data_path(paths.EXPORTS)),
         unread=spool.unreadable,
         remove_unread=spool.remove_unreadable,
-        place=settings.place,
+        data_path=settings.data_path,
     )
     return Recall(
         memory=MemoryReader(
@@ -249,7 +249,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
         settings = replace(settings, warnings=(*settings.warnings, more))
     for each in summarized(settings.warnings):
         log.warning("%s", each.says)
-    message, marker = session_notice(settings.warnings), settings.place(paths.SETTINGS_TOLD)
+    message, marker = session_notice(settings.warnings), settings.data_path(paths.SETTINGS_TOLD)
     try:
         if not message:
             marker.unlink(missing_ok=True)
@@ -262,7 +262,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
 
 
 def _open(settings: Settings) -> Store:
-    store = SqliteStore.open(settings.database, clock=now, backups=settings.place(paths.BACKUPS))
+    store = SqliteStore.open(settings.database, clock=now, backups=settings.data_path(paths.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
         source = store.recovered.restored_from

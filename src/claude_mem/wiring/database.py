@@ -29,21 +29,21 @@ from claude_mem.store.values import Restored, Survey, UsageCounts
 
 def backup(settings: Settings) -> Path:
     """Copy the database now; a running worker goes on."""
-    return backups.make(settings.database, settings.place(paths.BACKUPS), now())
+    return backups.make(settings.database, settings.data_path(paths.BACKUPS), now())
 
 
 def restore(settings: Settings, source: Path | None) -> Restored:
     """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
     meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
-    with lock.hold(settings.place(paths.WORKER_LOCK)):
-        backups_folder = settings.place(paths.BACKUPS)
+    with lock.hold(settings.data_path(paths.WORKER_LOCK)):
+        backups_folder = settings.data_path(paths.BACKUPS)
         return recovery.restore(settings.database, clock=now, backups=backups_folder, source=source)
 
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
     return statistics.survey_database(
-        settings.database, settings.place(paths.BACKUPS), now(), thorough=thorough
+        settings.database, settings.data_path(paths.BACKUPS), now(), thorough=thorough
     )
 
 

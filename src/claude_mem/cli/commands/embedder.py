@@ -161,7 +161,9 @@ def _agreed(value: str, kind: embedders.Kind, settings: Settings, *, yes: bool) 
         if subprocess.run(command, stdout=sys.stderr, check=False).returncode:  # noqa: S603 our own words
             raise ClaudeMemError(f"{needed} could not be installed. The embedder was not changed.")
     if kind == "fastembed":
-        output.message(f"Loading {value}; the first time it is downloaded to {settings.place('models')} ...")
+        output.message(
+            f"Loading {value}; the first time it is downloaded to {settings.data_path('models')} ..."
+        )
     return None
 
 

@@ -208,7 +208,7 @@ def worker_report(settings: Settings) -> dict[str, Any]:
         "port": worker.port,
         "version": worker.version,
         "uptime_s": health.get("uptime"),
-        "spooled": sum(1 for _ in settings.place(paths.SPOOL).glob("*.json")),
+        "spooled": sum(1 for _ in settings.data_path(paths.SPOOL).glob("*.json")),
         **{name: queue.get(name) for name in QUEUE},
         "oldest_age_s": queue["oldestAgeMs"] / 1000 if queue.get("oldestAgeMs") else None,
         "unindexed": unindexed,

@@ -339,13 +339,13 @@ def hook_socket_problem(data_dir: Path) -> str | None:
 
 
 def _spool(chosen: Settings, now: float) -> SpoolFacts:
-    sizes, aside = {}, chosen.place(paths.ASIDE)
-    if (folder := chosen.place(paths.SPOOL)).is_dir():
+    sizes, aside = {}, chosen.data_path(paths.ASIDE)
+    if (folder := chosen.data_path(paths.SPOOL)).is_dir():
         with os.scandir(folder) as entries:
             events = [entry for entry in entries if entry.name.endswith(".json")]
             sizes = {entry.name: entry.stat(follow_symlinks=False).st_size for entry in events}
     try:
-        ledger = chosen.place(paths.LEDGER).read_bytes()
+        ledger = chosen.data_path(paths.LEDGER).read_bytes()
         last, _, _, most_files, most_bytes = spool_writer.parse_ledger(ledger)
     except FileNotFoundError:
         last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
@@ -381,7 +381,7 @@ def _observing(chosen: Settings) -> ObserverFacts:
 
 
 def _recall(chosen: Settings) -> RecallFacts:
-    folder = chosen.place(paths.CONTEXT)
+    folder = chosen.data_path(paths.CONTEXT)
     before = None
     reported = _recall_health(chosen)
     if reported and reported["index"]["waiting"]:

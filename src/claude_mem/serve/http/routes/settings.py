@@ -146,4 +146,4 @@ def _table(running: Running) -> dict[str, object]:
 
 
 def _file(running: Running) -> Path:
-    return running.services.settings.place(paths.SETTINGS)
+    return running.services.settings.data_path(paths.SETTINGS)

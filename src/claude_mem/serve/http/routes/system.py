@@ -116,7 +116,7 @@ def get_processing(call: Call) -> dict[str, object]:
 
 
 def _flag(call: Call) -> Path:
-    return call.services.settings.place(paths.ACTIVITY)
+    return call.services.settings.data_path(paths.ACTIVITY)
 
 
 # -- Recording and logs --

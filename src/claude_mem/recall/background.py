@@ -112,15 +112,15 @@ COMPACTED = 8
 
 
 class ContextUpdater:
-    """`placed`: a project with where it lies now."""
+    """`relocated`: a project with where it lies now."""
 
     def __init__(
         self,
         store: Store,
         contexts: ContextFiles,
-        placed: Callable[[Project], Project] = lambda project: project,
+        relocated: Callable[[Project], Project] = lambda project: project,
     ) -> None:
-        self._store, self._contexts, self._placed = store, contexts, placed
+        self._store, self._contexts, self._relocated = store, contexts, relocated
         self._marks: NewsMarks | None = None  # None: nothing was rendered yet
         self._again: set[int] = set()  # projects whose memory was changed since
         self._compacted: dict[str, int] = {}  # session: project
@@ -171,9 +171,9 @@ class ContextUpdater:
 
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
-            return list(map(self._placed, self._store.projects.newest(AT_START)))
+            return list(map(self._relocated, self._store.projects.newest(AT_START)))
         found = map(self._store.projects.by_id, {*news.projects, *self._again})
-        return [self._placed(project) for project in found if project is not None]
+        return [self._relocated(project) for project in found if project is not None]
 
     def is_due(self) -> bool:
         """Whether something changed that is not rendered yet."""

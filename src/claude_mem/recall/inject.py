@@ -59,7 +59,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     """Keeps a record; must not keep the one who asks waiting."""
     size: InjectionLimits = InjectionLimits()
     command_hints: bool = True
-    placed: Callable[[Project, Origin], Project] = lambda project, _: project
+    relocated: Callable[[Project, Origin], Project] = lambda project, _: project
     """A project with where it lies now, by where a session of it begins."""
 
     def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Json:
@@ -135,7 +135,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             return ""
         match asked.event:
             case rules.START:
-                told = self._started(self.placed(project, origin), asked)
+                told = self._started(self.relocated(project, origin), asked)
             case rules.PROMPT:
                 told = self.prompted(project, asked.session, asked.cwd, asked.prompt)
             case _ if asked.command:

@@ -29,16 +29,16 @@ def merge_hints(
 ) -> list[api.MergeHint]:
     """`projects`: the one last worked in first, which is what another is merged into."""
     found: list[api.MergeHint] = []
-    placed = [project for project in projects if project.root]
-    there = {root: is_there(root) for root in {project.root for project in placed}}
-    for number, project in enumerate(placed):
-        newer = placed[:number]
+    rooted = [project for project in projects if project.root]
+    there = {root: is_there(root) for root in {project.root for project in rooted}}
+    for number, project in enumerate(rooted):
+        newer = rooted[:number]
         same = next((one for one in newer if _is_same(one, project)), None)
         if same is not None:
             what = f"both lie in {same.root}" if same.root == project.root else f"both are {same.remote}"
             found.append(_hint(project, same, what))
         elif not there[project.root]:
-            others = [one for one in placed if one is not project and there[one.root]]
+            others = [one for one in rooted if one is not project and there[one.root]]
             hint = _part(project, others) or _moved(project, others, has_commit)
             found += [hint] if hint else []
     return [*found, *_only_named(projects)]
@@ -142,7 +142,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             self.changed([gone.id, stays.id])
         return answer
 
-    def placed(self, project: Project, origin: Origin) -> Project:
+    def relocated(self, project: Project, origin: Origin) -> Project:
         """Where it lies now, if it was moved: its sessions work elsewhere, and its old place is gone."""
         if not origin.root or origin.root == project.root or self.is_there(project.root):
             return project
@@ -165,7 +165,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
         for cwd in self.store.sessions.directories(project.id, DIRECTORIES):
             origin = self.origin_of(cwd)
             if self.is_there(cwd) and origin.key == project.key:
-                return self.placed(project, origin)
+                return self.relocated(project, origin)
         return project
 
     def _one(self, field: str, given: str) -> ProjectDetails:

@@ -177,7 +177,7 @@ def build_recall(
             settings.context_characters, settings.context_tokens, settings.prompt_characters
         ),
         command_hints=settings.command_hints == "on",
-        placed=projects.placed,
+        relocated=projects.relocated,
     )
     contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=truth.facts)
     background.contexts = ContextUpdater(store, contexts, projects.looked_for)

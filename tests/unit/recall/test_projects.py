@@ -93,9 +93,9 @@ def test_a_project_is_looked_for_only_where_its_old_place_is_gone(house: House) 
     clone = replace(SHOP, root="/d/store", name="store")
     project = house.project(SHOP)
     house.there.add("/d/store")
-    assert house.housing.placed(project, clone) == project, "a second clone is no move"
+    assert house.housing.relocated(project, clone) == project, "a second clone is no move"
     house.there.discard("/a/shop")
-    moved = house.housing.placed(project, clone)
+    moved = house.housing.relocated(project, clone)
     assert (moved.root, moved.name) == ("/d/store", "store")
     assert (house.project(SHOP).root, house.project(SHOP).name) == ("/d/store", "store")
     (card,) = house.library.cards([Ref("observation", 1)])
@@ -106,15 +106,15 @@ def test_a_project_is_looked_for_only_where_its_old_place_is_gone(house: House) 
 def test_neither_is_it_moved_to_where_nothing_is(house: House) -> None:
     project = house.project(SHOP)
     house.there.discard("/a/shop")
-    assert house.housing.placed(project, replace(SHOP, root="/d/store")) == project
-    assert house.housing.placed(project, replace(SHOP, root="")) == project
+    assert house.housing.relocated(project, replace(SHOP, root="/d/store")) == project
+    assert house.housing.relocated(project, replace(SHOP, root="")) == project
 
 
 def test_a_name_given_by_hand_outlives_a_move(house: House) -> None:
     house.housing.rename(SHOP.key, "by hand")
     house.there.discard("/a/shop")
     house.there.add("/d/store")
-    moved = house.housing.placed(house.project(SHOP), replace(SHOP, root="/d/store", name="store"))
+    moved = house.housing.relocated(house.project(SHOP), replace(SHOP, root="/d/store", name="store"))
     assert (moved.root, moved.name) == ("/d/store", "by hand")
 
 

@@ -15,8 +15,8 @@ from claude_mem.store.sqlite.text_document import (
     MOST_OUTPUT,
     TextDocument,
     document_of,
-    placed,
     relative,
+    split_path,
 )
 
 CWD = "/home/a/shop"
@@ -109,7 +109,7 @@ def test_a_file_is_the_same_in_every_worktree() -> None:
 
 
 def test_a_path_has_one_spelling() -> None:
-    assert placed("Src\\Win\\A.cs") == placed("/src/win/a.cs/") == ("src/win", "a.cs")
+    assert split_path("Src\\Win\\A.cs") == split_path("/src/win/a.cs/") == ("src/win", "a.cs")
 
 
 @many_long_runs

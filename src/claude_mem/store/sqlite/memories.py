@@ -26,7 +26,7 @@ from claude_mem.store.sqlite.memory_filters import (
     list_refs,
 )
 from claude_mem.store.sqlite.rows import Value, iso, text
-from claude_mem.store.sqlite.text_document import placed
+from claude_mem.store.sqlite.text_document import split_path
 from claude_mem.store.values import FileMemory, ListPosition, Revision, TextMatches, TextQuery
 
 OF_FILE = 5_000
@@ -170,7 +170,7 @@ class Memories(Part):
         self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         first, last = span(project_id) if project_id is not None else text_index.EVERYWHERE
-        folder, _ = placed(f"{folder}/x")
+        folder, _ = split_path(f"{folder}/x")
         rows_read = limit if passing is None else -1
         found: list[tuple[int, str]] = []
         with self._readers.read() as db:

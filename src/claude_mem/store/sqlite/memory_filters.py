@@ -30,7 +30,7 @@ from claude_mem.model.refs import (
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
 from claude_mem.store.sqlite.rows import batches, columns
-from claude_mem.store.sqlite.text_document import placed
+from claude_mem.store.sqlite.text_document import split_path
 from claude_mem.store.sqlite.text_index import EVERYWHERE
 from claude_mem.store.values import ListPosition
 
@@ -44,7 +44,7 @@ def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) 
     if is_glob(file) or file.endswith(("/", "\\")):
         rows = execute(db, "all_files", first=first, last=last)
     else:
-        rows = execute(db, "files_named", base=placed(file)[1], first=first, last=last, limit=_ALL)
+        rows = execute(db, "files_named", base=split_path(file)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda path: is_of_file(path, file))  # there are far fewer files than memories of them
     return ((ref_at(row["memory_key"]), row["how"]) for row in rows if is_meant(row["path"]))
 
@@ -53,7 +53,7 @@ def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> I
     """The keys of the memories of one file, the newest of each kind and project first, and how each is about
     it. They are read as they are asked for."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
-    rows = execute(db, "files_named", base=placed(path)[1], first=first, last=last, limit=_ALL)
+    rows = execute(db, "files_named", base=split_path(path)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda stored: _is_same(path, stored))
     return ((row["memory_key"], row["how"]) for row in rows if is_meant(row["path"]))
 

@@ -112,7 +112,7 @@ def relative(path: str, cwd: str | None) -> str:
     return path[len(inside) :] if cwd and path.startswith(inside) and len(path) > len(inside) else path
 
 
-def placed(path: str) -> tuple[str, str]:
+def split_path(path: str) -> tuple[str, str]:
     """A path's folder and its last part, one spelling for all systems."""
     folder, _, base = path.replace("\\", "/").strip("/").lower().rpartition("/")
     return folder[-300:], base[:200]

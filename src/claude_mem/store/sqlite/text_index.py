@@ -20,7 +20,7 @@ from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
 from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, kind_at, memory_key, session_at
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
-from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, placed
+from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, split_path
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def _add(db: sqlite3.Connection, made: TextDocument) -> None:
     words = {"title": made.title, "body": made.body, "names": made.names, "tool": made.tool}
     execute(db, "add_words", memory_key=made.memory_key, **words)
     for path, how in made.files:
-        folder, base = placed(path)
+        folder, base = split_path(path)
         execute(db, "add_file", base=base, memory_key=made.memory_key, path=path, folder=folder, how=how)
 
 

@@ -144,8 +144,8 @@ class Plain:
         self._db.execute("CREATE TABLE vectors (memory_key INTEGER PRIMARY KEY, vector BLOB)")
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
-        for place, vector in vectors.items():
-            self._db.execute("INSERT INTO vectors VALUES (?, ?)", (place, vector.tobytes()))
+        for key, vector in vectors.items():
+            self._db.execute("INSERT INTO vectors VALUES (?, ?)", (key, vector.tobytes()))
 
     def fill(self, memory_keys: Sequence[int]) -> None:
         """Not measured, so all at once."""
@@ -166,7 +166,7 @@ class Plain:
         rows = self._db.execute(
             f"SELECT memory_key, vector FROM vectors WHERE memory_key IN ({marks})", list(memory_keys)
         )
-        return {place: float(np.frombuffer(blob, dtype=np.float32) @ vector) for place, blob in rows}
+        return {key: float(np.frombuffer(blob, dtype=np.float32) @ vector) for key, blob in rows}
 
     def close(self) -> None:
         self._db.close()

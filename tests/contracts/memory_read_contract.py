@@ -56,7 +56,7 @@ class ReadFixture:
 
     def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
         matched = self.store.memories.match(TextQuery(*query_words(query)), within).matched
-        return {str(ref_at(place)) for each in matched for place in each.scores}
+        return {str(ref_at(key)) for each in matched for key in each.scores}
 
     def project(self, origin: Origin = ORIGIN) -> int:
         project = self.store.projects.find(origin.key)
@@ -197,7 +197,7 @@ class MemoryReadContract(StoreSuite):
         if passing is not None:
             (herons,) = read.store.memories.match(TextQuery(("heron",)), None).matched
             passed = passing(herons.scores)
-            assert {str(ref_at(place)) for place in passed} == set(found)
+            assert {str(ref_at(key)) for key in passed} == set(found)
             assert passing.listed is None or passed <= set(passing.listed)
 
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
@@ -251,14 +251,14 @@ class MemoryReadContract(StoreSuite):
         touching = read.store.memories.of_file("x.py", Filters(read.project()), 2)
         assert [str(each.card.ref) for each in touching] == ["4", "3"]
         touched = read.store.memories.keys_of_file("x.py", Filters(read.project(), until=NOON + 3), 2)
-        assert [(str(ref_at(place)), how) for place, how in touched] == [("3", "read"), ("2", "read")]
+        assert [(str(ref_at(key)), how) for key, how in touched] == [("3", "read"), ("2", "read")]
 
     def test_files_beside_are_those_in_a_folder_and_below_it(self, read: ReadFixture) -> None:
         read.keep("one", files_modified=("src/a.py", "src/deep/b.py", "src0/c.py", "srcs/d.py", "a/src/e.py"))
         (session,) = {card.session_db_id for card in read.store.memories.cards([Ref("observation", 1)])}
         found = read.store.memories.in_folder("Src", read.project())
         assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
-        assert {place for place, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
+        assert {key for key, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
 
     # Projects and sessions
 

@@ -50,23 +50,23 @@ class Fused(Struct, frozen=True):
     sessions: Mapping[int, float]
     best: Mapping[int, float]  # by session: the most that words, vectors and files of one memory come to
 
-    def places(self) -> Iterable[int]:
+    def memory_keys(self) -> Iterable[int]:
         return self.words.keys() | self.near.keys() | self.files.keys()
 
-    def own(self, place: int) -> float:
-        return self.words.get(place, 0.0) + self.near.get(place, 0.0) + self.files.get(place, 0.0)
+    def own(self, key: int) -> float:
+        return self.words.get(key, 0.0) + self.near.get(key, 0.0) + self.files.get(key, 0.0)
 
-    def score(self, place: int) -> float:
-        session = session_at(place)
+    def score(self, key: int) -> float:
+        session = session_at(key)
         best = self.best.get(session, 0.0)
-        return self.sessions[session] * self.own(place) / best if best else 0.0
+        return self.sessions[session] * self.own(key) / best if best else 0.0
 
-    def parts(self, place: int) -> dict[str, float]:
+    def parts(self, key: int) -> dict[str, float]:
         return {
-            "words": self.words.get(place, 0.0),
-            "vectors": self.near.get(place, 0.0),
-            "file": self.files.get(place, 0.0),
-            "session": self.score(place) - self.own(place),
+            "words": self.words.get(key, 0.0),
+            "vectors": self.near.get(key, 0.0),
+            "file": self.files.get(key, 0.0),
+            "session": self.score(key) - self.own(key),
         }
 
 
@@ -76,12 +76,12 @@ def weigh(matches: TextMatches) -> Weighed:
     said: dict[int, float] = {}
     for each in matches.matched:
         counts = PHRASE if each.is_phrase else 1.0
-        for place, score in each.scores.items():
-            memories[place] = memories.get(place, 0.0) + counts * score
+        for key, score in each.scores.items():
+            memories[key] = memories.get(key, 0.0) + counts * score
         if each.rows is None and each.said:  # how much it tells among what was said
             counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
-        for place, score in each.said.items():
-            said[place] = said.get(place, 0.0) + counts * score
+        for key, score in each.said.items():
+            said[key] = said.get(key, 0.0) + counts * score
     mean = sizes.total / max(1, len(sizes.sessions))
     whole: dict[int, float] = {}
     for each in matches.matched:
@@ -107,7 +107,7 @@ def apart_from(matches: TextMatches, session: int) -> TextMatches:
     """Without what this session has."""
 
     def of_others(scores: dict[int, float]) -> dict[int, float]:
-        return {place: score for place, score in scores.items() if session_at(place) != session}
+        return {key: score for key, score in scores.items() if session_at(key) != session}
 
     matched = (
         replace(each, scores=of_others(each.scores), said=of_others(each.said)) for each in matches.matched
@@ -133,16 +133,16 @@ def fuse(
             sessions[session] = sessions.get(session, 0.0) + score
     if is_asked is not None:
         words, near, named = (
-            {place: score for place, score in leg.items() if is_asked(place)} for leg in (words, near, named)
+            {key: score for key, score in leg.items() if is_asked(key)} for leg in (words, near, named)
         )
     fused = Fused(words, near, named, sessions, {})
-    return replace(fused, best=_best({place: fused.own(place) for place in fused.places()}))
+    return replace(fused, best=_best({key: fused.own(key) for key in fused.memory_keys()}))
 
 
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     """The memories, the best first, but of each session only its few best before all the rest. Of equals the
-    later place is the larger."""
-    scored = [(fused.score(place), place) for place in fused.places()]
+    later key is the larger."""
+    scored = [(fused.score(key), key) for key in fused.memory_keys()]
     leading, _ = _parted(nlargest(LEADING, scored), per_session)
     yield from leading
     first, rest = _parted(sorted(scored, reverse=True), per_session)
@@ -154,18 +154,18 @@ def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[i
     seen: Counter[int] = Counter()
     first: list[int] = []
     rest: list[int] = []
-    for _, place in best:
-        session = session_at(place)
+    for _, key in best:
+        session = session_at(key)
         seen[session] += 1
-        (first if seen[session] <= per_session else rest).append(place)
+        (first if seen[session] <= per_session else rest).append(key)
     return first, rest
 
 
 def _best(scores: Mapping[int, float]) -> dict[int, float]:
     """By session: what its best memory has."""
     best: dict[int, float] = {}
-    for place, score in scores.items():
-        session = session_at(place)
+    for key, score in scores.items():
+        session = session_at(key)
         if score > best.get(session, 0.0):
             best[session] = score
     return best
@@ -191,4 +191,4 @@ def _deviation(of_sessions: Mapping[int, float]) -> float:
 def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:
     """By memory: how much closer it is than the farthest of those that were compared."""
     farthest = min(cosines.values(), default=0.0)
-    return _scaled({place: cosine - farthest for place, cosine in cosines.items()}, weight)
+    return _scaled({key: cosine - farthest for key, cosine in cosines.items()}, weight)

@@ -41,24 +41,24 @@ def lifts(
     named: Sequence[int],
     beside: Sequence[Iterable[tuple[int, str]]],
 ) -> dict[int, float]:
-    """By spot: what its session did about the file. `beside`: spots and paths of files in its folder, and in
-    those above it."""
+    """By memory key: what its session did about the file. `beside`: keys and paths of files in its folder,
+    and in those above it."""
     total: dict[int, float] = {}
-    for spots, most, half in ((changed, CHANGED, 1), (named, NAMED, 2), (read, READ, 2)):
-        _add(total, Counter(map(session_at, spots)), most, half)
+    for keys, most, half in ((changed, CHANGED, 1), (named, NAMED, 2), (read, READ, 2)):
+        _add(total, Counter(map(session_at, keys)), most, half)
     direct = dict(total)
     near: dict[int, None] = {}
     seen: set[tuple[int, str]] = set()
     for up, files in enumerate(beside):
         fresh: set[tuple[int, str]] = set()
-        for spot, path in files:
-            if (session_at(spot), path) not in seen:
-                fresh.add((session_at(spot), path))
-                near.setdefault(spot)
+        for key, path in files:
+            if (session_at(key), path) not in seen:
+                fresh.add((session_at(key), path))
+                near.setdefault(key)
         seen |= fresh
         _add(total, Counter(session for session, _ in fresh), SAME_FOLDER * 0.5**up, 3)
-    found = {spot: total[session_at(spot)] for spot in (*changed, *read, *named)}
-    return found | {spot: total[session_at(spot)] for spot in near if session_at(spot) not in direct}
+    found = {key: total[session_at(key)] for key in (*changed, *read, *named)}
+    return found | {key: total[session_at(key)] for key in near if session_at(key) not in direct}
 
 
 def _add(total: dict[int, float], counts: Mapping[int, int], most: float, half: int) -> None:

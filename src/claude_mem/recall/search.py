@@ -93,7 +93,7 @@ class Search:
         weighed = fuse.weigh(matches)
         said = _passed(weighed.memories, passing)
         cosines, legs, note = self._closeness(query, within, said, hurried, passing)
-        cosines = {place: cosine for place, cosine in cosines.items() if session_at(place) != without}
+        cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
         files = self._files(query, filters, passing)
         lifted = _passed(files, passing)
         only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
@@ -106,11 +106,11 @@ class Search:
             cosines,
             weight,
             files,
-            lambda place: kind_at(place) in kinds and (only is None or place in only),
+            lambda key: kind_at(key) in kinds and (only is None or key in only),
             file_weight=fuse.ONLY_FILES if paths.is_only_paths(query) else 1.0,
         )
-        places = fuse.ranked(fused, PER_SESSION)
-        chunks = iter(lambda: list(islice(places, HURRIED_CHUNK if hurried else CHUNK)), [])
+        keys = fuse.ranked(fused, PER_SESSION)
+        chunks = iter(lambda: list(islice(keys, HURRIED_CHUNK if hurried else CHUNK)), [])
         still = filters if passing is None else None
         enough = most, min(most, len(said) + len(lifted))
         hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
@@ -142,12 +142,12 @@ class Search:
         found: dict[int, float] = {}
         for path in paths.paths_in(query)[:MOST_PATHS]:
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
-            for place, how in self._touched(path, filters, passing).items():
-                touched[how].append(place)
+            for key, how in self._touched(path, filters, passing).items():
+                touched[how].append(key)
             beside = [self._beside(folder, filters, passing) for folder in paths.parent_folders(path)]
             lifts = paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
-            for place, lift in lifts.items():
-                found[place] = found.get(place, 0.0) + lift
+            for key, lift in lifts.items():
+                found[key] = found.get(key, 0.0) + lift
         return found
 
     def _touched(self, path: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, str]:
@@ -181,13 +181,13 @@ class Search:
             if chunk is None:
                 break
             looked_at += len(chunk)
-            for card in self._memories.cards([ref_at(place) for place in chunk]):
+            for card in self._memories.cards([ref_at(key) for key in chunk]):
                 if filters is None or fits(card, filters):
-                    place = memory_key(card.project_id, card.session_db_id, card.ref)
+                    key = memory_key(card.project_id, card.session_db_id, card.ref)
                     marks, truth = self._truth(card)
                     prior = rank.prior(card, now, work, truth)
-                    parts = fused.parts(place)
-                    said += place in fused.words or place in fused.files
+                    parts = fused.parts(key)
+                    said += key in fused.words or key in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = with_newer(rank.ordered(rank.answers_first(hits)))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
@@ -197,4 +197,4 @@ def _passed(scores: Mapping[int, float], passing: MemoryFilter | None) -> Mappin
     if passing is None:
         return scores
     passed = passing(scores)
-    return {place: score for place, score in scores.items() if place in passed}
+    return {key: score for key, score in scores.items() if key in passed}

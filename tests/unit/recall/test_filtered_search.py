@@ -226,8 +226,8 @@ def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: Ho
     decisions = Filters(project_id=1, types=("decision",))
     touched = memory.library.keys_of_file("shop/till.py", decisions, 5)
     beside = memory.library.in_folder("src/shop", 1, memory.library.passing(decisions))
-    assert [(ref_at(place), how) for place, how in touched] == [(needle, "modified")]
-    assert [(ref_at(place), path) for place, path in beside] == [(needle, "src/shop/till.py")]
+    assert [(ref_at(key), how) for key, how in touched] == [(needle, "modified")]
+    assert [(ref_at(key), path) for key, path in beside] == [(needle, "src/shop/till.py")]
 
 
 class Counting(Memories):

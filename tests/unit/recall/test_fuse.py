@@ -96,7 +96,7 @@ def test_a_frequent_word_says_nothing_of_whole_sessions() -> None:
 def test_vectors_count_by_how_close_the_closest_memory_of_a_session_comes() -> None:
     near, between, far = at(1, 1), at(2, 2), at(3, 3)
     fused = fuse(NOTHING, {near: 0.8, between: 0.5, far: 0.2}, 0.5)
-    first, second, last = (fused.score(place) for place in (near, between, far))
+    first, second, last = (fused.score(key) for key in (near, between, far))
     assert (second, last) == pytest.approx((first / 2, 0.0))
     assert fuse(NOTHING, {near: 0.8, between: 0.5, far: 0.2}, 1.0).score(near) == pytest.approx(2 * first)
     assert fuse(NOTHING, {near: 0.8, far: 0.8}).score(near) == 0.0
@@ -127,7 +127,7 @@ def test_a_sessions_few_best_come_before_all_the_rest_and_nothing_is_lost() -> N
     near = {at(3, 5): 0.1}
     order = list(ranked(fuse(matches(("a", loud | {quiet: 0.1})), near, 0.1), per_session=2))
     assert set(order) == {*loud, quiet, *near}
-    assert [session_at(place) for place in order[:4]].count(1) == 2
+    assert [session_at(key) for key in order[:4]].count(1) == 2
     assert order[0] == at(1, 1)
 
 
@@ -136,7 +136,7 @@ def test_what_nobody_asked_for_speaks_for_its_session_and_takes_no_place() -> No
     loud = {at(1, id, "evidence"): 10.0 - id for id in range(1, 9)}
     told, other = at(1, 1, "summary"), at(2, 2, "summary")
     weighed = weigh(matches(("a", loud | {told: 0.1, other: 0.2})))
-    fused = fusing.fuse(weighed, {}, 0.5, {}, lambda place: kind_at(place) == "summary")
+    fused = fusing.fuse(weighed, {}, 0.5, {}, lambda key: kind_at(key) == "summary")
     assert list(ranked(fused, 2)) == [told, other]
     assert fused.score(told) == pytest.approx(fused.sessions[1])
 

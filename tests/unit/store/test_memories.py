@@ -113,7 +113,7 @@ def test_the_indexes_go_with_what_is_another_sessions_now(
     assert [each.card.session for each in library.of_file("keys.py", Filters(1), 10)] == ["older"]
     found = library.match(TextQuery(("timeout",), ()), None).matched
     assert [list(each.scores) for each in found] == [[here]]
-    assert [place for rows in vectors.newest(None, 10, 10) for place, _ in rows] == [here]
+    assert [key for rows in vectors.newest(None, 10, 10) for key, _ in rows] == [here]
     made = embedding.made()
     assert made is not None
     assert made[1] != stamp, "whoever holds them reads them again"
@@ -129,11 +129,11 @@ def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
     batch = embedding.unembedded(100)
     assert batch is not None
     settle(OLD, session="older", at=NOON)
-    vectors.put({place: text.encode() for place, text in batch.texts})
+    vectors.put({key: text.encode() for key, text in batch.texts})
     embedding.embedded(batch.marks, batch.again)
     _embed(embedding, vectors)
-    places = [place for rows in vectors.newest(None, 10, 10) for place, _ in rows]
-    assert places == [memory_key(1, 2, Ref("observation", 1))]
+    keys = [key for rows in vectors.newest(None, 10, 10) for key, _ in rows]
+    assert keys == [memory_key(1, 2, Ref("observation", 1))]
 
 
 def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
@@ -148,13 +148,13 @@ def test_a_backend_elsewhere_forgets_it_there_and_makes_it_here(
     assert note is not None
     assert note[1] == [memory_key(1, 1, Ref("observation", 1))]
     assert batch is not None
-    assert [place for place, _ in batch.texts] == [memory_key(1, 2, Ref("observation", 1))]
+    assert [key for key, _ in batch.texts] == [memory_key(1, 2, Ref("observation", 1))]
 
 
 def _embed(embedding: EmbeddingProgress, vectors: VectorTable | None) -> None:
     while (batch := embedding.unembedded(100)) is not None:
         if vectors:
-            vectors.put({place: text.encode() for place, text in batch.texts})
+            vectors.put({key: text.encode() for key, text in batch.texts})
         embedding.embedded(batch.marks, batch.again)
 
 

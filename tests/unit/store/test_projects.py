@@ -314,7 +314,7 @@ def test_vectors_follow_their_memories(house: House) -> None:
     vectors = house.store.vectors
     embedding.begin("builtin test")
     while (batch := embedding.unembedded(100)) is not None:
-        vectors.put({place: text.encode() for place, text in batch.texts})
+        vectors.put({key: text.encode() for key, text in batch.texts})
         embedding.embedded(batch.marks, batch.again)
     before = {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows}
     made, into = embedding.made(), house.id_of(ORIGIN)
@@ -339,7 +339,7 @@ def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
     again = embedding.unembedded(100)
     assert again is not None
     first, last = span(house.id_of(ORIGIN))
-    assert any(first <= place <= last for place, _ in again.texts)
+    assert any(first <= key <= last for key, _ in again.texts)
 
 
 def test_a_new_name_is_everywhere_and_stays(

@@ -62,8 +62,8 @@ class Memories:
 
         def work(db: Any) -> None:
             take_out(db, memory_keys)
-            for place in memory_keys:
-                db.execute("DELETE FROM observations WHERE id = ?", (place & (1 << 25) - 1,))
+            for key in memory_keys:
+                db.execute("DELETE FROM observations WHERE id = ?", (key & (1 << 25) - 1,))
 
         self.store.writer.run(work)
 

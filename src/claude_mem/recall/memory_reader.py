@@ -29,13 +29,13 @@ from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.results import PER_SESSION, Fold, SessionHits, by_session, without_question
+from claude_mem.recall.results import LISTED_PER_SESSION, Fold, SessionHits, by_session, without_question
 from claude_mem.recall.search import Search, SearchResults, Truth
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
-MOST_RESULTS = 200
-MORE_EXIST = f"Only the best {MOST_RESULTS} results are listed. Add words or filters to find others."
+MOST_FOUND = 200
+MORE_EXIST = f"Only the best {MOST_FOUND} results are listed. Add words or filters to find others."
 FIRST_FOUND = 120
 """Hits that the first pages are made of: as many as a search reads at once. A fixed number, so that one page
 does not regroup another."""
@@ -80,14 +80,14 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         if query.strip():
             self.catch_up()
             end = page.offset + page.limit
-            found = self.engine(query, filters, FIRST_FOUND if end < FIRST_FOUND // 3 else MOST_RESULTS + 1)
-            if len(found.hits) > MOST_RESULTS and end >= MOST_RESULTS:
+            found = self.engine(query, filters, FIRST_FOUND if end < FIRST_FOUND // 3 else MOST_FOUND + 1)
+            if len(found.hits) > MOST_FOUND and end >= MOST_FOUND:
                 found = replace(found, note=f"{found.note or ''} {MORE_EXIST}".strip())
-            answers = without_question(found.hits[:MOST_RESULTS], query, self.clock())
+            answers = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
                 partial(self._understood_of, filters),
                 lambda card: self.truth(card)[0],
-                MOST_RESULTS if filters.session or filters.kinds else PER_SESSION,
+                MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
             for group in by_session(answers, None if "evidence" in filters.kinds else fold):
                 groups.append(group)
@@ -176,7 +176,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         for name in ("prompts", "observations", "summaries"):
             kind = replace(filters, kinds=(LISTS[name],))
             memories[name] = self._details(
-                self.store.memories.refs(kind, limit=MOST_RESULTS, newest_first=False)
+                self.store.memories.refs(kind, limit=MOST_FOUND, newest_first=False)
             )
         return SessionAnswer(
             session=json_shapes.session(found),

@@ -18,7 +18,7 @@ from claude_mem.model.full_text import STOP_WORDS
 from claude_mem.model.refs import Card, Hit
 from claude_mem.model.structs import replace
 
-PER_SESSION = 3
+BEST_PER_SESSION = 3
 COMPARABLE = 0.5  # of its score: what others need to come before a session's fourth
 RECENT = 0.05  # how much more today's counts than what is long ago
 RECENT_DAYS = 30.0
@@ -103,17 +103,17 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         if said.has(hit.card):
             continue
-        if of_session[hit.card.session] < PER_SESSION:
+        if of_session[hit.card.session] < BEST_PER_SESSION:
             of_session[hit.card.session] += 1
             shown.append(hit)
             said.add(hit.card)
         else:
             surplus.append(hit)
-    placed = [(hit.score, hit) for hit in shown]
-    placed += [(COMPARABLE * hit.score, hit) for hit in surplus]
-    placed.sort(key=lambda each: -each[0])
-    scores = accumulate((hit.score for _, hit in placed), min)
-    return [replace(hit, score=score) for (_, hit), score in zip(placed, scores, strict=True)]
+    ordered = [(hit.score, hit) for hit in shown]
+    ordered += [(COMPARABLE * hit.score, hit) for hit in surplus]
+    ordered.sort(key=lambda each: -each[0])
+    scores = accumulate((hit.score for _, hit in ordered), min)
+    return [replace(hit, score=score) for (_, hit), score in zip(ordered, scores, strict=True)]
 
 
 class _Said:

@@ -15,7 +15,7 @@ from claude_mem.model.structs import replace
 JUST_NOW_MS = 10 * 60 * 1000
 SAME = 0.8
 """Of the words of a query, how many a prompt has that is the question itself; at most as many are others."""
-PER_SESSION = 3
+LISTED_PER_SESSION = 3
 """Of one session, so many are shown, unless a search is narrowed to the session or to kinds."""
 ORDER: dict[MemoryKind, int] = {"observation": 0, "summary": 0, "prompt": 1, "evidence": 2}
 _WORD = re.compile(r"\w+")
@@ -37,7 +37,7 @@ class Fold(Struct, frozen=True):
     """Everything that was understood of a session, and its prompts."""
     marks: Callable[[Card], tuple[str, ...]]
     """What to know before trusting a memory."""
-    most: int = PER_SESSION
+    most: int = LISTED_PER_SESSION
 
 
 def by_session(hits: Iterable[Hit], fold: Fold | None) -> Iterator[SessionHits]:

@@ -32,7 +32,7 @@ from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
 
 CHUNK = 120
-PER_SESSION = 5
+RANKED_PER_SESSION = 5
 """Of one session, so many are looked at before any session's others."""
 MOST_LOOKED_AT = 3_000
 """Memories whose rows are read for one search."""
@@ -109,7 +109,7 @@ class Search:
             lambda key: kind_at(key) in kinds and (only is None or key in only),
             file_weight=fuse.ONLY_FILES if paths.is_only_paths(query) else 1.0,
         )
-        keys = fuse.ranked(fused, PER_SESSION)
+        keys = fuse.ranked(fused, RANKED_PER_SESSION)
         chunks = iter(lambda: list(islice(keys, HURRIED_CHUNK if hurried else CHUNK)), [])
         still = filters if passing is None else None
         enough = most, min(most, len(said) + len(lifted))

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from claude_mem.model.refs import Card, Hit, MemoryKind, Ref
-from claude_mem.recall.results import JUST_NOW_MS, PER_SESSION, Fold, by_session, led_to, without_question
+from claude_mem.recall.results import (
+    JUST_NOW_MS,
+    LISTED_PER_SESSION,
+    Fold,
+    by_session,
+    led_to,
+    without_question,
+)
 
 NOW = 1_760_000_000_000
 
@@ -92,12 +99,12 @@ def test_the_first_prompt_is_the_sessions_title_and_no_row_beside_what_was_under
 
 
 def test_of_a_session_a_few_are_shown_and_the_rest_counted_but_what_the_user_saved_always() -> None:
-    found = hits(*(card("observation", id) for id in range(PER_SESSION + 2)))
+    found = hits(*(card("observation", id) for id in range(LISTED_PER_SESSION + 2)))
     (group,) = by_session(found, fold())
-    assert (len(group.hits), group.more) == (PER_SESSION, 2)
-    found = hits(*(card("observation", id, source="user") for id in range(PER_SESSION + 2)))
+    assert (len(group.hits), group.more) == (LISTED_PER_SESSION, 2)
+    found = hits(*(card("observation", id, source="user") for id in range(LISTED_PER_SESSION + 2)))
     (group,) = by_session(found, fold())
-    assert (len(group.hits), group.more) == (PER_SESSION + 2, 0)
+    assert (len(group.hits), group.more) == (LISTED_PER_SESSION + 2, 0)
 
 
 @pytest.mark.parametrize(

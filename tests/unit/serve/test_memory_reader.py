@@ -26,7 +26,7 @@ def test_past_the_last_result_that_is_listed_a_search_says_that_there_are_others
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "FIRST_FOUND", 3)
-    monkeypatch.setattr(service, "MOST_RESULTS", 5)
+    monkeypatch.setattr(service, "MOST_FOUND", 5)
     imported(services, 8)
     search = services.recall.memory.search
     first, past = (search("parser", SearchFilters(), Page(1, offset)) for offset in (0, 50))
@@ -34,7 +34,7 @@ def test_past_the_last_result_that_is_listed_a_search_says_that_there_are_others
     assert service.MORE_EXIST not in (first.note or "")
     assert (past.results, past.has_more) == ([], False)
     assert service.MORE_EXIST in (past.note or "")
-    monkeypatch.setattr(service, "MOST_RESULTS", 8)
+    monkeypatch.setattr(service, "MOST_FOUND", 8)
     assert service.MORE_EXIST not in (search("parser", SearchFilters(), Page(1, 50)).note or "")
 
 

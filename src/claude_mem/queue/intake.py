@@ -100,14 +100,14 @@ class Intake:
         )
         if event is None or _is_paused(event.session):
             return Accepted()
-        place = self._joined(event) or self.place_of(event.cwd)
-        if self._stays_excluded(event, place) or not self.is_wanted(event):
+        origin = self._joined(event) or self.location_of(event.cwd)
+        if self._stays_excluded(event, origin) or not self.is_wanted(event):
             return Accepted()
-        return self._accept([self.new_event(event, place)])
+        return self._accept([self.new_event(event, origin)])
 
-    def new_event(self, event: Event, place: Origin) -> NewEvent:
+    def new_event(self, event: Event, origin: Origin) -> NewEvent:
         is_asked = event.kind is Kind.PROMPT and event.text and not event.private
-        return NewEvent(event, place, self.title_of(event.text or "") if is_asked else None)
+        return NewEvent(event, origin, self.title_of(event.text or "") if is_asked else None)
 
     def _joined(self, event: Event) -> Origin | None:
         """The project that a caller without a directory has named, by its key or its name, if one with a
@@ -120,10 +120,10 @@ class Intake:
             return None  # whose it is cannot be told: it is stored under the name alone
         return Origin(key=known.key, name=known.name, root=known.root) if known and known.root else None
 
-    def _stays_excluded(self, event: Event, place: Origin) -> bool:
+    def _stays_excluded(self, event: Event, origin: Origin) -> bool:
         """By the project it joins, too. Later reports of such a session may name neither project nor
         directory, so it is remembered while the worker runs."""
-        joins = bool(place.root) and self._is_excluded(place.root, place.name)
+        joins = bool(origin.root) and self._is_excluded(origin.root, origin.name)
         if joins or self._is_of_excluded(event):
             if len(self._excluded) >= MOST_EXCLUDED:
                 self._excluded.clear()
@@ -148,7 +148,7 @@ class Intake:
             known = {key: payload[key] for key in _OF_THE_TURN if key in payload}
             self.receive("UserPromptSubmit", known | {"prompt": asked}, client=client)
 
-    def place_of(self, cwd: str | None) -> Origin:
+    def location_of(self, cwd: str | None) -> Origin:
         """Where a directory lies, by the disk and its path alone."""
         return with_clean_branch(self._found_at(cwd), self.cleaned)
 
@@ -160,9 +160,9 @@ class Intake:
         """What hooks could not store, by reason."""
         return drop_counters.read()
 
-    def origin_of(self, cwd: str | None) -> Origin:
+    def project_origin_of(self, cwd: str | None) -> Origin:
         """Of the project that work in a directory belongs to."""
-        return self._store.projects.with_project(self.place_of(cwd))
+        return self._store.projects.with_project(self.location_of(cwd))
 
     def is_wanted(self, event: Event) -> bool:
         """The user's lists: tools whose uses are not worth remembering, projects of which nothing is."""
@@ -204,7 +204,7 @@ class Intake:
                 event = self._event(file)
                 new: list[NewEvent] = []
                 if event is not None and self.is_wanted(event):
-                    place = self.place_of(event.cwd)
+                    place = self.location_of(event.cwd)
                     new = [self.new_event(each, place) for each in self._with_words(file.agent, event)]
             except _STORE_TROUBLE:
                 raise
@@ -266,8 +266,8 @@ class Intake:
 
     def _is_of_excluded(self, event: Event) -> bool:
         """A worktree that is gone is known by its repository's name, too."""
-        by_place = self._is_excluded(event.cwd, event.project)
-        return by_place or self._is_excluded(self.place_of(event.cwd).root, None)
+        by_path = self._is_excluded(event.cwd, event.project)
+        return by_path or self._is_excluded(self.location_of(event.cwd).root, None)
 
     def _event(self, spooled: SpooledEvent) -> Event | None:
         payload = spooled.payload

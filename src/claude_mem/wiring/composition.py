@@ -84,14 +84,16 @@ def _build(settings: Settings) -> Services:
             settings,
             store,
             closing,
-            origin_of=intake.origin_of,
+            origin_of=intake.project_origin_of,
             clean=intake.cleaned,
             drain=intake.drain,
             instructions=prompt.system(mode, settings.verbosity, settings.language),
         )
         closing.callback(observing.interrupt)
         intake.on_shown = recall.injection_log.shown_at_start
-        past = Backfill(settings, store, intake.place_of, intake.is_wanted, intake.cleaned, intake.new_event)
+        past = Backfill(
+            settings, store, intake.location_of, intake.is_wanted, intake.cleaned, intake.new_event
+        )
         follow = None
         if settings.watch:
             from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower

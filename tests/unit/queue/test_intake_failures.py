@@ -131,7 +131,7 @@ class SteppedIntake(Intake):
         super().__init__(settings.load({"CLAUDE_MEM_DATA_DIR": str(Path.cwd())}), store)
         self.poisoned, self.error = poisoned, error
 
-    def place_of(self, cwd: str | None) -> Origin:
+    def location_of(self, cwd: str | None) -> Origin:
         if self.poisoned == "origin" and cwd and cwd.endswith(BAD_PLACE):
             raise self.error
         return Origin(key="k", name="n", root="/r")

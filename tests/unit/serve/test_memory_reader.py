@@ -45,7 +45,7 @@ def test_a_directory_is_not_taken_for_a_project_that_has_its_key_as_a_name(
         (tmp_path / name).mkdir()
     shop, till = str(tmp_path / "shop"), str(tmp_path / "till")
     services.intake.receive("UserPromptSubmit", {"session_id": "s", "cwd": shop, "prompt": "Fix the parser"})
-    origin = services.intake.origin_of
+    origin = services.intake.project_origin_of
     services.recall.projects.rename(origin(shop).key, origin(till).key)
     found = services.recall.memory.search
     assert found("", SearchFilters(cwd=shop), Page()).results

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import chdir
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, Tool
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
 from claude_mem.queue.backfill import Backfill
+from claude_mem.queue.intake import Intake
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import NewEvent
@@ -161,10 +163,27 @@ def fill(
         store.events.accept([NewEvent(event, origin) for event in told])
 
 
+class _BenchIntake(Intake):
+    """Takes everything, as the work of one project."""
+
+    origin: Origin
+
+    def location_of(self, cwd: str | None) -> Origin:
+        del cwd
+        return self.origin
+
+    def is_wanted(self, event: Event) -> bool:
+        del event
+        return True
+
+
 def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
     """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
-    origin = Origin(key=f"bench/{project}", name=project, root="")
-    listener = Backfill(Settings(store.path.parent), store, lambda _: origin, lambda _: True)
+    settings = Settings(store.path.parent)
+    with chdir(settings.data_dir):
+        intake = _BenchIntake(settings, store)
+    intake.origin = Origin(key=f"bench/{project}", name=project, root="")
+    listener = Backfill(settings, store, intake)
     for session in sorted(sessions, key=lambda session: session.started, reverse=True):
         lines = [_line(_told_by_its_own_end(event)) for event in _events(session)]
         listener.take(b"\n".join(lines), offline=True)

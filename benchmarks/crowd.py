@@ -129,6 +129,7 @@ def recalling(data: Path) -> Iterator[Recall]:
             Settings(data_dir=data),
             store,
             closing,
+            note=store.injections.note_injection,
             origin_of=origins.of,
             clean=str,
             drain=lambda: 0,

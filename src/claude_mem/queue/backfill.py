@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert, field
@@ -20,11 +20,11 @@ from claude_mem.hook import pause
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
 from claude_mem.model.errors import EventUnreadable, NotFromTheStart
-from claude_mem.model.events import Event, Origin, TranscriptEvent
+from claude_mem.model.events import TranscriptEvent
 from claude_mem.model.structs import replace
 from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, suspect
 from claude_mem.privacy.private_turns import MemoryMarks
-from claude_mem.queue.intake import with_clean_branch
+from claude_mem.queue.intake import Intake, with_clean_branch
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.values import (
@@ -64,18 +64,8 @@ class _Lines(Struct):
 class Backfill:
     """Events of transcripts, through the same scrub, queue and observer as those of today."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        store: Store,
-        origin_of: Callable[[str | None], Origin],
-        is_wanted: Callable[[Event], bool],
-        clean: Callable[[str], str] = str,
-        new_event: Callable[[Event, Origin], NewEvent] = NewEvent,
-    ) -> None:
-        self._store, self._origin_of, self._is_wanted = store, origin_of, is_wanted
-        self._new_event = new_event
-        self._clean = clean
+    def __init__(self, settings: Settings, store: Store, intake: Intake) -> None:
+        self._store, self._intake = store, intake
         self._rules = settings.secret_patterns
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._has_rules = bool(settings.secret_patterns or settings.exclude_paths)
@@ -166,12 +156,13 @@ class Backfill:
             return
         if cleaned is None:
             lines.private += 1
-        elif event is None or not self._is_wanted(event) or pause.was_skipped(event.session):
+        elif event is None or not self._intake.is_wanted(event) or pause.was_skipped(event.session):
             lines.unwanted += 1
         else:
             # What is checked out there now says nothing about that time.
-            origin = replace(self._origin_of(event.cwd), branch=past.branch, commit=None)
-            lines.arrivals.append(self._new_event(event, with_clean_branch(origin, self._clean)))
+            origin = replace(self._intake.location_of(event.cwd), branch=past.branch, commit=None)
+            origin = with_clean_branch(origin, self._intake.cleaned)
+            lines.arrivals.append(self._intake.new_event(event, origin))
 
     def _kept(
         self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks

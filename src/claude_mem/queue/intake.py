@@ -48,17 +48,23 @@ _STORE_TROUBLE = (StoreUnavailable, StoreDamaged)
 class Intake:
     """What hooks have spooled, and what callers of the API report."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        *,
+        title_of: Callable[[str], str | None] = lambda _: None,
+        on_shown: Callable[[str, str, int], None] = lambda *_: None,
+    ) -> None:
+        """`title_of`: what a session that begins with a prompt is called. `on_shown` hears of a session that
+        was shown a rendered context: the session, the rendering's stamp, when."""
         self._settings = settings
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
         self._draining = threading.Lock()
         self.spool = spool_reader.Spool()
         self._found_at = Origins(now).of
-        self.on_shown: Callable[[str, str, int], None] = ignore_shown
-        """Hears of a session that was shown a rendered context: the session, the rendering's stamp, when."""
-        self.title_of: Callable[[str], str | None] = no_title
-        """What a session that begins with a prompt is called."""
+        self._title_of, self._on_shown = title_of, on_shown
         self._activity = ActivityFlag(settings.data_path(paths.ACTIVITY), now)
         self._is_excluded = ExcludedProjects(settings.excluded_projects).holds
         self._store = store
@@ -107,7 +113,7 @@ class Intake:
 
     def new_event(self, event: Event, origin: Origin) -> NewEvent:
         is_asked = event.kind is Kind.PROMPT and event.text and not event.private
-        return NewEvent(event, origin, self.title_of(event.text or "") if is_asked else None)
+        return NewEvent(event, origin, self._title_of(event.text or "") if is_asked else None)
 
     def _joined(self, event: Event) -> Origin | None:
         """The project that a caller without a directory has named, by its key or its name, if one with a
@@ -204,8 +210,8 @@ class Intake:
                 event = self._event(file)
                 new: list[NewEvent] = []
                 if event is not None and self.is_wanted(event):
-                    place = self.location_of(event.cwd)
-                    new = [self.new_event(each, place) for each in self._with_words(file.agent, event)]
+                    origin = self.location_of(event.cwd)
+                    new = [self.new_event(each, origin) for each in self._with_words(file.agent, event)]
             except _STORE_TROUBLE:
                 raise
             except Exception as error:
@@ -325,7 +331,7 @@ class Intake:
     def _note_shown(self, spooled: SpooledEvent) -> None:
         session = spooled.payload.get("session_id")
         if spooled.context and isinstance(session, str):
-            self.on_shown(session, spooled.context, spooled.at)
+            self._on_shown(session, spooled.context, spooled.at)
 
     def _weigh_again(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
@@ -352,15 +358,6 @@ def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
     if not isinstance(stamp, int) or isinstance(stamp, bool):
         return heard_at
     return stamp if heard_at - OLDEST_MS < stamp <= heard_at else heard_at
-
-
-def no_title(prompt: str) -> str | None:
-    del prompt
-    return None
-
-
-def ignore_shown(session: str, stamp: str, at: int) -> None:
-    del session, stamp, at
 
 
 def is_wholly_private(prompt: str) -> bool:

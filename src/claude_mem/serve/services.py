@@ -26,7 +26,7 @@ from claude_mem.recall.background import BackgroundWork
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
-from claude_mem.recall.inject import InjectionLog, Injector
+from claude_mem.recall.inject import Injector
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.transfer import Exporter, Importer
@@ -57,7 +57,6 @@ class Recall(Struct, frozen=True, kw_only=True):
     exporter: Exporter
     importer: Importer
     injector: Injector
-    injection_log: InjectionLog
     costs: CostReport
     projects: ProjectManager
     retention: Retention

@@ -42,6 +42,7 @@ from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.base import Store
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.values import Injection
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.wiring import assembly
@@ -67,8 +68,9 @@ def _build(settings: Settings) -> Services:
     with ExitStack() as closing:
         closing.callback(store.close)
         store.queue.reclaim()  # every lease belonged to a worker that is gone
-        intake = Intake(settings, store)
-        intake.title_of = assembly.title_of
+        injection_log = InjectionLog(store.injections)
+        closing.callback(injection_log.close)
+        intake = Intake(settings, store, title_of=assembly.title_of, on_shown=injection_log.shown_at_start)
 
         def tell(message: str) -> None:
             log.warning("%s", message)
@@ -84,16 +86,14 @@ def _build(settings: Settings) -> Services:
             settings,
             store,
             closing,
+            note=injection_log.note,
             origin_of=intake.project_origin_of,
             clean=intake.cleaned,
             drain=intake.drain,
             instructions=prompt.system(mode, settings.verbosity, settings.language),
         )
         closing.callback(observing.interrupt)
-        intake.on_shown = recall.injection_log.shown_at_start
-        past = Backfill(
-            settings, store, intake.location_of, intake.is_wanted, intake.cleaned, intake.new_event
-        )
+        past = Backfill(settings, store, intake)
         follow = None
         if settings.watch:
             from claude_mem.agents.claude_code.transcript_watch import MARKS_FILE, TranscriptFollower
@@ -128,6 +128,7 @@ def build_recall(
     store: Store,
     closing: ExitStack,
     *,
+    note: Callable[[Injection], None],
     origin_of: Callable[[str], Origin],
     clean: Callable[[str], str],
     drain: Callable[[], int],
@@ -138,8 +139,8 @@ def build_recall(
     excluded = ExcludedProjects(settings.excluded_projects)
     store.text_index.prepare()
     embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
-    truth, injection_log = GitTruth(store.projects, origin_of), InjectionLog(store.injections)
-    for each in (embedder, vectors, truth, injection_log):
+    truth = GitTruth(store.projects, origin_of)
+    for each in (embedder, vectors, truth):
         if each is not None:
             closing.callback(each.close)
     background = BackgroundWork(
@@ -174,7 +175,7 @@ def build_recall(
         is_excluded=excluded.holds,
         clock=now,
         zone=local_zone,
-        note=injection_log.note,
+        note=note,
         size=InjectionLimits(
             settings.context_characters, settings.context_tokens, settings.prompt_characters
         ),
@@ -228,7 +229,6 @@ def build_recall(
             catch_up=background.catch_up,
         ),
         injector=injector,
-        injection_log=injection_log,
         costs=CostReport(
             store=store, clock=now, settings=settings, instructions=estimate_tokens(instructions)
         ),

@@ -59,8 +59,7 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
         noted.append(stamp)
 
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
-        intake = Intake(Settings(tmp_path), store)
-        intake.on_shown = on_shown
+        intake = Intake(Settings(tmp_path), store, on_shown=on_shown)
         spool_writer.put(b"SessionStart", payloads.start(), time.time_ns(), context=b"stamp-1")
         with pytest.raises(StoreUnavailable):
             intake.drain()

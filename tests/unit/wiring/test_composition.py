@@ -35,7 +35,14 @@ def recalling(data: Path) -> Iterator[tuple[Recall, SqliteStore]]:
         settings = Settings(data, vectors="off")
         with ExitStack() as closing:
             assembled = composition.build_recall(
-                settings, store, closing, origin_of=origin_of, clean=str, drain=lambda: 0, instructions=""
+                settings,
+                store,
+                closing,
+                note=lambda _: None,
+                origin_of=origin_of,
+                clean=str,
+                drain=lambda: 0,
+                instructions="",
             )
             yield assembled, store
 

@@ -29,7 +29,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.vectors import builtin
 from claude_mem.vectors.embed import WordLlama
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 from corpora import DATA
 
 OF_A_SESSION = 20
@@ -125,7 +125,7 @@ def recalling(data: Path) -> Iterator[Recall]:
     """As the worker has it, with nothing left to be made ready."""
     with _opened(data) as store, ExitStack() as closing:
         origins = Origins(lambda: NOW)
-        assembled = composition.build_recall(
+        assembled = worker_services.build_recall(
             Settings(data_dir=data),
             store,
             closing,

@@ -25,7 +25,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import assembly
+from claude_mem.wiring import observer_setup
 from corpora import Corpus, Question
 
 if TYPE_CHECKING:
@@ -77,7 +77,9 @@ def filled(
                         store, project, sessions, as_hooks_see_it=as_hooks_see_it, tasks_speak=tasks_speak
                     )
             settings = Settings(home, provider="offline")
-            pump = assembly.assemble(settings, store, mode=assembly.mode_of(settings), tell=print).pump
+            pump = observer_setup.build(
+                settings, store, mode=observer_setup.mode_of(settings), tell=print
+            ).pump
             # A conversation has nothing to observe.
             while corpus.name in (*corpora.CODE, corpora.POOLED) and store.queue.figures().ready:
                 pump.step()

@@ -39,7 +39,7 @@ from claude_mem.recall.search import Search
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import NewEvent
-from claude_mem.wiring import assembly
+from claude_mem.wiring import observer_setup
 from finders import no_git
 
 STARTS_SHEET, MARKS_SHEET = 5, 25
@@ -120,7 +120,9 @@ def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], d
         home = Path(name)
         with SqliteStore.open(home / "claude-mem.db", clock=lambda: now, backups=home / "b") as store:
             settings = Settings(home, provider="offline")
-            pump = assembly.assemble(settings, store, mode=assembly.mode_of(settings), tell=print).pump
+            pump = observer_setup.build(
+                settings, store, mode=observer_setup.mode_of(settings), tell=print
+            ).pump
             injector = Injector(
                 store=store,
                 search=Search(store.memories, lambda: now, None, no_git),

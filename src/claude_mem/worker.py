@@ -40,7 +40,7 @@ def run(*, from_hook: bool, replaces: bool = False) -> int:
 
 def _build(chosen: Settings) -> Services:
     from claude_mem.model.structs import replace
-    from claude_mem.wiring.composition import build
+    from claude_mem.wiring.worker_services import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
     _note_program(chosen)

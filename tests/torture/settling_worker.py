@@ -7,7 +7,7 @@ import sys
 from claude_mem import settings
 from claude_mem.model.memory import Memory, Observation
 from claude_mem.serve import lock
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 
 def main() -> None:
@@ -17,7 +17,7 @@ def main() -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.bind("hook.sock")
         server.listen(128)
-        parts = composition.build(chosen)
+        parts = worker_services.build(chosen)
         store = parts.store
         while True:
             parts.intake.drain()

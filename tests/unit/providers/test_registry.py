@@ -12,7 +12,7 @@ from claude_mem.model.structs import replace
 from claude_mem.providers import claude_process, registry
 from claude_mem.providers.registry import CHOSEN, PROVIDERS, Access, Choice, Prompt, choose
 from claude_mem.settings import SETTINGS, Settings
-from claude_mem.wiring import assembly
+from claude_mem.wiring import observer_setup
 
 ANTHROPIC, OPENAI = {"ANTHROPIC_API_KEY": "k"}, {"OPENAI_API_KEY": "k"}
 NOWHERE = "/nowhere/claude"
@@ -75,8 +75,8 @@ def test_a_key_takes_the_place_of_a_login_that_is_gone_only_if_the_user_chose_cl
     login.parent.mkdir()
     login.touch()
     chosen = Settings(data_dir=tmp_path, provider=provider, claude_path=str(claude))
-    assert assembly.choice(chosen).provider == "claude"
-    model = assembly.model(chosen, "claude")
+    assert observer_setup.choice(chosen).provider == "claude"
+    model = observer_setup.model(chosen, "claude")
     assert model
     login.unlink()  # the worker goes on; somebody logs out
     model.ask(Prompt("s", "u"), deadline_s=60)

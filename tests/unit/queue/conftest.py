@@ -14,7 +14,7 @@ from claude_mem import settings
 from claude_mem.queue.pump import Pump
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 
 @pytest.fixture
@@ -52,6 +52,6 @@ def parts(data: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     (data / "spool").mkdir(mode=0o700)
     monkeypatch.chdir(data)
     with hook_process.listening(data):
-        built = composition.build(settings.load(hook_process.environment(data)))
+        built = worker_services.build(settings.load(hook_process.environment(data)))
         yield built
         built.close()

@@ -21,7 +21,7 @@ from claude_mem.queue import intake
 from claude_mem.queue.intake import Intake
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 BAD_PLACE, GOOD_PLACE = "bad", "good"
 
@@ -79,7 +79,7 @@ def test_a_linked_git_directory_does_not_stop_an_exclusion_from_being_checked(
     (tmp_path / BAD_PLACE / ".git").symlink_to(tmp_path / "elsewhere")
     in_front_of_a_good_one(data, tmp_path)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["secret"]}')
-    built = composition.build(settings.load(hook_process.environment(data)))
+    built = worker_services.build(settings.load(hook_process.environment(data)))
     try:
         built.intake.drain()
         assert queued(built) == ["toolu_bad", "toolu_good"]
@@ -93,7 +93,7 @@ def test_a_worktree_that_is_gone_is_excluded_with_its_repository(
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["payroll"]}')
-    built = composition.build(settings.load(hook_process.environment(data)))
+    built = worker_services.build(settings.load(hook_process.environment(data)))
     try:
         for number, place in enumerate(("payroll/.worktrees/3", "payroll.worktrees/3", "shop/.worktrees/3")):
             event = payloads.bash(f"toolu_{number}", cwd=f"/home/u/gone/{place}")

@@ -14,7 +14,7 @@ from claude_mem import settings
 from claude_mem.api.filters import Page, SearchFilters
 from claude_mem.model.jobs import JobState
 from claude_mem.serve.services import Services
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 
 def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: Services, data: Path) -> None:
@@ -182,7 +182,9 @@ def test_the_ledger_carries_the_users_limits_to_the_hooks(
 ) -> None:
     (data / "spool").mkdir(parents=True, mode=0o700)
     monkeypatch.chdir(data)
-    built = composition.build(settings.load(hook_process.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100")))
+    built = worker_services.build(
+        settings.load(hook_process.environment(data, CLAUDE_MEM_SPOOL_MAX_FILES="100"))
+    )
     built.close()
     with hook_process.listening(data):
         hook_process.run(data, payloads.bash("toolu_1"))

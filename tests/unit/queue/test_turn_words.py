@@ -17,7 +17,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import JobState
 from claude_mem.privacy.private_turns import MemoryMarks
 from claude_mem.serve.services import Services
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 CANARY = "canary-77d0"
 TOKEN = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
@@ -165,7 +165,7 @@ def test_what_was_said_in_an_excluded_project_is_not_taken_though_the_turn_ends_
     (data / "settings.json").write_text('{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["/home/u/hidden"]}')
     monkeypatch.chdir(data)
     with hook_process.listening(data):
-        built = composition.build(settings.load(hook_process.environment(data)))
+        built = worker_services.build(settings.load(hook_process.environment(data)))
         take(built, data, stopped(path))
         found = words(built)
         built.close()

@@ -27,7 +27,7 @@ from claude_mem.serve.data_dir import prepare_data_dir
 from claude_mem.serve.lifecycle import run
 from claude_mem.serve.services import Services
 from claude_mem.settings import Settings
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 
 class HangingModel:
@@ -74,7 +74,7 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
     while (folder / "build-is-slow").exists():
         (folder / "building").touch()
         time.sleep(0.01)
-    services = composition.build(replace(settings, provider="offline"))
+    services = worker_services.build(replace(settings, provider="offline"))
     model = HangingModel()
     pump, intake, store = services.observing.pump, services.intake, services.store
 

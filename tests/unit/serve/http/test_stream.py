@@ -22,7 +22,7 @@ from claude_mem.serve.http.router import Call
 from claude_mem.serve.http.stream import Cursor, format_event
 from claude_mem.serve.services import Correction, Running, Services
 from claude_mem.settings import Settings
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 PATIENCE_S = 20.0
 RECENT = 25
@@ -33,7 +33,7 @@ LONG_AGO = 1_700_000_000_000
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spool").mkdir()
-    parts = composition.build(Settings(data_dir=tmp_path))
+    parts = worker_services.build(Settings(data_dir=tmp_path))
     with closing(parts):
         yield parts
 

@@ -71,7 +71,7 @@ def title_of(prompt: str) -> str | None:
     return titles.of_prompt(prompt)
 
 
-def assemble(
+def build(
     settings: Settings,
     store: Store,
     *,

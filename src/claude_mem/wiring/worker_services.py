@@ -45,7 +45,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Injection
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import assembly
+from claude_mem.wiring import observer_setup
 
 log = logging.getLogger("claude_mem")
 
@@ -62,7 +62,7 @@ def build(settings: Settings) -> Services:
 
 
 def _build(settings: Settings) -> Services:
-    mode, problem = assembly.mode_in_force(settings)
+    mode, problem = observer_setup.mode_in_force(settings)
     settings = _warned(settings, problem)
     store = _open(settings)
     with ExitStack() as closing:
@@ -70,7 +70,9 @@ def _build(settings: Settings) -> Services:
         store.queue.reclaim()  # every lease belonged to a worker that is gone
         injection_log = InjectionLog(store.injections)
         closing.callback(injection_log.close)
-        intake = Intake(settings, store, title_of=assembly.title_of, on_shown=injection_log.shown_at_start)
+        intake = Intake(
+            settings, store, title_of=observer_setup.title_of, on_shown=injection_log.shown_at_start
+        )
 
         def tell(message: str) -> None:
             log.warning("%s", message)
@@ -81,7 +83,7 @@ def _build(settings: Settings) -> Services:
             with recall.deleter.copies.copying:
                 store.upkeep.backup_if_due()
 
-        observing = assembly.assemble(settings, store, mode=mode, tell=tell, clean=intake.cleaned)
+        observing = observer_setup.build(settings, store, mode=mode, tell=tell, clean=intake.cleaned)
         recall = build_recall(
             settings,
             store,
@@ -118,7 +120,7 @@ def _build(settings: Settings) -> Services:
                 "checkpoint": store.upkeep.checkpoint,
             },
             close=closing.pop_all().close,
-            check_settings=assembly.mode_of,
+            check_settings=observer_setup.mode_of,
             follow=follow,
         )
 

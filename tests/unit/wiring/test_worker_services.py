@@ -22,7 +22,7 @@ from claude_mem.model.memory import Memory, Observation
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.wiring import composition
+from claude_mem.wiring import worker_services
 
 
 def origin_of(cwd: str) -> Origin:
@@ -34,7 +34,7 @@ def recalling(data: Path) -> Iterator[tuple[Recall, SqliteStore]]:
     with SqliteStore.open(data / "claude-mem.db", clock=now, backups=data / "backups") as store:
         settings = Settings(data, vectors="off")
         with ExitStack() as closing:
-            assembled = composition.build_recall(
+            assembled = worker_services.build_recall(
                 settings,
                 store,
                 closing,

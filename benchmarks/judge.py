@@ -32,7 +32,7 @@ import corpora
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.memory import Batch, Findings
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.tool_calls import read_all
 
@@ -167,7 +167,7 @@ def observe(out: Path) -> None:
     told: dict[str, Any] = {}
     for _, session in turns():
         recorded: list[tuple[str, str]] = []  # turn, title
-        memories: dict[str, Memory] = {}
+        memories: dict[str, Findings] = {}
         for turn in session:
             events: list[Event] = turn["events"]
             folder = next((event.cwd for event in events if event.cwd), "") or ""

@@ -176,7 +176,7 @@ def marks(folder: Path, seed: int, count: int) -> None:
         seen = read_all(events)
         asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
         batch = Batch(turn["source"], events[0].session, tuple(events), asked, ())
-        memory = Observed(evidence.marked(Offline().observe(batch, seen), seen)).memory
+        memory = Observed(evidence.marked(Offline().observe(batch, seen), seen)).findings
         for made in memory.observations[:1]:
             mark = " (read, not verified)" if memory.source_of(made) == "external" else ""
             said = judge._memory(msgspec.to_builtins(msgspec.structs.replace(memory, observations=(made,))))

@@ -26,7 +26,7 @@ import judge
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.memory import Batch, Findings
 from claude_mem.observe.offline import Offline, commands, extract, file_kinds, message, summary, titles
 from claude_mem.observe.tool_calls import read_all
 from measure import machine, table
@@ -108,7 +108,7 @@ def _batch(events: list[Event], request: str | None) -> Batch:
     )
 
 
-def observed(found: list[Batch]) -> list[Memory]:
+def observed(found: list[Batch]) -> list[Findings]:
     for remembered in (message.statements, file_kinds.kind):
         remembered.cache_clear()  # each round as cold as a first one
     observer = Offline()

@@ -21,7 +21,7 @@ from tests.contracts.store_contract import (
 from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import query_words
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
@@ -87,7 +87,7 @@ class MemoryReadContract(StoreSuite):
             "bugfix", "The till rounds up", narrative="by cents", files_modified=("a.py",)
         )
         summary = Summary(request="mend it", completed="mended", files_edited=("a.py",))
-        read.store.queue.settle(lease, Memory((observation,), (summary,)), provider="haiku")
+        read.store.queue.settle(lease, Findings((observation,), (summary,)), provider="haiku")
         read.index()
         return read
 
@@ -342,7 +342,7 @@ class MemoryReadContract(StoreSuite):
             assert found is not None
             lease = read.store.queue.lease(10, found.id)
             assert lease is not None
-            read.store.queue.settle(lease, Memory((), (Summary(request=f"r{number}"),)))
+            read.store.queue.settle(lease, Findings((), (Summary(request=f"r{number}"),)))
         project = read.project()
         assert read.store.sessions.last_summaries(project, "", 9) == [4, 3, 2]
         assert read.store.sessions.last_summaries(project, "c", 1) == [3]

@@ -18,7 +18,7 @@ from tests.contracts.store_contract import (
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, SessionStatus, Spend
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Card, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
@@ -49,13 +49,13 @@ class WriteFixture:
         assert new
         return ref
 
-    def observe(self, memory: Memory, session: str = "s1") -> None:
+    def observe(self, findings: Findings, session: str = "s1") -> None:
         """All that waits in a session becomes this."""
         found = self.store.sessions.find(session)
         assert found is not None
         lease = self.store.queue.lease(100, found.id)
         assert lease is not None
-        self.store.queue.settle(lease, memory, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
+        self.store.queue.settle(lease, findings, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
 
 
 class MemoryWriteContract(StoreSuite):
@@ -126,7 +126,7 @@ class MemoryWriteContract(StoreSuite):
     ) -> None:
         kept.store.events.accept(new_events(events.tool()))
         found = Observation("discovery", "T", narrative="N", files_modified=changed)
-        kept.observe(Memory((found,), read_outside=read_outside))
+        kept.observe(Findings((found,), read_outside=read_outside))
         card = kept.card(Ref("observation", 1))
         assert card is not None
         assert card.source == source
@@ -171,7 +171,7 @@ class MemoryWriteContract(StoreSuite):
             )
         )
         fact = Observation("discovery", "T", narrative="N", facts=('it is "Grün"',))
-        kept.observe(Memory((fact,), (Summary(request='Say "grün"'),)))
+        kept.observe(Findings((fact,), (Summary(request='Say "grün"'),)))
         found = kept.store.deletion.plan(Selection(text='"grün"')).refs
         assert [str(ref) for ref in found] == ["1", "s1", "p1", "e2", "e3"]
 
@@ -215,7 +215,7 @@ class MemoryWriteContract(StoreSuite):
         self, kept: WriteFixture, events: Events
     ) -> None:
         kept.store.events.accept(new_events(events.prompt("first"), events.tool()))
-        kept.observe(Memory((NOTE,), (Summary(request="r"),)))
+        kept.observe(Findings((NOTE,), (Summary(request="r"),)))
         kept.store.events.accept(new_events(events.tool(), events.make(Kind.SESSION_END)))
         kept.store.injections.note_injection(Injection("s1", "SessionStart", ("1",), 10, NOON))
         kept.index()
@@ -235,7 +235,7 @@ class MemoryWriteContract(StoreSuite):
         assert lease is not None
         kept.store.deletion.forget(ForgetPlan(sessions=("s1",)))
         with pytest.raises(StoreError):
-            kept.store.queue.settle(lease, Memory((NOTE,)))
+            kept.store.queue.settle(lease, Findings((NOTE,)))
         assert kept.store.deletion.plan(Selection(text="odd")) == ForgetPlan()
 
     @pytest.mark.parametrize("forgotten", ["e2", "p1"])
@@ -250,7 +250,7 @@ class MemoryWriteContract(StoreSuite):
         assert ref is not None
         kept.store.deletion.forget(ForgetPlan(refs=(ref,)))
         with pytest.raises(StoreError):
-            kept.store.queue.settle(lease, Memory((NOTE,)))
+            kept.store.queue.settle(lease, Findings((NOTE,)))
         anew = kept.store.queue.lease(10)
         assert anew is not None
         assert (
@@ -274,9 +274,9 @@ class MemoryWriteContract(StoreSuite):
 
     def test_a_session_is_called_by_what_is_left_of_it(self, kept: WriteFixture, events: Events) -> None:
         kept.store.events.accept(new_events(events.prompt("first canary"), events.make(Kind.STOP, text="x")))
-        kept.observe(Memory((), (Summary(request="Canary wanted", completed="canary"),)))
+        kept.observe(Findings((), (Summary(request="Canary wanted", completed="canary"),)))
         kept.store.events.accept(new_events(events.prompt("second"), events.make(Kind.STOP, text="y")))
-        kept.observe(Memory((), (Summary(request="Second wanted", completed="done"),)))
+        kept.observe(Findings((), (Summary(request="Second wanted", completed="done"),)))
         kept.store.deletion.forget(kept.store.deletion.plan(Selection(text="canary")))
         session = kept.store.sessions.find("s1")
         assert session is not None
@@ -341,7 +341,7 @@ class MemoryWriteContract(StoreSuite):
         kept.store.events.accept(
             new_events(events.prompt("p"), events.tool(), events.make(Kind.STOP, text="z"))
         )
-        kept.observe(Memory((NOTE,)))
+        kept.observe(Findings((NOTE,)))
         kept.store.events.accept(new_events(events.tool(), events.tool("late", at=NOON + HOUR)))
         kept.index()
         assert kept.store.upkeep.expire_evidence(NOON) == 0

@@ -19,14 +19,14 @@ from tests.contracts.store_contract import (
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
 from claude_mem.store.values import Revision, Spending
 
 DAY = 24 * HOUR
-OFFLINE = Memory((Observation("change", title="Offline"),), (Summary("Seen offline"),))
+OFFLINE = Findings((Observation("change", title="Offline"),), (Summary("Seen offline"),))
 SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
 
 
@@ -147,7 +147,7 @@ class QueueContract(StoreSuite):
         for turn in (made[:2], made[2:]):
             lease = _lease(store)
             assert ids(lease.jobs) == [event.id for event in turn]
-            store.queue.settle(lease, Memory())
+            store.queue.settle(lease, Findings())
 
     def test_an_aborted_sessions_events_wait_until_somebody_works_in_it_again(
         self, store: Store, events: Events
@@ -200,13 +200,13 @@ class QueueContract(StoreSuite):
         alive = _lease(store)
         assert alive.attempt == dead.attempt, "they look alike"
         with pytest.raises(StoreError):
-            store.queue.settle(dead, Memory((Observation("change", title="from the grave"),)), SPEND)
+            store.queue.settle(dead, Findings((Observation("change", title="from the grave"),)), SPEND)
         with pytest.raises(StoreError):
             store.queue.postpone(dead, NOON, "from the grave", failed=False, spend=SPEND)
         with pytest.raises(StoreError):
             store.queue.park(dead, "from the grave", SPEND)
         assert store.queue.spending(0) == []
-        store.queue.settle(alive, Memory())
+        store.queue.settle(alive, Findings())
 
     # Around a batch
 
@@ -228,7 +228,7 @@ class QueueContract(StoreSuite):
         for limit in (10, 2, 10):
             lease = _lease(store, limit)
             seen.append(store.queue.batch(lease).request)
-            store.queue.settle(lease, Memory())
+            store.queue.settle(lease, Findings())
         assert seen == ["one", "two", "two"]
 
     def test_a_private_request_is_not_told(self, store: Store, events: Events) -> None:
@@ -239,7 +239,7 @@ class QueueContract(StoreSuite):
 
     def test_a_private_request_hides_behind_the_one_before_it(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.prompt("open"), events.prompt("the secret", private=True)))
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         store.events.accept(new_events(events.make(Kind.POST_COMPACT)))
         assert store.queue.batch(_lease(store)).request == "open"
 
@@ -308,14 +308,14 @@ class QueueContract(StoreSuite):
     ) -> None:
         for told in (Summary(learned="no request in it"), summary):
             store.events.accept(new_events(events.tool()))
-            store.queue.settle(_lease(store), Memory(summaries=(told,)))
+            store.queue.settle(_lease(store), Findings(summaries=(told,)))
         session = store.sessions.find("s1")
         assert session is not None
         assert (session.title, session.subtitle) == (title, subtitle)
         assert len(session.title or "") <= 80
         assert len(session.subtitle or "") <= 120
         store.events.accept(new_events(events.tool()))
-        store.queue.settle(_lease(store), Memory(summaries=(Summary(request="another", completed="more"),)))
+        store.queue.settle(_lease(store), Findings(summaries=(Summary(request="another", completed="more"),)))
         again = store.sessions.find("s1")
         assert again is not None
         assert again.title == (title if subtitle else "another"), "until it came to something"
@@ -344,14 +344,14 @@ class QueueContract(StoreSuite):
     ) -> None:
         store.events.accept(new_events(events.tool("a"), events.tool("a"), events.tool("b")))
         store.queue.park(_lease(store), "prose", SPEND, fallback=OFFLINE)
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         assert store.queue.figures() == QueueFigures(parked=2, done=1, fallback=2)
         assert _said(store) == {"Offline", "Seen offline"}
         assert store.queue.resume() == 2
         assert _said(store) == {"Offline", "Seen offline"}, "until it is observed after all"
         lease = _lease(store)
         assert store.queue.batch(lease).recorded == ()
-        store.queue.settle(lease, Memory((Observation("change", title="Model"),), (Summary("Asked"),)))
+        store.queue.settle(lease, Findings((Observation("change", title="Model"),), (Summary("Asked"),)))
         assert _said(store) == {"Model", "Asked"}
         found = store.sessions.find("a")
         assert found is not None
@@ -364,7 +364,7 @@ class QueueContract(StoreSuite):
             store.queue.park(_lease(store), "prose", fallback=OFFLINE)
             assert sorted(_listed(store)) == ["Offline", "Seen offline"]
             store.queue.resume()
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         assert _said(store) == set(), "the model found nothing worth remembering"
 
     def test_a_fallback_survives_a_retry_that_fails(self, store: Store, events: Events) -> None:
@@ -375,14 +375,14 @@ class QueueContract(StoreSuite):
         assert _said(store) == {"Offline", "Seen offline"}
         assert store.queue.figures() == QueueFigures(parked=1, fallback=1)
         store.queue.resume()
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         assert _said(store) == set()
 
     def test_a_batch_with_a_fallback_is_resumed_as_a_whole(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.tool("a"), events.tool("a"), events.tool("b")))
         first, second = _lease(store), _lease(store)
         store.queue.park(first, "prose", fallback=OFFLINE)
-        store.queue.park(second, "prose", fallback=Memory((Observation("change", title="Of b"),)))
+        store.queue.park(second, "prose", fallback=Findings((Observation("change", title="Of b"),)))
         assert store.queue.resume([first.jobs[1].id]) == 2
         assert [job.id for job in _lease(store).jobs] == [job.id for job in first.jobs]
         assert store.queue.figures() == QueueFigures(leased=2, parked=1, fallback=1)
@@ -390,11 +390,11 @@ class QueueContract(StoreSuite):
     def test_what_a_person_has_taken_up_stays(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.tool()))
         two = (*OFFLINE.observations, Observation("change", title="Pinned"))
-        store.queue.park(_lease(store), "prose", fallback=Memory(two))
+        store.queue.park(_lease(store), "prose", fallback=Findings(two))
         (ref,) = (ref for ref, title in _titled(store) if title == "Pinned")
         store.memories.revise([Revision(ref.id, {"pinned": 1})])
         store.queue.resume()
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         assert _said(store) == {"Pinned"}
 
     def test_a_fallback_of_dropped_jobs_stays_for_good(self, store: Store, events: Events) -> None:
@@ -410,7 +410,7 @@ class QueueContract(StoreSuite):
         store.events.accept(new_events(events.tool()))
         dead = _lease(store)
         store.queue.reclaim()
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         with pytest.raises(StoreError):
             store.queue.park(dead, "prose", fallback=OFFLINE)
         assert _said(store) == set()
@@ -423,14 +423,14 @@ class QueueContract(StoreSuite):
         store.queue.postpone(_lease(store), NOON, "later", failed=True, spend=SPEND)
         store.queue.park(_lease(store), "unreadable", SPEND)
         store.queue.resume()
-        store.queue.settle(_lease(store), Memory(), SPEND)
+        store.queue.settle(_lease(store), Findings(), SPEND)
         assert store.queue.spent(_id(store, "s1"), NOON) == Spent(
             daily_tokens=369, session_tokens=369, daily_usd=1.5, session_usd=1.5
         )
 
     def test_what_was_not_asked_costs_nothing(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.tool()))
-        store.queue.settle(_lease(store), Memory())
+        store.queue.settle(_lease(store), Findings())
         assert store.queue.spent(_id(store, "s1"), NOON) == Spent()
         assert store.queue.spending(0) == []
 
@@ -440,7 +440,7 @@ class QueueContract(StoreSuite):
         for day, session in ((0, "a"), (1, "a"), (1, "b")):
             clock.now = NOON + day * DAY
             store.events.accept(new_events(events.tool(session)))
-            store.queue.settle(_lease(store), Memory(), SPEND)
+            store.queue.settle(_lease(store), Findings(), SPEND)
         assert store.queue.spent(_id(store, "b"), clock.now) == Spent(
             daily_tokens=246, session_tokens=123, daily_usd=1.0, session_usd=0.5
         )
@@ -462,7 +462,7 @@ class QueueContract(StoreSuite):
         ):
             clock.now = NOON + hours * HOUR
             store.events.accept(new_events(events.tool(project, project=project)))
-            store.queue.settle(_lease(store), Memory(), spend)
+            store.queue.settle(_lease(store), Findings(), spend)
         first, second = "2025-10-09", "2025-10-10"
         assert store.queue.spending(NOON) == [
             Spending(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
@@ -488,7 +488,7 @@ def _observed(title: str, **fields: Any) -> Observation:
 
 
 def _settle(store: Store, *observations: Observation) -> None:
-    store.queue.settle(_lease(store), Memory(observations), provider="offline")
+    store.queue.settle(_lease(store), Findings(observations), provider="offline")
 
 
 def _id(store: Store, session: str) -> int:

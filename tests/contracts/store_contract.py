@@ -26,7 +26,7 @@ from claude_mem.model.jobs import (
     Session,
     SessionStatus,
 )
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
 from claude_mem.store.values import NewEvent
@@ -296,14 +296,14 @@ class StoreContract(StoreSuite):
         assert ids(first.jobs) == [made[0].id, made[2].id]
         assert ids(second.jobs) == [made[1].id, made[4].id]
         assert store.queue.lease(2) is None, "a session has one holder at a time"
-        store.queue.settle(first, Memory())
+        store.queue.settle(first, Findings())
         assert ids(_lease(store).jobs) == [made[3].id]
         assert store.queue.figures() == QueueFigures(leased=3, done=2)
 
     def test_a_settled_lease_keeps_what_was_learned_and_is_done(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.prompt("go"), events.tool()))
         store.queue.settle(
-            _lease(store), Memory((Observation("bugfix", title="T"),), (Summary(request="R"),))
+            _lease(store), Findings((Observation("bugfix", title="T"),), (Summary(request="R"),))
         )
         assert store.queue.figures() == QueueFigures(done=2)
         assert _session(store, "s1").title == "R"
@@ -312,15 +312,15 @@ class StoreContract(StoreSuite):
     def test_a_session_keeps_its_first_title(self, store: Store, events: Events) -> None:
         for request in (None, "first", "second"):
             store.events.accept(new_events(events.tool()))
-            store.queue.settle(_lease(store), Memory(summaries=(Summary(request=request),)))
+            store.queue.settle(_lease(store), Findings(summaries=(Summary(request=request),)))
         assert _session(store, "s1").title == "first"
 
     def test_a_lease_can_be_settled_once(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.tool()))
         lease = _lease(store)
-        store.queue.settle(lease, Memory())
+        store.queue.settle(lease, Findings())
         with pytest.raises(StoreError):
-            store.queue.settle(lease, Memory(summaries=(Summary(request="twice"),)))
+            store.queue.settle(lease, Findings(summaries=(Summary(request="twice"),)))
         assert _session(store, "s1").title is None
 
     def test_a_lease_that_was_taken_back_settles_nothing(self, store: Store, events: Events) -> None:
@@ -330,13 +330,13 @@ class StoreContract(StoreSuite):
         alive = _lease(store)
         assert alive.attempt == 2
         with pytest.raises(StoreError):
-            store.queue.settle(dead, Memory(summaries=(Summary(request="from the grave"),)))
+            store.queue.settle(dead, Findings(summaries=(Summary(request="from the grave"),)))
         with pytest.raises(StoreError):
             store.queue.park(dead, "from the grave")
         with pytest.raises(StoreError):
             store.queue.postpone(dead, 0, "from the grave", failed=True)
         assert store.queue.figures().leased == 2
-        store.queue.settle(alive, Memory())
+        store.queue.settle(alive, Findings())
         assert _session(store, "s1").title is None
 
     def test_a_postponed_run_waits_and_nothing_of_its_session_overtakes_it(

@@ -36,7 +36,7 @@ def _text(data: bytes) -> str:
 def read_one(data: bytes) -> None:
     outcome = reply.read(_text(data))
     match outcome:
-        case Observed(memory=memory):
+        case Observed(findings=memory):
             assert memory.observations or memory.summaries, "an observed nothing"
             repr(memory).encode()
         case Nothing():

@@ -18,7 +18,7 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, new_even
 from tests.migration import made_up
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
-from claude_mem.model.memory import Memory
+from claude_mem.model.memory import Findings
 from claude_mem.store.sqlite import SqliteStore, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
@@ -224,7 +224,7 @@ def test_a_lease_from_before_the_migration_is_dead(tmp_path: Path) -> None:
         lease = store.queue.lease(10)
         assert lease is not None
         assert (lease.number, lease.attempt) == (1, 2)
-        store.queue.settle(lease, Memory())
+        store.queue.settle(lease, Findings())
         assert store.queue.figures().done == 2
 
 

@@ -14,7 +14,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete
 from claude_mem.store.values import ForgetPlan, Injection, Revision, Selection
@@ -68,7 +68,7 @@ class Life:
         summary = Summary(
             request=self.words(word, 5), learned=word, completed=word, files_edited=files, notes=word
         )
-        self.store.queue.settle(lease, Memory((observation,), (summary,)))
+        self.store.queue.settle(lease, Findings((observation,), (summary,)))
 
     def bytes_left(self, word: str = CANARY) -> dict[str, int]:
         files = self.database.parent.glob(f"{self.database.name}*")

@@ -17,7 +17,7 @@ from tests.migration import made_up
 
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
 from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
@@ -53,7 +53,7 @@ class Home:
         lease = self.store.queue.lease(9, found.id)
         assert lease is not None
         told = Observation("change", f"A change of {word}", narrative=f"{word} " * 40)
-        self.store.queue.settle(lease, Memory((told,), (Summary(request=f"about {word}"),)))
+        self.store.queue.settle(lease, Findings((told,), (Summary(request=f"about {word}"),)))
         self.store.text_index.catch_up()
 
     def backed_up(self) -> Path:

@@ -133,7 +133,7 @@ def test_an_observer_that_repeats_the_poison_leaves_it_as_data_and_no_more_than_
             with subtests.test(kind, where=where):
                 outcome = reply.read(echo.replace("{}", poison))
                 if isinstance(outcome, Observed):
-                    said = outcome.memory
+                    said = outcome.findings
                     assert len(said.observations) <= MOST_BLOCKS
                     assert len(said.summaries) <= MOST_BLOCKS
                     blocks = echo.replace("{}", poison).count("<observation>")

@@ -5,7 +5,7 @@ import socket
 import sys
 
 from claude_mem import settings
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.serve import lock
 from claude_mem.wiring import worker_services
 
@@ -25,7 +25,7 @@ def main() -> None:
                 shown = [
                     job.event.tool.use_id for job in lease.jobs if job.event.tool and job.event.tool.use_id
                 ]
-                memory = Memory((Observation("change", title=" ".join(shown)),)) if shown else Memory()
+                memory = Findings((Observation("change", title=" ".join(shown)),)) if shown else Findings()
                 store.queue.settle(lease, memory)
             ready, _, _ = select.select([server], [], [], 0.5)
             if ready:

@@ -21,7 +21,7 @@ import pytest
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import NewEvent
 
@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
 from claude_mem.store.values import NewEvent
@@ -55,7 +55,7 @@ learned = (known, *(Observation("change", title=job.event.id, narrative="n" * 30
 tool = ToolCall("Bash", "make " + "x" * 3000, "ok " * 2000)
 events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
 new_arrivals = [NewEvent(event, Origin("key", "name", "/root")) for event in events]
-memory = Memory(learned, (Summary(request="R"),))
+memory = Findings(learned, (Summary(request="R"),))
 acts = {
     "settle": lambda: store.queue.settle(lease, memory, Spend("p", "m", 1, 2, 3)),
     "fall back": lambda: store.queue.park(lease, "prose", Spend("p", "m", 1, 2, 3), fallback=memory),
@@ -90,7 +90,7 @@ def queued(tmp_path: Path) -> Path:
         store.events.accept([NewEvent(before, Origin("key", "name", "/root"))])
         lease = store.queue.lease(1)
         assert lease is not None
-        store.queue.settle(lease, Memory((Observation("change", title="known", narrative="k"),)))
+        store.queue.settle(lease, Findings((Observation("change", title="known", narrative="k"),)))
         for name in QUEUED:
             event = Event(name, 1_760_000_000_000, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
             store.events.accept([NewEvent(event, Origin("key", "name", "/root"))])
@@ -193,7 +193,7 @@ def test_a_settle_killed_anywhere_leaves_memory_and_settlement_or_neither(
             assert session.title == ("R" if done else None)
             while lease := store.queue.lease(10):
                 learned = tuple(Observation("change", title=job.event.id) for job in lease.jobs)
-                store.queue.settle(lease, Memory(learned))
+                store.queue.settle(lease, Findings(learned))
             assert remembered(folder) == QUEUED, "each event is remembered once in the end"
             assert store.queue.figures().done == len(QUEUED) + 1
         befores, afters = befores + (not done), afters + bool(done)
@@ -218,7 +218,7 @@ def test_a_fallback_killed_anywhere_is_parked_with_its_memory_or_neither_and_giv
             assert store.queue.resume() == len(parked)
             while lease := store.queue.lease(len(LEASED)):
                 learned = tuple(Observation("change", title=job.event.id) for job in lease.jobs)
-                store.queue.settle(lease, Memory(learned))
+                store.queue.settle(lease, Findings(learned))
             assert sorted(remembered(folder)) == QUEUED, "each event is remembered once in the end"
             assert store.queue.figures().done == len(QUEUED) + 1
         befores, afters = befores + (not parked), afters + bool(parked)

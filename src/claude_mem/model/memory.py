@@ -36,7 +36,7 @@ class Summary(Struct, frozen=True):
     notes: str | None = None
 
 
-class Memory(Struct, frozen=True):
+class Findings(Struct, frozen=True):
     """All that one batch of events left behind; empty when nothing was worth keeping."""
 
     observations: tuple[Observation, ...] = ()
@@ -90,7 +90,7 @@ _PROPOSES = re.compile(
 
 
 class Observed(Struct, frozen=True):
-    memory: Memory
+    findings: Findings
     empty: int = 0  # blocks of the reply that hold nothing
     skipped: str | None = None  # why there is no summary, in the model's words
 

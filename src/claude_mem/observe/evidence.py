@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem.model.events import Event
-from claude_mem.model.memory import DEEDS, Memory, Observation, Summary
+from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.observe import shell
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
@@ -24,7 +24,7 @@ _PRINTS = re.compile(
 )
 
 
-def correct(memory: Memory, seen: Sequence[ReadEvent]) -> Memory:
+def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     """What a model says of files, held against what the tools did."""
     read, modified = files(seen)
     known = _KnownPaths(dict.fromkeys((*read, *modified)))
@@ -35,15 +35,15 @@ def correct(memory: Memory, seen: Sequence[ReadEvent]) -> Memory:
             files_read=tuple(known.matching(each.files_read)),
             files_modified=tuple(altered.matching(each.files_modified)),
         )
-        for each in memory.observations
+        for each in findings.observations
     ]
-    silent = _the_silent_one(memory.observations)
+    silent = _the_silent_one(findings.observations)
     if silent is not None:
         claimed = {path for each in observations for path in each.files_modified}
         left = tuple(path for path in modified if path not in claimed)[:MOST_FILES]
         observations[silent] = replace(observations[silent], files_modified=left)
-    summaries = tuple(_filled(each, read, modified) for each in memory.summaries)
-    return replace(memory, observations=tuple(observations), summaries=summaries)
+    summaries = tuple(_filled(each, read, modified) for each in findings.summaries)
+    return replace(findings, observations=tuple(observations), summaries=summaries)
 
 
 def _the_silent_one(observations: Sequence[Observation]) -> int | None:
@@ -80,8 +80,8 @@ def _modified(call: ToolUse) -> Iterator[str]:
     return call.written_paths()
 
 
-def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
-    """With what supports its claims (`Memory.source_of` decides by that).
+def marked(findings: Findings, seen: Iterable[ReadEvent]) -> Findings:
+    """With what supports its claims (`Findings.source_of` decides by that).
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
     beside a memory, a wrong "work" lends untrusted words the agent's voice. So a test or a run supports what
@@ -92,7 +92,7 @@ def marked(memory: Memory, seen: Iterable[ReadEvent]) -> Memory:
     fetched = any(map(_is_from_afar, calls))
     deeds = [call for call in calls if _acts(call)]
     return replace(
-        memory,
+        findings,
         used_tools=bool(calls),
         read_outside=any(map(reads_outside, calls)),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),

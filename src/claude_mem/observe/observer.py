@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, field
 
 from claude_mem.model.jobs import Spend, Spent
-from claude_mem.model.memory import Batch, Broken, Memory, Observed, Outcome
+from claude_mem.model.memory import Batch, Broken, Findings, Observed, Outcome
 from claude_mem.model.structs import map_text, replace
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode
@@ -67,7 +67,7 @@ class Observer:
     def __init__(
         self,
         model: Model | None,
-        extract: Callable[[Batch, Sequence[ReadEvent]], Memory],
+        extract: Callable[[Batch, Sequence[ReadEvent]], Findings],
         options: ObserverOptions,
         spent: Callable[[int], Spent],
         tell: Callable[[str], None],
@@ -88,11 +88,11 @@ class Observer:
         seen = tool_calls.read_all(batch.events)
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
-            outcome = replace(outcome, memory=evidence.marked(outcome.memory, seen))
+            outcome = replace(outcome, findings=evidence.marked(outcome.findings, seen))
         # A model may decode what came encoded, or invent it; and a reply that cannot be read is quoted.
         return map_text(outcome, self._clean), spend
 
-    def fall_back(self, batch: Batch) -> Memory:
+    def fall_back(self, batch: Batch) -> Findings:
         """Without a model, which has had its chances."""
         seen = tool_calls.read_all(batch.events)
         return map_text(evidence.marked(self._extract(batch, seen), seen), self._clean)
@@ -122,7 +122,7 @@ class Observer:
             return answer, spend
         outcome = reply.read(answer.text)
         if isinstance(outcome, Observed):
-            outcome = replace(outcome, memory=evidence.correct(outcome.memory, seen))
+            outcome = replace(outcome, findings=evidence.correct(outcome.findings, seen))
         return outcome, spend
 
     def _may_ask(self, question: Prompt, session_id: int) -> bool:

@@ -13,7 +13,7 @@ from typing import get_args
 
 from msgspec import Struct
 
-from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Summary, Unreadable
+from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.model.refs import ObservationType
 
 # Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
@@ -178,7 +178,7 @@ def read(text: str) -> Observed | Nothing | Unreadable:
         empty += not (observation or summary)
     skipped = _skip_reason(text, found)
     if observations or summaries:
-        return Observed(Memory(tuple(observations), tuple(summaries)), empty, skipped)
+        return Observed(Findings(tuple(observations), tuple(summaries)), empty, skipped)
     # Cut off before its first whole field, a reply was about to say something: that is no "nothing".
     if not damaged and _says_nothing(text, found):
         return Nothing(empty, skipped)

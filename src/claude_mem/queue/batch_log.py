@@ -11,7 +11,7 @@ from itertools import accumulate
 from msgspec import Struct
 
 from claude_mem.model.jobs import Lease, Spend
-from claude_mem.model.memory import Memory, Nothing, Observed, Outcome
+from claude_mem.model.memory import Findings, Nothing, Observed, Outcome
 from claude_mem.queue.retry import Decision, Fallback, Park, Settle, Wait
 
 log = logging.getLogger("claude_mem.queue")
@@ -31,10 +31,10 @@ class BatchReport(Struct, frozen=True):
     provider: str = "offline"
     cause: str | None = None
     spend: Spend | None = None
-    memory: Memory | None = None
+    findings: Findings | None = None
 
     def as_line(self) -> str:
-        lease, spend, memory = self.lease, self.spend, self.memory
+        lease, spend, findings = self.lease, self.spend, self.findings
         first, last = lease.jobs[0], lease.jobs[-1]
         fields: dict[str, object] = {
             "batch": lease.number,
@@ -52,8 +52,8 @@ class BatchReport(Struct, frozen=True):
         fields |= {"ms": self.ms, "attempt": lease.attempt, "outcome": self.outcome}
         if self.cause is not None:
             fields["cause"] = self.cause
-        if memory is not None:
-            fields |= {"observations": len(memory.observations), "summaries": len(memory.summaries)}
+        if findings is not None:
+            fields |= {"observations": len(findings.observations), "summaries": len(findings.summaries)}
         return " ".join(f"{name}={value}" for name, value in fields.items())
 
 

@@ -19,7 +19,7 @@ from claude_mem.model.jobs import Lease, SessionBacklog, Spend
 from claude_mem.model.memory import (
     Batch,
     Broken,
-    Memory,
+    Findings,
     Nothing,
     Observed,
     Outcome,
@@ -64,7 +64,7 @@ class Pump:
         self,
         work: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, Spend | None]],
-        fall_back: Callable[[Batch], Memory],
+        fall_back: Callable[[Batch], Findings],
         due_at: Callable[[SessionBacklog, int], int],
         clock: Clock,
         tell: Callable[[str], None],
@@ -183,10 +183,10 @@ class Pump:
             self._give_back(lease, error, spend)
             raise
         finally:
-            memory = outcome.memory if ended[0] == "stored" and isinstance(outcome, Observed) else None
+            findings = outcome.findings if ended[0] == "stored" and isinstance(outcome, Observed) else None
             author = self._provider if asks and ended[1] and not spend else _author(spend)
             took = int((time.monotonic() - began) * 1000)
-            self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, memory))
+            self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, findings))
         self._tell_all([notice, news])
 
     def _tell_all(self, news: list[str | None]) -> None:
@@ -232,8 +232,8 @@ class Pump:
         decision = decide(outcome, lease.attempt, self._clock(), self._jitter(), failures=failures)
         match decision:
             case Settle():
-                memory = outcome.memory if isinstance(outcome, Observed) else Memory()
-                self._work.settle(lease, memory, spend, provider=_author(spend))
+                findings = outcome.findings if isinstance(outcome, Observed) else Findings()
+                self._work.settle(lease, findings, spend, provider=_author(spend))
                 self._note_left_out(lease, outcome)
             case Wait(until=until):
                 self._work.postpone(lease, until, _reason(outcome), failed=False, spend=spend)
@@ -243,8 +243,8 @@ class Pump:
                 self._work.park(lease, reason, spend)
                 news = _given_up(len(lease.jobs), _reason(outcome))
             case Fallback(reason=reason):
-                memory = self._fall_back(self._work.batch(lease))
-                self._work.park(lease, reason, spend, fallback=memory)
+                findings = self._fall_back(self._work.batch(lease))
+                self._work.park(lease, reason, spend, fallback=findings)
                 news = _fell_back(len(lease.jobs))
             case _:
                 assert_never(decision)

@@ -27,7 +27,7 @@ from claude_mem.model.jobs import (
     Spend,
     Spent,
 )
-from claude_mem.model.memory import Batch, Memory, Observation
+from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Card, Filters, MemoryKind, Ref, Source
 from claude_mem.store import values as v
@@ -70,9 +70,9 @@ class Queue(Protocol):
         """The leased events with their context: the session, the user's request, what is already recorded."""
 
     def settle(
-        self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+        self, lease: Lease, findings: Findings, spend: Spend | None = None, *, provider: str | None = None
     ) -> None:
-        """Save the memory (written by `provider`) and its cost, and mark the jobs done, in one transaction.
+        """Save the findings (written by `provider`) and its cost, and mark the jobs done, in one transaction.
         What the project already knows is not stored twice. It replaces a fallback."""
 
     def postpone(
@@ -81,7 +81,7 @@ class Queue(Protocol):
         """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
 
     def park(
-        self, lease: Lease, reason: str, spend: Spend | None = None, *, fallback: Memory | None = None
+        self, lease: Lease, reason: str, spend: Spend | None = None, *, fallback: Findings | None = None
     ) -> None:
         """Park the jobs with a reason. `fallback`: what the offline observer makes of them meanwhile. It is
         saved in the same transaction, and replaces an earlier one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.jobs import Spent
-from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.structs import replace
 from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
@@ -57,7 +57,7 @@ def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
     return modes.load_or_usual(settings.mode, [settings.data_path(paths.MODES)])
 
 
-def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
+def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Findings:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
     from claude_mem.observe.offline import Offline
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.observe import evidence, shell
 from claude_mem.observe.tool_calls import read_all
 
@@ -91,7 +91,7 @@ def test_files_are_told_once_in_order_and_from_the_outermost_folder() -> None:
 
 
 def corrected(observation: Observation, events: list[Event]) -> Observation:
-    return evidence.correct(Memory((observation,)), read_all(events)).observations[0]
+    return evidence.correct(Findings((observation,)), read_all(events)).observations[0]
 
 
 def test_a_claim_is_kept_only_if_the_file_was_modified_and_takes_the_evidences_spelling() -> None:
@@ -131,13 +131,13 @@ def test_the_one_change_without_claims_gets_the_edits_nobody_claims() -> None:
         Observation("discovery", "B"),
         Observation("feature", "C"),
     )
-    memory = evidence.correct(Memory(told), read_all(edited("/repo/a.py", "/repo/b.py")))
+    memory = evidence.correct(Findings(told), read_all(edited("/repo/a.py", "/repo/b.py")))
     assert [each.files_modified for each in memory.observations] == [("a.py",), (), ("b.py",)]
 
 
 def test_two_changes_without_claims_get_none() -> None:
     told = (Observation("bugfix", "A"), Observation("feature", "C"))
-    memory = evidence.correct(Memory(told), read_all(edited("/repo/a.py")))
+    memory = evidence.correct(Findings(told), read_all(edited("/repo/a.py")))
     assert [each.files_modified for each in memory.observations] == [(), ()]
 
 
@@ -150,7 +150,7 @@ def test_files_said_to_be_read_must_have_been_seen() -> None:
 def test_a_summary_takes_its_files_from_the_evidence_alone() -> None:
     claims = Summary("r", files_read=("ghost.py",), files_edited=("ghost.py",))
     events = [use("Read", {"file_path": "/repo/a.py"}), *edited("/repo/b.py")]
-    (summary,) = evidence.correct(Memory((), (claims,)), read_all(events)).summaries
+    (summary,) = evidence.correct(Findings((), (claims,)), read_all(events)).summaries
     assert (summary.files_read, summary.files_edited) == (("a.py",), ("b.py",))
 
 

@@ -15,7 +15,7 @@ from claude_mem.model.memory import (
     Batch,
     Broken,
     Failure,
-    Memory,
+    Findings,
     Nothing,
     Observation,
     Observed,
@@ -36,12 +36,12 @@ from claude_mem.providers.registry import MOST_OUTPUT, Prompt, Reply
 
 DEADLINE_S = 60.0
 COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
-OFFLINE = Observed(Memory((Observation("change", title="offline"),), read_outside=False, used_tools=False))
+OFFLINE = Observed(Findings((Observation("change", title="offline"),), read_outside=False, used_tools=False))
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 
-def offline(_batch: Batch, _seen: Sequence[ReadEvent]) -> Memory:
-    return OFFLINE.memory
+def offline(_batch: Batch, _seen: Sequence[ReadEvent]) -> Findings:
+    return OFFLINE.findings
 
 
 @dataclass

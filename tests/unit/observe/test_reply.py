@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Summary, Unreadable
+from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.observe import reply
 
 FULL = """
@@ -22,10 +22,10 @@ It is read now.</narrative>
 """
 
 
-def memory_of(text: str) -> Memory:
+def memory_of(text: str) -> Findings:
     outcome = reply.read(text)
     assert isinstance(outcome, Observed), outcome
-    return outcome.memory
+    return outcome.findings
 
 
 def one(text: str) -> Observation:
@@ -250,7 +250,7 @@ def test_a_block_that_holds_anything_is_kept_alone_and_beside_others(fields: str
 def test_blocks_that_hold_nothing_are_counted() -> None:
     outcome = reply.read(f"<observation></observation>{FULL}<observation/><summary></summary>")
     assert isinstance(outcome, Observed)
-    assert (len(outcome.memory.observations), outcome.empty) == (1, 3)
+    assert (len(outcome.findings.observations), outcome.empty) == (1, 3)
     assert reply.read("<observation></observation><nothing/>") == Nothing(empty=1)
 
 
@@ -322,11 +322,11 @@ def test_any_text_is_read_and_what_is_read_can_be_stored(text: str) -> None:
     assert isinstance(outcome, Observed | Nothing | Unreadable)
     repr(outcome).encode()
     if isinstance(outcome, Observed):
-        assert outcome.memory.observations or outcome.memory.summaries
-        assert Observation("change") not in outcome.memory.observations, "a block that holds nothing"
+        assert outcome.findings.observations or outcome.findings.summaries
+        assert Observation("change") not in outcome.findings.observations, "a block that holds nothing"
 
 
-def write(memory: Memory) -> str:
+def write(findings: Findings) -> str:
     """What a well-behaved model would have answered."""
 
     def escaped(text: str) -> str:
@@ -346,7 +346,7 @@ def write(memory: Memory) -> str:
         + many("files_read", "file", o.files_read)
         + many("files_modified", "file", o.files_modified)
         + "</observation>"
-        for o in memory.observations
+        for o in findings.observations
     ]
     texts = ("request", "investigated", "learned", "completed", "next_steps", "notes")
     blocks += [
@@ -355,7 +355,7 @@ def write(memory: Memory) -> str:
         + many("files_read", "file", s.files_read)
         + many("files_edited", "file", s.files_edited)
         + "</summary>"
-        for s in memory.summaries
+        for s in findings.summaries
     ]
     return "\n".join(blocks)
 
@@ -378,10 +378,12 @@ OBSERVATION = st.builds(
 )
 SUMMARY = st.builds(Summary, LINE, PROSE, PROSE, PROSE, PROSE, LINES, LINES, PROSE)
 MEMORY = st.builds(
-    Memory, st.lists(OBSERVATION, min_size=1, max_size=4).map(tuple), st.lists(SUMMARY, max_size=2).map(tuple)
+    Findings,
+    st.lists(OBSERVATION, min_size=1, max_size=4).map(tuple),
+    st.lists(SUMMARY, max_size=2).map(tuple),
 )
 
 
 @given(MEMORY)
-def test_what_was_written_is_read_back(memory: Memory) -> None:
-    assert reply.read(write(memory)) == Observed(memory)
+def test_what_was_written_is_read_back(findings: Findings) -> None:
+    assert reply.read(write(findings)) == Observed(findings)

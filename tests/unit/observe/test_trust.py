@@ -8,7 +8,7 @@ import pytest
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import Spent
-from claude_mem.model.memory import Batch, Memory, Observation, Observed
+from claude_mem.model.memory import Batch, Findings, Observation, Observed
 from claude_mem.observe import evidence, mode, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.tool_calls import NAMES, ReadEvent, ToolKind
@@ -27,7 +27,7 @@ def reads_outside(tool: ToolCall) -> bool:
 
 def source_of(observation: Observation, tools: list[ToolCall]) -> str:
     """Of what a batch with these tools taught."""
-    return evidence.marked(Memory((observation,)), seen(*tools)).source_of(observation)
+    return evidence.marked(Findings((observation,)), seen(*tools)).source_of(observation)
 
 
 READ = ToolCall("Read", '{"file_path": "README.md"}', "text")
@@ -220,7 +220,7 @@ def test_a_command_that_was_cut_short_is_read_as_text() -> None:
 
 def test_what_nobody_has_marked_counts_as_read() -> None:
     observation = Observation("discovery", "t")
-    assert Memory((observation,)).source_of(observation) == "external"
+    assert Findings((observation,)).source_of(observation) == "external"
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_the_observer_marks_what_was_only_read_as_external(
     found = Observation("discovery", "T", narrative="N", files_modified=changed)
     batch = Batch("shop", "s", tuple(each.event for each in seen(tool)))
     options = ObserverOptions(mode.load("code", []))
-    observer = Observer(None, lambda _batch, _seen: Memory((found,)), options, lambda _: Spent(), print)
+    observer = Observer(None, lambda _batch, _seen: Findings((found,)), options, lambda _: Spent(), print)
     outcome, _ = observer.observe(batch, 1)
     assert isinstance(outcome, Observed)
-    assert outcome.memory.source_of(found) == source
+    assert outcome.findings.source_of(found) == source

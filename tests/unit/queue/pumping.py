@@ -11,7 +11,7 @@ from claude_mem.model.jobs import JobState, SessionBacklog, Spend
 from claude_mem.model.memory import (
     Batch,
     Broken,
-    Memory,
+    Findings,
     Nothing,
     Observation,
     Outcome,
@@ -40,8 +40,8 @@ def due_at(gathered: SessionBacklog, now: int) -> int:
 OFFLINE_TITLE = "As seen offline"
 
 
-def fall_back(batch: Batch) -> Memory:
-    return Memory((Observation("change", title=OFFLINE_TITLE, narrative=batch.session),))
+def fall_back(batch: Batch) -> Findings:
+    return Findings((Observation("change", title=OFFLINE_TITLE, narrative=batch.session),))
 
 
 class Script:

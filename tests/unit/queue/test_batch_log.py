@@ -8,7 +8,7 @@ import pytest
 from tests.contracts.store_contract import Events, SettableClock
 from tests.unit.queue.pumping import MINUTE, SPEND, Make, Script, a_turn, pump_dry
 
-from claude_mem.model.memory import Memory, Nothing, Observation, Observed, Throttled, Unreadable
+from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Throttled, Unreadable
 from claude_mem.queue.batch_log import BatchLog, BatchReport
 from claude_mem.store.sqlite import SqliteStore
 
@@ -33,7 +33,7 @@ def test_a_batch_leaves_one_line_with_session_events_provider_tokens_duration_an
     store: SqliteStore, events: Events, make: Make, clock: SettableClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     ids = a_turn(store, events, tools=3)
-    memory = Memory((Observation("bugfix", title=WORDS),))
+    memory = Findings((Observation("bugfix", title=WORDS),))
     pump = make(Script(Observed(memory), spend=SPEND))
     pump_dry(pump, clock)
     ((level, fields),) = lines(caplog)

@@ -12,7 +12,7 @@ from tests.unit.queue.pumping import fall_back
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import Spend
-from claude_mem.model.memory import Batch, Memory, Observed, Outcome, Paused
+from claude_mem.model.memory import Batch, Findings, Observed, Outcome, Paused
 from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
@@ -45,7 +45,7 @@ class Observer:
         if batch.session == self._hold:
             self.holding.set()
             assert self.go_on.wait(DEADLINE_S)
-        return Observed(Memory()), None
+        return Observed(Findings()), None
 
 
 def pump(store: SqliteStore, observe: Observer, clock: SettableClock) -> Pump:
@@ -124,7 +124,7 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
 
     def observe(batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
         seen.append(batch.session)
-        return (Observed(Memory()) if batch.offline else Paused("Log in.")), None
+        return (Observed(Findings()) if batch.offline else Paused("Log in.")), None
 
     pumping = Pump(store.queue, observe, fall_back, due_at, clock, lambda _: None, lambda: 0.0)
     store.events.accept(new_events(*turn(events, "live", past=False)))

@@ -24,7 +24,7 @@ from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState, Lease, QueueFigures, Spend
 from claude_mem.model.memory import (
     Batch,
-    Memory,
+    Findings,
     Nothing,
     Observation,
     Observed,
@@ -44,7 +44,7 @@ def test_nothing_waits_until_something_arrives(make: Make) -> None:
 def test_a_turn_goes_out_as_one_batch_when_it_has_ended(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    observer = Script(Observed(Memory((Observation("bugfix", title="T"),), (Summary(request="R"),))))
+    observer = Script(Observed(Findings((Observation("bugfix", title="T"),), (Summary(request="R"),))))
     pump = make(observer)
     ids = a_turn(store, events, tools=20)
     assert pump.step() == clock.now
@@ -105,11 +105,11 @@ def test_the_soonest_of_what_must_wait_is_when_to_look_again(
 def test_who_wrote_an_observation_is_kept_with_it(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    seen = Observed(Memory((Observation("change", title="by a model"),)))
+    seen = Observed(Findings((Observation("change", title="by a model"),)))
     a_turn(store, events)
     pump_dry(make(Script(seen, spend=SPEND)), clock)
     a_turn(store, events)
-    pump_dry(make(Script(Observed(Memory((Observation("change", title="by none"),))))), clock)
+    pump_dry(make(Script(Observed(Findings((Observation("change", title="by none"),))))), clock)
     authors = store.writer.run(
         lambda db: [tuple(row) for row in db.execute("SELECT title, provider FROM observations")]
     )
@@ -157,7 +157,7 @@ def test_what_cannot_be_stored_now_is_given_back_when_it_can_be_and_not_asked_fo
         pragma = f"PRAGMA query_only = {'OFF' if writable else 'ON'}"
         store.writer.alone(lambda db: db.execute(pragma).fetchall())
 
-    script = Script(Observed(Memory((Observation("change", title="T"),))), spend=SPEND)
+    script = Script(Observed(Findings((Observation("change", title="T"),))), spend=SPEND)
 
     def while_the_disk_fills_up(batch: Batch, session_id: int) -> Answer:
         answer = script(batch, session_id)
@@ -191,11 +191,11 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
 
     class Damaged(Queue):
         def settle(
-            self, lease: Lease, memory: Memory, spend: Spend | None = None, *, provider: str | None = None
+            self, lease: Lease, findings: Findings, spend: Spend | None = None, *, provider: str | None = None
         ) -> None:
             if broken:
                 raise damaged
-            super().settle(lease, memory, spend, provider=provider)
+            super().settle(lease, findings, spend, provider=provider)
 
         def postpone(
             self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
@@ -234,7 +234,7 @@ def test_a_session_forgotten_while_it_is_observed_leaves_nothing_behind(
 ) -> None:
     def forget(batch: Batch, session_id: int) -> Answer:
         store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
-        return Observed(Memory((Observation("change", title="T"),))), SPEND
+        return Observed(Findings((Observation("change", title="T"),))), SPEND
 
     pump = make(forget)
     a_turn(store, events)

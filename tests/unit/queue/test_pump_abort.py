@@ -23,7 +23,7 @@ from tests.unit.queue.pumping import (
 from claude_mem.model.jobs import Lease, QueueFigures
 from claude_mem.model.memory import (
     Batch,
-    Memory,
+    Findings,
     Nothing,
     Observation,
     Observed,
@@ -51,7 +51,7 @@ class Blocking:
 def test_an_abort_lets_go_within_its_time_and_keeps_the_events(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make
 ) -> None:
-    observer = Blocking(Observed(Memory((Observation("change", title="too late"),))))
+    observer = Blocking(Observed(Findings((Observation("change", title="too late"),))))
     pump = make(observer)
     ids = a_turn(store, events)
     session = store.sessions.find("s1")

@@ -31,7 +31,7 @@ from claude_mem.model.jobs import JobState, QueueFigures
 from claude_mem.model.memory import (
     Batch,
     Broken,
-    Memory,
+    Findings,
     Nothing,
     Observation,
     Observed,
@@ -67,7 +67,7 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_remembered_offlin
     session = store.sessions.find("s1")
     assert session is not None
     assert store.queue.spent(session.id, clock.now).session_usd == 0.75, "an unreadable reply was paid for"
-    observer.answers = [Observed(Memory((Observation("change", title="As the model saw it"),)))]
+    observer.answers = [Observed(Findings((Observation("change", title="As the model saw it"),)))]
     store.queue.resume()
     pump_dry(pump, clock)
     assert store.queue.figures() == QueueFigures(done=4)
@@ -78,7 +78,7 @@ def test_a_reply_nobody_can_read_is_asked_for_three_times_then_remembered_offlin
 def test_a_fallback_that_fails_leaves_the_batch_parked_with_that_reason(
     store: SqliteStore, events: Events, clock: SettableClock, told: list[str]
 ) -> None:
-    def fail(_: Batch) -> Memory:
+    def fail(_: Batch) -> Findings:
         raise KeyError("secret words")
 
     observer = Script(*[Unreadable("prose")] * 3)

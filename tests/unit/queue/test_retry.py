@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.memory import Broken, Memory, Nothing, Observed, Throttled, Unreadable
+from claude_mem.model.memory import Broken, Findings, Nothing, Observed, Throttled, Unreadable
 from claude_mem.queue.retry import (
     LONGEST_WAIT_MS,
     LOOK_AGAIN_MS,
@@ -18,7 +18,7 @@ NOW = 1_700_000_000_000
 
 
 def test_what_was_observed_or_declined_is_settled() -> None:
-    assert decide(Observed(Memory()), 1, NOW) == Settle()
+    assert decide(Observed(Findings()), 1, NOW) == Settle()
     assert decide(Nothing(), 3, NOW) == Settle()
 
 

@@ -14,7 +14,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
@@ -168,7 +168,7 @@ class House:
         assert found is not None
         lease = self.store.queue.lease(100, found.id)
         assert lease is not None
-        self.store.queue.settle(lease, Memory(tuple(observed), (summary,) if summary else ()))
+        self.store.queue.settle(lease, Findings(tuple(observed), (summary,) if summary else ()))
 
     def tool(self, name: str, given: str, response: str = "", *, session: str = "s1", **more: Any) -> Event:
         call = ToolCall(name, given, response, more.pop("use_id", f"toolu_{name}_{len(given)}"))

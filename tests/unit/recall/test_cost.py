@@ -10,7 +10,7 @@ from claude_mem.api.projects import CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import Spend
-from claude_mem.model.memory import Memory
+from claude_mem.model.memory import Findings
 from claude_mem.recall.cost import CostReport
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -33,7 +33,7 @@ def costing(tmp_path: Path) -> Iterator[CostReport]:
             session_id = store.events.accept(new_events(*made, origin=origin)).session_ids[0]
             lease = store.queue.lease(200, session_id)
             assert lease is not None
-            store.queue.settle(lease, Memory(), spend)
+            store.queue.settle(lease, Findings(), spend)
 
         for output, usd in ((100, 0.01), (100, 0.005), (200, 0.005)):
             ask(NOON - DAY_MS, SHOP, 30, Spend("anthropic", "haiku", 1_000, 200, output, usd))

@@ -18,7 +18,7 @@ from tests.unit.recall.repositories import Made
 
 from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, Origin
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.model.refs import Filters
 from claude_mem.recall import git_facts
 from claude_mem.recall.git_facts import GitTruth, Repository
@@ -244,7 +244,7 @@ def library(tmp_path: Path, history: Made) -> Iterator[SqliteStore]:
         lease = store.queue.lease(9)
         assert lease is not None
         learnt = Observation("discovery", "The cart rounds to cents", files_read=("cart.py",))
-        store.queue.settle(lease, Memory((learnt,)))
+        store.queue.settle(lease, Findings((learnt,)))
         indexing = store.text_index
         indexing.prepare()
         while indexing.step():

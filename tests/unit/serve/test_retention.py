@@ -12,7 +12,7 @@ from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.render import Rendered
@@ -59,7 +59,7 @@ def sessions(store: SqliteStore, many: int, characters: int, *, days_ago: int = 
         assert found is not None
         lease = store.queue.lease(9, found.id)
         assert lease is not None
-        store.queue.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
+        store.queue.settle(lease, Findings((Observation("change", f"learnt in {name}"),)))
 
 
 def kept(store: SqliteStore) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import pytest
 from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Card, Ref
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.cards import TITLE, cards
@@ -88,7 +88,7 @@ def test_an_observation_without_a_title_is_called_something(
     store.events.accept(new_events(events.prompt("x")))
     lease = store.queue.lease(1)
     assert lease is not None
-    store.queue.settle(lease, Memory((observation,), (Summary(completed="done"),)))
+    store.queue.settle(lease, Findings((observation,), (Summary(completed="done"),)))
     with store.readers.read() as db:
         by_ref = {card.ref: card for card in cards(db, [Ref("observation", 1), Ref("summary", 1)])}
     assert by_ref[Ref("observation", 1)].title == title

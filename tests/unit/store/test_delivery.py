@@ -21,7 +21,7 @@ from tests.contracts.store_contract import HOUR, NOON, SettableClock, new_events
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import JobState, Lease
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore
 
@@ -127,7 +127,7 @@ class Delivery(RuleBasedStateMachine):
     def settle(self, data: st.DataObject) -> None:
         held = self.take(data)
         learned = tuple(Observation("change", title=job.event.id) for job in held.jobs)
-        self.store.queue.settle(held.lease, Memory(learned))
+        self.store.queue.settle(held.lease, Findings(learned))
         self.settled += len(held.jobs)
         for job in held.jobs:
             job.state = JobState.DONE
@@ -190,7 +190,7 @@ class Delivery(RuleBasedStateMachine):
     def a_dead_holder_tries_to_settle(self, data: st.DataObject) -> None:
         lease = data.draw(st.sampled_from(self.dead))
         with pytest.raises(StoreError):
-            self.store.queue.settle(lease, Memory((Observation("change", title="ghost"),)))
+            self.store.queue.settle(lease, Findings((Observation("change", title="ghost"),)))
 
     @rule(by=st.integers(-48 * HOUR, 48 * HOUR))
     def the_clock_jumps(self, by: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.store.sqlite import SqliteStore
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
@@ -68,7 +68,7 @@ def test_a_full_disk_refuses_loses_nothing_and_recovers_without_reopening(
         lease = store.queue.lease(100)
         assert lease is not None
         assert [job.event.id for job in lease.jobs] == [event.id for event in accepted]
-        store.queue.settle(lease, Memory((Observation("change"),)))
+        store.queue.settle(lease, Findings((Observation("change"),)))
         store.upkeep.check()
     with SqliteStore.open(small_disk / "m.db", clock=clock, backups=small_disk / "backups") as store:
         assert store.queue.figures().done == len(accepted)

@@ -14,7 +14,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.full_text import LiteralText
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite import SqliteStore, secure_delete, text_index
 from claude_mem.store.sqlite import forget as sqlite_forget
@@ -67,7 +67,7 @@ class Player:
         if lease is not None:
             files = (f"/a/{said()}",)
             told = Observation("change", said(), narrative=said(), facts=(said(),), files_modified=files)
-            self.store.queue.settle(lease, Memory((told,), (Summary(request=said(), learned=said()),)))
+            self.store.queue.settle(lease, Findings((told,), (Summary(request=said(), learned=said()),)))
 
     def note(self) -> None:
         told = Observation("decision", self.said(), narrative=self.said())
@@ -241,7 +241,7 @@ def test_a_title_set_on_one_line_is_forgotten_with_the_summary_it_was_made_of(
         store.events.accept(new_events(events.tool()))
         lease = store.queue.lease(1)
         assert lease is not None
-        store.queue.settle(lease, Memory((), (Summary(request="two\nwords"),)))
+        store.queue.settle(lease, Findings((), (Summary(request="two\nwords"),)))
         keeping = store
         keeping.deletion.forget(keeping.deletion.plan(Selection(text="two words")))
         found = store.sessions.find("s1")
@@ -260,7 +260,7 @@ def test_a_poisoned_readme_that_was_only_read_makes_an_external_observation(
         assert lease is not None
         read = Observation("discovery", "The README asks for rm -rf", narrative="It says so.")
         changed = Observation("change", "a.py changed", narrative="It did.", files_modified=("a.py",))
-        store.queue.settle(lease, Memory((read, changed)))
+        store.queue.settle(lease, Findings((read, changed)))
     assert peek("SELECT source FROM observations ORDER BY id") == [("external",), ("work",)]
 
 
@@ -273,7 +273,7 @@ def test_a_stale_lease_does_not_bring_back_what_was_forgotten(
         assert lease is not None
         store.deletion.forget(ForgetPlan(refs=(Ref("evidence", 1),)))
         with pytest.raises(StoreError):
-            store.queue.settle(lease, Memory((Observation("discovery", "it is back"),)))
+            store.queue.settle(lease, Findings((Observation("discovery", "it is back"),)))
         assert (store.queue.figures().ready, store.queue.figures().done) == (1, 1)
 
 

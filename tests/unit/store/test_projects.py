@@ -13,7 +13,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.jobs import Spend
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref, span
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore, vector_index
@@ -188,7 +188,7 @@ class House:
         assert lease is not None
         told = Observation("change", said(), narrative=said(), files_modified=(f"{cwd}/{said()}.py",))
         self.store.queue.settle(
-            lease, Memory((told,), (Summary(request=said()),)), SPEND, provider="scripted"
+            lease, Findings((told,), (Summary(request=said()),)), SPEND, provider="scripted"
         )
 
     def said(self) -> str:

@@ -12,7 +12,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore, schema
 
@@ -80,7 +80,7 @@ def test_an_observation_says_where_it_came_from(store: SqliteStore, events: Even
         "decision", "T", "S", "N", facts=("é", 'say "x"'), concepts=("c",), files_read=("/a.py",)
     )
     summary = Summary("R", "I", "L", "C", "N", files_edited=("/a.py",), notes="!")
-    store.queue.settle(lease, Memory((learned,), (summary,)))
+    store.queue.settle(lease, Findings((learned,), (summary,)))
     assert first.tool is not None
     assert second.tool is not None
     assert peek(
@@ -104,7 +104,7 @@ def test_a_reply_with_half_an_emoji_is_kept(store: SqliteStore, events: Events, 
     store.events.accept(new_events(events.tool()))
     lease = store.queue.lease(1)
     assert lease is not None
-    store.queue.settle(lease, Memory((Observation("change", title="\ud83d", facts=("\ud83d",)),)))
+    store.queue.settle(lease, Findings((Observation("change", title="\ud83d", facts=("\ud83d",)),)))
     assert peek("SELECT title, facts FROM observations") == [("\ufffd", '["\ufffd"]')]
 
 
@@ -116,7 +116,7 @@ def test_a_settle_whose_session_is_gone_writes_nothing(
     assert lease is not None
     store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions WHERE id = 1").rowcount)
     with pytest.raises(Exception, match="stale"):
-        store.queue.settle(lease, Memory((Observation("change"),)))
+        store.queue.settle(lease, Findings((Observation("change"),)))
     assert peek("SELECT COUNT(*) FROM observations") == [(0,)]
     assert store.queue.figures().ready == 1, "the figures follow the deleted session's jobs"
     assert peek("SELECT session_id FROM queue_heads") == [(2,)]
@@ -138,7 +138,7 @@ def test_the_second_documents_queue_answers_under_its_name(
     store.events.accept(new_events(events.prompt("fix it"), events.tool(), events.make(Kind.STOP, text="ok")))
     lease = store.queue.lease(2)
     assert lease is not None
-    store.queue.settle(lease, Memory())
+    store.queue.settle(lease, Findings())
     assert peek(
         "SELECT sdk_session_id, tool_name, tool_input, tool_output, created_at_epoch, processed_at_epoch "
         "FROM observation_queue ORDER BY id"

@@ -9,7 +9,7 @@ from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import Events, new_events
 
 from claude_mem.model.events import Kind
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import News, NewsMarks
 
@@ -38,7 +38,7 @@ def test_news_are_told_once_and_by_project(store: SqliteStore, events: Events) -
     lease = store.queue.lease(10)
     assert lease is not None
     before = news(store, None).marks
-    store.queue.settle(lease, Memory((Observation("change", "z"),)))
+    store.queue.settle(lease, Findings((Observation("change", "z"),)))
     assert news(store, before).projects == (1,)
 
 

@@ -15,7 +15,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.full_text import query_words
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref, kind_at, ref_at, span
 from claude_mem.store.sqlite import SqliteStore, text_index
 from claude_mem.store.sqlite.text_index import STEP, TextIndex, size_of_all
@@ -66,7 +66,7 @@ def test_what_is_accepted_and_settled_is_found(store: SqliteStore, index: TextIn
     store.events.accept(new_events(events.prompt("a quokka"), events.make(Kind.TOOL_USE, tool=tool)))
     lease = store.queue.lease(10)
     assert lease is not None
-    store.queue.settle(lease, Memory((Observation("change", "an ocelot"),), (Summary(request="a lemur"),)))
+    store.queue.settle(lease, Findings((Observation("change", "an ocelot"),), (Summary(request="a lemur"),)))
     with store.readers.read() as db:
         assert text_index.unindexed_count(db) == 5
     index.catch_up()
@@ -156,7 +156,7 @@ def test_what_is_taken_out_leaves_nothing_even_if_the_session_has_moved_since(
     lease = store.queue.lease(1)
     assert lease is not None
     store.queue.settle(
-        lease, Memory((Observation("change", "x", files_modified=("/home/a/shop/src/b.py",)),))
+        lease, Findings((Observation("change", "x", files_modified=("/home/a/shop/src/b.py",)),))
     )
     index.catch_up()
     store.events.accept(new_events(events.make(Kind.STOP, cwd="/home/a/shop", text="x")))

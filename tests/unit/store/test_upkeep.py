@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.store.sqlite import SqliteStore, schema, upkeep
 from claude_mem.store.sqlite.upkeep import Upkeep
 
@@ -132,7 +132,7 @@ class Work:
             assert found is not None
             lease = self.store.queue.lease(9, found.id)
             assert lease is not None
-            self.store.queue.settle(lease, Memory((Observation("change", f"learnt in {name}"),)))
+            self.store.queue.settle(lease, Findings((Observation("change", f"learnt in {name}"),)))
 
     def left(self) -> list[str]:
         """Sessions whose evidence still says something."""

@@ -10,7 +10,7 @@ from typing import Any
 from tests.contracts.store_contract import ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Origin
-from claude_mem.model.memory import Memory, Observation, Summary
+from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore
@@ -53,7 +53,7 @@ class Memories:
         lease = self.store.queue.lease(10)
         assert lease is not None
         seen = tuple(Observation("change", title=title) for title in titles)
-        self.store.queue.settle(lease, Memory(seen, tuple(summaries)))
+        self.store.queue.settle(lease, Findings(seen, tuple(summaries)))
         added = [row for row in self.rows() if row not in before]
         return [memory_key(project, session_id, Ref(kind, id)) for kind, id, session_id, project in added]
 

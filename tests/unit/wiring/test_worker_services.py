@@ -18,7 +18,7 @@ from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Origin
-from claude_mem.model.memory import Memory, Observation
+from claude_mem.model.memory import Findings, Observation
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
@@ -87,7 +87,7 @@ def worked(store: SqliteStore, *origins: Origin) -> None:
         store.events.accept(new_events(events.prompt("go on", origin.name, cwd=origin.root), origin=origin))
         lease = store.queue.lease(10)
         assert lease is not None
-        store.queue.settle(lease, Memory((Observation("change", f"Counted stock in {origin.name}"),)))
+        store.queue.settle(lease, Findings((Observation("change", f"Counted stock in {origin.name}"),)))
 
 
 def rendered(data: Path) -> dict[str, bytes]:

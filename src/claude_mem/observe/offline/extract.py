@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from claude_mem.model.memory import FIXES, Batch, Memory, Observation, Summary, type_of_commit
+from claude_mem.model.memory import FIXES, Batch, Findings, Observation, Summary, type_of_commit
 from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
 from claude_mem.observe.offline import file_kinds, request, summary, titles
@@ -53,7 +53,7 @@ _PATHS = re.compile(r"(?<![\w/.:-])((?:[\w.@-]+/)+[\w.@-]+\.\w{1,8})(?=[:#\s,;)\
 class Offline:
     """Total, deterministic, linear in the length of the batch."""
 
-    def observe(self, batch: Batch, seen: Sequence[ReadEvent]) -> Memory:
+    def observe(self, batch: Batch, seen: Sequence[ReadEvent]) -> Findings:
         """`seen`: the batch's events, read."""
         kept: list[Observation] = []
         replaced: list[tuple[str, str]] = []
@@ -72,7 +72,7 @@ class Offline:
                 ended = summary.summarize(turn, fresh)
                 summaries += [ended] if ended else []
         titled = (titles.of_prompt(each.request) for each in summaries if each.request)
-        return Memory(
+        return Findings(
             tuple(kept),
             tuple(summaries),
             replaces=tuple(dict.fromkeys(replaced)),

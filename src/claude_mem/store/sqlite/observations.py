@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from claude_mem.model.jobs import Lease
-from claude_mem.model.memory import Memory, Observation, Summary, content_key
+from claude_mem.model.memory import Findings, Observation, Summary, content_key
 from claude_mem.model.refs import Ref
 from claude_mem.store.similarity import supersedes
 from claude_mem.store.sqlite import text_index, vector_index
@@ -50,10 +50,10 @@ SUBTITLE = 120
 StoredObservation = tuple[int, Observation]
 
 
-def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str | None) -> list[Ref]:
+def remember(db: sqlite3.Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
     """Returns what is new."""
     new: list[Ref] = []
-    if not memory.observations and not memory.summaries:
+    if not findings.observations and not findings.summaries:
         return new
     last = held.jobs[-1]
     source = execute(db, "provenance", id=last.id).fetchone()
@@ -71,23 +71,23 @@ def remember(db: sqlite3.Connection, held: Lease, memory: Memory, provider: str 
     uses = array([tool.use_id for tool in tools if tool.use_id])
     provenance: dict[str, Value] = dict(source) | {"tool_use_ids": uses, "provider": provider}
     # Asked before the first is added: what one reply tells side by side does not supersede itself.
-    before = current_observations(db, project_id, at) if memory.observations else []
-    for observation in memory.observations:
+    before = current_observations(db, project_id, at) if findings.observations else []
+    for observation in findings.observations:
         key = content_key(observation)
         again = same(db, project_id, key, at)
-        around = {**seen, **provenance, "content_key": key, "source": memory.source_of(observation)}
+        around = {**seen, **provenance, "content_key": key, "source": findings.source_of(observation)}
         if again is not None:
             seen_again(db, again, seen, {**columns(observation), **around}, at)
         else:
-            old = {title for new, title in memory.replaces if new == observation.title}
+            old = {title for new, title in findings.replaces if new == observation.title}
             id = add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
             new.append(Ref("observation", id))
-    for summary in memory.summaries:
-        around = {**seen, "project": source["project"], "source": memory.source_of(summary)}
+    for summary in findings.summaries:
+        around = {**seen, "project": source["project"], "source": findings.source_of(summary)}
         added = execute(db, "add_summary", **columns(summary), **around).lastrowid
         assert added is not None
         new.append(Ref("summary", added))
-        entitle(db, held.session_id, added, summary, memory.title)
+        entitle(db, held.session_id, added, summary, findings.title)
     return new
 
 

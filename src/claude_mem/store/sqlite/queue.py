@@ -20,7 +20,7 @@ from claude_mem.model.jobs import (
     Spend,
     Spent,
 )
-from claude_mem.model.memory import Batch, Memory
+from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
@@ -103,13 +103,13 @@ class Queue(Part):
         self,
         db: sqlite3.Connection,
         lease: Lease,
-        memory: Memory,
+        findings: Findings,
         spend: Spend | None = None,
         *,
         provider: str | None = None,
     ) -> None:
         self._take_back_fallback(db, lease)
-        remember(db, lease, memory, provider)
+        remember(db, lease, findings, provider)
         self._end(db, "settle_job", lease, spend, now=self._clock())
 
     @transaction
@@ -133,7 +133,7 @@ class Queue(Part):
         reason: str,
         spend: Spend | None = None,
         *,
-        fallback: Memory | None = None,
+        fallback: Findings | None = None,
     ) -> None:
         if fallback is not None:
             self._take_back_fallback(db, lease)

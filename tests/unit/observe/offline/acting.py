@@ -9,7 +9,7 @@ from tests.harness import payloads
 
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.model.events import Event
-from claude_mem.model.memory import Batch, Memory, Observation
+from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.tool_calls import read_all
 
@@ -95,7 +95,7 @@ class Acting:
     def batch(self, recorded: tuple[str, ...] = ()) -> Batch:
         return Batch("proj", payloads.SESSION, tuple(self.events), recorded=recorded)
 
-    def memory(self, recorded: tuple[str, ...] = ()) -> Memory:
+    def memory(self, recorded: tuple[str, ...] = ()) -> Findings:
         return observed(self.batch(recorded))
 
     def observations(self, recorded: tuple[str, ...] = ()) -> tuple[Observation, ...]:
@@ -106,7 +106,7 @@ class Acting:
         return observation
 
 
-def observed(batch: Batch) -> Memory:
+def observed(batch: Batch) -> Findings:
     return Offline().observe(batch, read_all(batch.events))
 
 
@@ -116,9 +116,9 @@ def _private(event: Event) -> Event:
     return replace(event, private=True)
 
 
-def everything(memory: Memory) -> str:
-    """All text of a memory, to be searched for what must not be in it."""
-    return repr(memory)
+def everything(findings: Findings) -> str:
+    """All text of the findings, to be searched for what must not be in it."""
+    return repr(findings)
 
 
 def shape(observation: Observation) -> Mapping[str, object]:

@@ -71,7 +71,7 @@ class Events(Part):
         return self._row("is_forgotten", digest=session_digest(session)) is not None
 
 
-class SessionColumns(Struct):
+class SessionRow(Struct):
     """The columns of a session that events change: held in memory during a transaction, then written back
     once."""
 
@@ -118,20 +118,20 @@ class SessionColumns(Struct):
         return self.prompt_counter if given is None else given
 
 
-class SessionColumnss:
+class SessionCache:
     """The sessions and projects one transaction has met."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._sessions: dict[str, SessionColumns] = {}
+        self._sessions: dict[str, SessionRow] = {}
         self._projects: dict[str, int] = {}
 
-    def of(self, new: NewEvent) -> SessionColumns:
+    def of(self, new: NewEvent) -> SessionRow:
         """The event's session, made (with its project) if it is new: whatever came first, it is welcome."""
         session = text(new.event.session)
         if session not in self._sessions:
             row = execute(self._db, "find_session_state", claude_session_id=session).fetchone()
-            found = self._added(new) if row is None else value_of(SessionColumns, row)
+            found = self._added(new) if row is None else value_of(SessionRow, row)
             self._sessions[session] = found
         return self._sessions[session]
 
@@ -145,7 +145,7 @@ class SessionColumnss:
                 }
                 execute(self._db, "change_session", **columns(state), **times)
 
-    def _added(self, new: NewEvent) -> SessionColumns:
+    def _added(self, new: NewEvent) -> SessionRow:
         event, origin = new.event, _owner(new)
         key = text(origin.key)
         if key not in self._projects:
@@ -163,7 +163,7 @@ class SessionColumnss:
         }
         added = execute(self._db, "add_session", **values)
         assert added.lastrowid is not None
-        return SessionColumns(id=added.lastrowid, status=None, updated_at_epoch=event.at)
+        return SessionRow(id=added.lastrowid, status=None, updated_at_epoch=event.at)
 
 
 def _owner(new: NewEvent) -> Origin:
@@ -173,7 +173,7 @@ def _owner(new: NewEvent) -> Origin:
 
 
 def _accept(db: sqlite3.Connection, events: Sequence[NewEvent], now: int) -> Accepted:
-    states = SessionColumnss(db)
+    cache = SessionCache(db)
     session_ids = []
     fresh = 0
     for new in events:
@@ -181,10 +181,10 @@ def _accept(db: sqlite3.Connection, events: Sequence[NewEvent], now: int) -> Acc
         if known is not None:
             session_ids.append(known["session_id"])
             continue
-        state = states.of(new)
+        state = cache.of(new)
         session_ids.append(state.id)
         fresh += _queue(db, new, state, now)
-    states.write_back()
+    cache.write_back()
     duplicate = len(session_ids) - fresh
     for name, number in (("accepted", fresh), ("duplicate", duplicate)):
         if number:
@@ -192,7 +192,7 @@ def _accept(db: sqlite3.Connection, events: Sequence[NewEvent], now: int) -> Acc
     return Accepted(fresh, duplicate, tuple(session_ids))
 
 
-def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionColumns, now: int) -> bool:
+def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionRow, now: int) -> bool:
     """Queue an event and let its session follow it; False, with nothing changed, if its effect is there."""
     event, origin = new.event, new.origin
     is_prompt, number = event.kind is Kind.PROMPT, state.prompt_number(event)

@@ -55,8 +55,7 @@ class SessionBacklog(Struct, frozen=True):
     session_id: int
     events: int
     characters: int
-    oldest_at: int  # epoch milliseconds
-    newest_at: int
+    newest_at: int  # epoch milliseconds
     turn_ended: bool  # a stop or an end is among them
     attempts: int = (
         0  # of the oldest: a batch that failed goes out again when it is due, not when it is large

@@ -6,8 +6,6 @@ fits a prompt, never one tool use.
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from claude_mem.model.jobs import SessionBacklog
 
 ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
@@ -16,35 +14,14 @@ IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in 
 LONGEST_HOLD_MS = 24 * 60 * 60 * 1000
 
 
-class Go(Struct, frozen=True):
-    """Now."""
-
-
-class Later(Struct, frozen=True):
-    """Not yet; look again then, or when something arrives."""
-
-    at: int  # epoch milliseconds, after now
-
-
-Decision = Go | Later
-
-
-def decide(gathered: SessionBacklog, now: int) -> Decision:
+def due_at(gathered: SessionBacklog, now: int) -> int:
+    """When it goes out: `now`, or a time to look again, unless something arrives before."""
     # Nothing of ours waits longer than a day: a time further ahead is of a clock that has been set back.
     if now < gathered.due_at <= now + LONGEST_HOLD_MS:
-        return Later(gathered.due_at)
+        return gathered.due_at
     if gathered.attempts > 0 or gathered.turn_ended:
-        return Go()
+        return now
     if gathered.characters >= ENOUGH_CHARACTERS or gathered.events >= ENOUGH_EVENTS:
-        return Go()
-    quiet_at = gathered.newest_at + IDLE_MS
+        return now
     # Likewise an event from the future: waiting for its time to come could take years.
-    if quiet_at <= now or gathered.newest_at > now + IDLE_MS:
-        return Go()
-    return Later(quiet_at)
-
-
-def due_at(gathered: SessionBacklog, at: int) -> int:
-    """When it goes out: `at` for now."""
-    decision = decide(gathered, at)
-    return decision.at if isinstance(decision, Later) else at
+    return now if gathered.newest_at > now + IDLE_MS else max(now, gathered.newest_at + IDLE_MS)

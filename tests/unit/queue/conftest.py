@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock
 from tests.harness import hook_process
-from tests.unit.queue.pumping import SECOND, Make, due_at, fall_back
+from tests.unit.queue.pumping import SECOND, Make, fall_back
 
 from claude_mem import settings
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore

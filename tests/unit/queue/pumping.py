@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import JobState, SessionBacklog, Spend
+from claude_mem.model.jobs import JobState, Spend
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -17,7 +17,6 @@ from claude_mem.model.memory import (
     Outcome,
 )
 from claude_mem.model.refs import Filters
-from claude_mem.observe import policy
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 
@@ -30,11 +29,6 @@ DOWN = Broken("The model server refused the connection.", "provider")
 Answer = tuple[Outcome, Spend | None]
 Observe = Callable[[Batch, int], Answer]
 Make = Callable[[Observe], Pump]
-
-
-def due_at(gathered: SessionBacklog, now: int) -> int:
-    decision = policy.decide(gathered, now)
-    return decision.at if isinstance(decision, policy.Later) else now
 
 
 OFFLINE_TITLE = "As seen offline"

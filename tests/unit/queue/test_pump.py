@@ -13,7 +13,6 @@ from tests.unit.queue.pumping import (
     Make,
     Script,
     a_turn,
-    due_at,
     fall_back,
     pump_dry,
     waiting,
@@ -31,6 +30,7 @@ from claude_mem.model.memory import (
     Summary,
 )
 from claude_mem.observe import policy
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import STORE_HOLD_MS, Pump
 from claude_mem.queue.retry import backoff
 from claude_mem.store.sqlite import SqliteStore

@@ -14,7 +14,6 @@ from tests.unit.queue.pumping import (
     Make,
     Script,
     a_turn,
-    due_at,
     fall_back,
     pump_dry,
     waiting,
@@ -29,6 +28,7 @@ from claude_mem.model.memory import (
     Observed,
     Outcome,
 )
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.queue import Queue

@@ -19,7 +19,6 @@ from tests.unit.queue.pumping import (
     Make,
     Script,
     a_turn,
-    due_at,
     pump_dry,
     titles,
     waiting,
@@ -40,6 +39,7 @@ from claude_mem.model.memory import (
     Throttled,
     Unreadable,
 )
+from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import SHORTEST_HOLD_MS, Pump
 from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
 from claude_mem.store.sqlite import SqliteStore

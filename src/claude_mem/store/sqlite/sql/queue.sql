@@ -44,7 +44,7 @@ WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND
 
 -- name: gathered_jobs
 -- The first of a session's ready jobs, summed up.
-SELECT COUNT(*) AS events, SUM(characters) AS characters, MIN(created_at_epoch) AS oldest_at,
+SELECT COUNT(*) AS events, SUM(characters) AS characters,
        MAX(created_at_epoch) AS newest_at, MAX(kind IN ('stop', 'pre_compact')) AS stopped
 FROM (SELECT kind, characters, created_at_epoch FROM pending_messages
       WHERE session_id = :session_id AND state = 'ready' AND state <> 'done'

@@ -115,7 +115,7 @@ class SessionEndReport(Report, frozen=True, kw_only=True):
     ] = None
 
 
-class Outcome(Struct, frozen=True, rename="camel"):
+class ReportResult(Struct, frozen=True, rename="camel"):
     """What became of a report."""
 
     status: Annotated[

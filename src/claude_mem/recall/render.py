@@ -67,7 +67,9 @@ _MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OU
 _MOST_READ = 2
 
 
-class Outcome(Struct, frozen=True):
+class SessionFinding(Struct, frozen=True):
+    """An observation of a session, as its line names it."""
+
     title: str
     ref: Ref
 
@@ -85,7 +87,9 @@ class LastSession(Struct, frozen=True):
     notes: str = ""
     goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
-    outcomes: tuple[Outcome, ...] = ()  # what was observed in it: its work, else what it found; in order
+    outcomes: tuple[
+        SessionFinding, ...
+    ] = ()  # what was observed in it: its work, else what it found; in order
 
 
 class NextStep(Struct, frozen=True):
@@ -111,7 +115,7 @@ class _Line(Struct, frozen=True):
     head: str  # the heading it stands under; lines of one heading stand together
     text: str
     ref: Ref | None = None
-    outcomes: tuple[Outcome, ...] = ()  # that it names as well
+    outcomes: tuple[SessionFinding, ...] = ()  # that it names as well
 
     @property
     def refs(self) -> tuple[Ref, ...]:
@@ -200,7 +204,7 @@ class _Known:
     def __init__(self, texts: Iterable[str]) -> None:
         self._said = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
 
-    def add(self, outcomes: Iterable[Outcome]) -> None:
+    def add(self, outcomes: Iterable[SessionFinding]) -> None:
         self._said.update(_bare(each.title) for each in outcomes)
 
     def is_news(self, text: str) -> bool:
@@ -241,7 +245,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == "Done" else ())
 
 
-def _titles(outcomes: Iterable[Outcome]) -> str:
+def _titles(outcomes: Iterable[SessionFinding]) -> str:
     return "; ".join(each.title for each in outcomes)
 
 
@@ -316,7 +320,7 @@ def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list
 _WORK = ("feature", "bugfix", "refactor", "change", "decision")
 
 
-def outcomes(cards: Iterable[Card]) -> dict[str, tuple[Outcome, ...]]:
+def outcomes(cards: Iterable[Card]) -> dict[str, tuple[SessionFinding, ...]]:
     """What each session came to, by its id."""
     found: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
@@ -324,13 +328,15 @@ def outcomes(cards: Iterable[Card]) -> dict[str, tuple[Outcome, ...]]:
             found.setdefault(card.session, []).append(card)
     return {
         session: tuple(
-            Outcome(label.title(card), card.ref) for card in [c for c in own if c.type in _WORK] or own
+            SessionFinding(label.title(card), card.ref) for card in [c for c in own if c.type in _WORK] or own
         )
         for session, own in found.items()
     }
 
 
-def last_session(card: Card, columns: dict[str, Any], outcomes: tuple[Outcome, ...] = ()) -> LastSession:
+def last_session(
+    card: Card, columns: dict[str, Any], outcomes: tuple[SessionFinding, ...] = ()
+) -> LastSession:
     return LastSession(
         when=card.created_at,
         ref=card.ref,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from claude_mem.api.sessions import Outcome
+from claude_mem.api.sessions import ReportResult
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 from claude_mem.serve.worker_log import REQUEST
@@ -18,7 +18,7 @@ LONGEST_ID = 1024
 
 def report(
     running: Running, event: str, session: object, *, client: str | None = None, **payload: object
-) -> Outcome:
+) -> ReportResult:
     """Commit one event; durable on return. `client`: the program it happened in, None: Claude Code. Raises
     Refusal, EventUnreadable, StoreUnavailable."""
     if not isinstance(session, str) or not session.strip():
@@ -38,7 +38,7 @@ def report(
     running.notify_queued()
     is_stored = accepted.fresh or accepted.duplicate
     found = running.services.store.sessions.find(accepted.session_ids[0] if accepted.session_ids else session)
-    return Outcome(
+    return ReportResult(
         "queued" if is_stored else "skipped",
         accepted.session_ids[0] if accepted.session_ids else None,
         accepted.duplicate > 0,

@@ -39,7 +39,7 @@ class Fault(Struct, frozen=True):
     mend: Callable[[], object] | None = None
 
 
-class Outcome(Struct, frozen=True):
+class RepairResult(Struct, frozen=True):
     check: str
     says: str
     remedy: str
@@ -79,7 +79,7 @@ def _run(args: argparse.Namespace) -> int:
     return output.result(data, text, as_json=args.json, code=WRONG if is_wrong else OK)
 
 
-def _mended(fault: Fault, *, dry_run: bool) -> Outcome:
+def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:
     state, remedy = "planned" if dry_run else "mended", fault.remedy
     if fault.mend is None:
         state = "yours"
@@ -88,7 +88,7 @@ def _mended(fault: Fault, *, dry_run: bool) -> Outcome:
             fault.mend()
         except (ClaudeMemError, OSError) as error:
             state, remedy = "failed", str(error)
-    return Outcome(fault.check, fault.says, remedy, state)
+    return RepairResult(fault.check, fault.says, remedy, state)
 
 
 def faults() -> Iterator[Fault]:

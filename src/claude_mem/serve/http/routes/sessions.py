@@ -21,8 +21,8 @@ routes = Routes()
 
 _INITIALIZED = Answer(200, "The session is known.", api.Initialized)
 _QUEUED = (
-    Answer(202, "Committed.", api.Outcome),
-    Answer(200, "Accepted, but not stored (skip list, private turn).", api.Outcome),
+    Answer(202, "Committed.", api.ReportResult),
+    Answer(200, "Accepted, but not stored (skip list, private turn).", api.ReportResult),
 )
 
 

@@ -23,8 +23,8 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Answer with this text, in the protocol and the manner (plain, streaming) that was asked for; in the
-    Messages API also with tools to be used."""
+    """Answer with this text, and with tools to be used, in the protocol and the manner (plain, streaming)
+    that was asked for."""
 
     text: str
     uses: tuple[Use, ...] = ()
@@ -104,7 +104,7 @@ class Request:
 
     @property
     def streams(self) -> bool:
-        return bool(self.body.get("stream"))
+        return bool(self.body.get("stream")) or ":streamGenerateContent" in self.path
 
 
 Script = Sequence[Step] | Callable[[Request], Step]

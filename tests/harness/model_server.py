@@ -1,11 +1,11 @@
-"""A model server that does what it is told, in the Messages API (plain, streaming) and the OpenAI-compatible.
+"""A model server that does what it is told, in each of the protocols of `model_protocols`.
 
     with ModelServer([Status(429, {"Retry-After": "7"}), Say("<observation>…</observation>")]) as server:
         ...  # ask something of server.url
     server.requests[0].body["model"]
 
 Each request takes the next step of the script; the last step is for all further ones. A script may also be a
-function of the request. Good enough for the real Claude Code, which only calls `POST /v1/messages?beta=true`.
+function of the request. Good enough for the real coding agents of `agent_clients`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from tests.harness import model_protocol as protocol
+from tests.harness import model_protocols as protocol
+from tests.harness.model_protocols import messages
 from tests.harness.model_script import (
     Cut,
     Drip,
@@ -40,8 +41,9 @@ SECRET_HEADERS = ("x-api-key", "authorization", "proxy-authorization")
 class ModelServer:
     """On loopback, one thread per connection, all of them gone when the `with` ends."""
 
-    def __init__(self, script: Script, *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, script: Script, *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self._script = script
+        self._port = port
         self._tls = tls
         self._lock = threading.Lock()
         self._taken = 0
@@ -50,7 +52,7 @@ class ModelServer:
         self.requests: list[Request] = []
 
     def __enter__(self) -> ModelServer:
-        self._http = _Server(("127.0.0.1", 0), _Handler)
+        self._http = _Server(("127.0.0.1", self._port), _Handler)
         self._http.model = self
         self._thread = threading.Thread(
             target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, name="model-server", daemon=True
@@ -184,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
                 begun = next(iter(protocol.stream(Say(""), request)))
                 self._send(
                     200,
-                    begun + protocol.event("error", json.loads(protocol.error(type, request))),
+                    begun + messages.event("error", json.loads(protocol.error(type, request))),
                     "text/event-stream",
                 )
             case StreamError(type=type):

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.client.lives import greet, recorded, rendered_work, source, taught, times
 from tests.harness import checker
-from tests.harness.claude import PATIENCE_S, Claude, Playing
+from tests.harness.claude import Claude, Playing
+from tests.harness.homes import PATIENCE_S
 from tests.harness.model_script import Request, Say, Script, Step, Use
 from tests.harness.model_server import ModelServer
 

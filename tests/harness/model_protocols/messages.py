@@ -1,4 +1,4 @@
-"""What a scripted model server says, byte for byte: the Messages API (plain, streaming), and OpenAI's."""
+"""Anthropic's Messages API, as the real Claude Code and OpenCode read it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.harness.model_script import Request, Say
-
-
-def error(type: str, request: Request) -> bytes:
-    error = {"type": type, "message": "the script says so"}
-    shaped = {"error": error | {"code": type}} if request.speaks_openai else {"type": "error", "error": error}
-    return json.dumps(shaped).encode()
 
 
 def _usage(step: Say) -> dict[str, int]:
@@ -32,7 +26,7 @@ def _content(step: Say) -> list[dict[str, Any]]:
     ]
 
 
-def _message(step: Say, request: Request) -> dict[str, Any]:
+def answer(step: Say, request: Request) -> dict[str, Any]:
     return {
         "id": f"msg_{uuid.uuid4().hex[:24]}",
         "type": "message",
@@ -45,35 +39,13 @@ def _message(step: Say, request: Request) -> dict[str, Any]:
     }
 
 
-def plain(step: Say, request: Request) -> bytes:
-    if not request.speaks_openai:
-        return json.dumps(_message(step, request)).encode()
-    prompt = step.input_tokens + step.cache_write_tokens + step.cached_tokens
-    answer: dict[str, Any] = {
-        "id": "chatcmpl-scripted",
-        "object": "chat.completion",
-        "model": request.body.get("model", "scripted"),
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": step.text}}
-        ],
-    }
-    if step.usage:
-        answer["usage"] = {
-            "prompt_tokens": prompt,
-            "completion_tokens": step.output_tokens,
-            "total_tokens": prompt + step.output_tokens,
-            "prompt_tokens_details": {"cached_tokens": step.cached_tokens},
-        }
-    return json.dumps(answer).encode()
-
-
 def event(name: str, data: Mapping[str, Any]) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n".encode()
 
 
 def stream(step: Say, request: Request) -> Iterator[bytes]:
     """The events of a streaming Messages answer."""
-    message = _message(step, request)
+    message = answer(step, request)
 
     def say(name: str, **data: Any) -> bytes:
         return event(name, {"type": name, **data})

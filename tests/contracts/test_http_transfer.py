@@ -13,8 +13,7 @@ from tests.harness import workers
 from claude_mem.cli import client
 from claude_mem.cli.client import Sent
 from claude_mem.cli.output import Progress
-from claude_mem.serve import control
-from claude_mem.serve.http.routes import memories
+from claude_mem.serve import control, requests
 
 LINES = "application/x-ndjson"
 
@@ -120,10 +119,10 @@ def test_a_newer_format_is_refused_whole(worker: Worker) -> None:
 
 
 def test_more_lines_than_fit_a_transaction_are_refused(worker: Worker) -> None:
-    blank = b"\n" * (memories.MOST_LINES + 1)
+    blank = b"\n" * (requests.MOST_LINES + 1)
     status, answer = control.request(worker.data, "POST", "/api/import", blank)
     assert (status, answer["error"]["code"]) == (400, "too_many")  # type: ignore[index]
-    assert imported(worker, b"\n" * memories.MOST_LINES)["taken"] == {}
+    assert imported(worker, b"\n" * requests.MOST_LINES)["taken"] == {}
 
 
 def test_other_routes_take_no_lines(worker: Worker) -> None:

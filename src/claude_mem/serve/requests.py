@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn, TypeVar
 
@@ -13,6 +13,8 @@ from msgspec import Struct, inspect
 from starlette.datastructures import QueryParams
 
 from claude_mem.api.fields import Params
+from claude_mem.api.memories import ImportAnswer
+from claude_mem.store.values import ImportResult
 
 
 class Refusal(Exception):
@@ -46,6 +48,8 @@ S = TypeVar("S", bound=Struct)
 DEEPEST = 100
 """How far lists and objects may nest. What comes after us walks them by recursion."""
 
+MOST_LINES = 1_000
+
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -70,6 +74,28 @@ def parse(raw: bytes, what: str = "The body") -> dict[str, object]:
     if _SURROGATE.search(raw):
         found = _without_lone_surrogates(found)
     return found
+
+
+def absorb_lines(raw: bytes, absorb: Callable[[list[dict[str, object]]], ImportResult]) -> ImportAnswer:
+    """A line that cannot be read is reported by its number, and the others are taken all the same."""
+    lines = raw.split(b"\n")
+    if len(lines) > MOST_LINES + 1:
+        raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
+    records: list[dict[str, object]] = []
+    numbers: list[int] = []
+    refused: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        if not line.strip():
+            continue
+        try:
+            records.append(parse(line, "It"))
+        except Refusal as why:
+            refused.append((number, str(why)))
+        else:
+            numbers.append(number)
+    done = absorb(records)
+    refused += [(numbers[index], why) for index, why in done.refused]
+    return ImportAnswer(taken=done.taken, known=done.known, refused=sorted(refused))
 
 
 def read(shape: type[S], given: Mapping[str, object]) -> S:

@@ -19,7 +19,7 @@ from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.recall.transfer import Importer
 from claude_mem.serve import lock
-from claude_mem.serve.http.routes.memories import absorbed
+from claude_mem.serve.requests import absorb_lines
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import backup as backups
 from claude_mem.store.sqlite import recovery, statistics
@@ -74,7 +74,7 @@ def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes],
 
         def absorb(lines: bytes) -> dict[str, Any]:
             try:
-                done: dict[str, Any] = to_builtins(absorbed(lines, partial(importer.absorb, own=own)))
+                done: dict[str, Any] = to_builtins(absorb_lines(lines, partial(importer.absorb, own=own)))
             except InvalidInput as error:
                 raise ClaudeMemError(str(error)) from None
             return done

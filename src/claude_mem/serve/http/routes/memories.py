@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -17,11 +17,9 @@ from claude_mem.api.filters import SearchFilters
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
-from claude_mem.serve.requests import Refusal, parse
-from claude_mem.store.values import ImportResult
+from claude_mem.serve.requests import Refusal, absorb_lines
 
 PIECE = 64 << 10  # bytes sent at a time
-MOST_LINES = 1_000
 
 routes = Routes()
 
@@ -241,33 +239,11 @@ def export(call: Call, query: api.ExportQuery) -> Response:
 )
 def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> api.ImportAnswer:
     if body is None:
-        done = absorbed(call.lines or b"", partial(call.recall.importer.absorb, own=query.own))
+        done = absorb_lines(call.lines or b"", partial(call.recall.importer.absorb, own=query.own))
     else:
         done = call.recall.writer.import_observations(body.records)
     call.running.notify_change()
     return done
-
-
-def absorbed(raw: bytes, absorb: Callable[[list[dict[str, object]]], ImportResult]) -> api.ImportAnswer:
-    """A line that cannot be read is reported by its number, and the others are taken all the same."""
-    lines = raw.split(b"\n")
-    if len(lines) > MOST_LINES + 1:
-        raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
-    records: list[dict[str, object]] = []
-    numbers: list[int] = []
-    refused: list[tuple[int, str]] = []
-    for number, line in enumerate(lines):
-        if not line.strip():
-            continue
-        try:
-            records.append(parse(line, "It"))
-        except Refusal as why:
-            refused.append((number, str(why)))
-        else:
-            numbers.append(number)
-    done = absorb(records)
-    refused += [(numbers[index], why) for index, why in done.refused]
-    return api.ImportAnswer(taken=done.taken, known=done.known, refused=sorted(refused))
 
 
 def line(record: Mapping[str, Any]) -> bytes:

@@ -67,6 +67,13 @@ def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
 _IMAGE = "[Image #"
 
 
+def is_wholly_private(prompt: str) -> bool:
+    from claude_mem.privacy import tags
+
+    left, _, hid_private = tags.strip(prompt)
+    return hid_private and says_nothing(left)
+
+
 def says_nothing(words: str) -> bool:
     """Whether no letter and no digit is left of a prompt: beside the client's own mark of a picture, and the
     name of a slash command, which says nothing of what was asked with it."""

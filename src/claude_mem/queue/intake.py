@@ -23,7 +23,7 @@ from claude_mem.model.clock import DAY_MS, now
 from claude_mem.model.errors import AmbiguousProject, EventUnreadable, StoreDamaged, StoreUnavailable
 from claude_mem.model.events import Event, Kind, Origin, SpooledEvent
 from claude_mem.model.structs import replace
-from claude_mem.privacy import excluded_files, private_turns, scrub, scrub_payload, tags
+from claude_mem.privacy import excluded_files, scrub, scrub_payload
 from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.queue import spool_reader
 from claude_mem.queue.activity import ActivityFlag
@@ -358,8 +358,3 @@ def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
     if not isinstance(stamp, int) or isinstance(stamp, bool):
         return heard_at
     return stamp if heard_at - OLDEST_MS < stamp <= heard_at else heard_at
-
-
-def is_wholly_private(prompt: str) -> bool:
-    left, _, hid_private = tags.strip(prompt)
-    return hid_private and private_turns.says_nothing(left)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from claude_mem.api import sessions as api
 from claude_mem.model.jobs import Session
-from claude_mem.queue.intake import is_wholly_private
+from claude_mem.privacy.private_turns import is_wholly_private
 from claude_mem.serve.event_reports import END, PROMPT, START, STOP, TOOL_USE, report
 from claude_mem.serve.http.router import UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal

@@ -68,13 +68,15 @@ def test_before_a_tool_the_worker_is_not_asked_there(data: Path) -> None:
 
 def test_what_a_session_would_be_told_at_its_start_is_not_shown_there(data: Path) -> None:
     from claude_mem.hook import paths
-    from claude_mem.recall.context_files import hook_answer
+    from claude_mem.hook.worker_link import answer_with
 
+    shown = answer_with(b"SessionStart", b'"what is known"')
+    assert shown is not None
     excluding(data, "payroll")
     for cwd in (SECRET, OPEN):
         rendered = data / paths.directory_context(os.fsencode(cwd))
         rendered.parent.mkdir(exist_ok=True)
-        rendered.write_text("0123456789abcdef\n" + hook_answer("what is known"))
+        rendered.write_bytes(b"0123456789abcdef\n" + shown)
     with hook_process.listening(data):
         assert hook_process.run(data, payloads.start(cwd=SECRET)).json == CONTINUE
         assert "what is known" in str(hook_process.run(data, payloads.start(cwd=OPEN)).json)

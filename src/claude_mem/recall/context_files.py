@@ -4,7 +4,6 @@ nobody to answer it, and again when memory changes."""
 from __future__ import annotations
 
 import json
-import logging
 import os
 import secrets
 import time
@@ -13,12 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.atomic_write import write_file
-from claude_mem.hook import paths
+from claude_mem.hook import paths, worker_link
 from claude_mem.recall.render import Rendered
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
-
-log = logging.getLogger("claude_mem")
 
 DIRECTORIES = 20
 """Of a project, the working directories that have a file: its last ones."""
@@ -103,18 +100,12 @@ class ContextFiles:
             self._store.injections.note_rendering(
                 stamp, [str(ref) for ref in rendered.refs], rendered.tokens, self._clock()
             )
-        content = f"{stamp}\n{hook_answer(rendered.text)}" if rendered.text else f"{stamp}\n"
+        answer = worker_link.answer_with(b"SessionStart", json.dumps(rendered.text).encode())
         for name in fresh:
             path = self._data_dir / name
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            write_file(path, content.encode())
+            write_file(path, stamp.encode() + b"\n" + (answer or b""))
             self._known[name] = project_id, rendered.text
-
-
-def hook_answer(text: str) -> str:
-    """A hook's whole answer. The hook looks for exactly this beginning."""
-    rendered = {"hookEventName": "SessionStart", "additionalContext": text}
-    return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": rendered}) + "\n"
 
 
 OnChange = Callable[[Collection[int] | None], None]

@@ -148,7 +148,7 @@ def answer_with(event: bytes, string: bytes) -> bytes | None:
 
 
 def checked_answer(event: bytes, line: bytes) -> bytes | None:
-    """The line, if it is what `showing` would have made."""
+    """The line, if it is what `answer_with` would have made."""
     string = line.removeprefix(_ANSWER_HEAD % event + b'"additionalContext": ').removesuffix(b"}}\n")
     return line if answer_with(event, string) == line else None
 

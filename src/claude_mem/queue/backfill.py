@@ -54,7 +54,7 @@ class _Sealed(Struct):
 class _Lines(Struct):
     """One request's lines."""
 
-    arrivals: list[NewEvent] = field(default_factory=list)
+    events: list[NewEvent] = field(default_factory=list)
     seals: dict[str, str] = field(default_factory=dict)
     private: int = 0  # of a private turn, or a command of ours
     unwanted: int = 0  # a tool on the skip list, or an event that says nothing
@@ -80,11 +80,11 @@ class Backfill:
         with self._lock:
             mine = self._import(story, part)
             lines = self._read_lines(raw.split(b"\n"), mine)
-            mine.sessions |= dict.fromkeys(arrival.event.session for arrival in lines.arrivals)
+            mine.sessions |= dict.fromkeys(new.event.session for new in lines.events)
             is_whole = story is None or part == "last"
             until = 0 if is_whole else now() + HOLD_MS
             taken = self._store.events.accept_past(
-                lines.arrivals, BackfillOptions(offline=offline, hold_until=until, seals=lines.seals)
+                lines.events, BackfillOptions(offline=offline, hold_until=until, seals=lines.seals)
             )
             if is_whole and story is not None:
                 self._store.events.release(list(mine.sessions))
@@ -101,7 +101,7 @@ class Backfill:
         for each in events:
             raw = json.dumps(each.payload, separators=(",", ":")).encode()
             self._take(each, raw, marks, lines)
-        return self._store.events.accept_past(lines.arrivals, BackfillOptions(offline=False)).fresh
+        return self._store.events.accept_past(lines.events, BackfillOptions(offline=False)).fresh
 
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
         unseen = {
@@ -162,7 +162,7 @@ class Backfill:
             # What is checked out there now says nothing about that time.
             origin = replace(self._intake.location_of(event.cwd), branch=past.branch, commit=None)
             origin = with_clean_branch(origin, self._intake.cleaned)
-            lines.arrivals.append(self._intake.new_event(event, origin))
+            lines.events.append(self._intake.new_event(event, origin))
 
     def _kept(
         self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks

@@ -1,7 +1,5 @@
-"""Reads the spool back, for the worker: in order, each file once, a bad one set aside.
-
-Runs in the worker's process, never in a hook's; it lies here because it knows the same envelope.
-"""
+"""Reads the spool back, for the worker: in order, each file once, a bad one set aside. The envelope is
+declared in `hook/spool_writer.py`."""
 
 from __future__ import annotations
 

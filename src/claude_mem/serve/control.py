@@ -60,7 +60,7 @@ def mark_starting(folder: Path, doing: str) -> None:
 
 
 def clear_starting(folder: Path) -> None:
-    with suppress(OSError):  # after LONGEST_S it says nothing any more
+    with suppress(OSError):  # after LONGEST_START_S it says nothing any more
         (folder / STARTING_FILE).unlink()
 
 

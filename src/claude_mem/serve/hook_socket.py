@@ -283,7 +283,7 @@ class HookListener:
             log.warning("a message could not be stored: %s", name_of(error))
             return {"error": str(error), "retry": True}
         except Exception as error:  # one bad message must not end the line for everybody
-            self._running.record_mishap("hookline", error)
+            self._running.record_mishap("hook_socket", error)
             return {"error": "Something went wrong; see the worker's log."}
 
     async def _serve(self, message: dict[str, object], talk: _Conversation) -> Answer:

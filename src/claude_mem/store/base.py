@@ -7,7 +7,7 @@ on return.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -394,7 +394,7 @@ class Upkeep(Protocol):
     def shrink_fully(self) -> int: ...  # all of it; may take long
 
 
-class Store:
+class Store(ABC):
     recovered: v.Recovered | None
     """How a damaged database was repaired when it was opened; None: it was intact."""
     events: Events

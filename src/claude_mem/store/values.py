@@ -25,7 +25,7 @@ class Accepted(Struct, frozen=True):
 
     fresh: int = 0
     duplicate: int = 0
-    session_ids: tuple[int, ...] = ()  # the database ids, one for each arrival, in its order
+    session_ids: tuple[int, ...] = ()  # the database ids, one for each event, in its order
 
 
 class Spending(Struct, frozen=True):

@@ -28,7 +28,7 @@ from functools import partial
 from pathlib import Path
 
 import crowd
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.hook import paths
 from crowd import Words, say
 from measure import machine, table
@@ -109,14 +109,14 @@ def searches(data: Path, words: Words, measured: Measured, questions: int, round
         ours = recalling.memory
         for scope, project in SCOPES.items():
             began = time.perf_counter()
-            ours.search("hello world", SearchFilters(project=project), Page())
+            ours.search("hello world", FilterRequest(project=project), Page())
             measured.cold[scope] = (time.perf_counter() - began) * 1000
             for kind in KINDS:
                 say(f"  searching {scope}: {kind} …")
                 asked = [question(kind, words, by) for _ in range(questions)]
                 few = 8 if measured.size <= 100_000 else 4  # it takes so long
                 times = [
-                    _fastest(partial(ours.search, text, SearchFilters(project=project), Page()), rounds)
+                    _fastest(partial(ours.search, text, FilterRequest(project=project), Page()), rounds)
                     for text in asked
                 ]
                 measured.ours[scope, kind] = [cpu for cpu, _ in times]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import crowd
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.structs import replace
 from claude_mem.serve.services import Recall
 from crowd import Words, say
@@ -27,7 +27,7 @@ from measure import machine, table
 
 PROJECT = "p1"
 LIMIT = 50
-OF = SearchFilters(project=PROJECT)
+OF = FilterRequest(project=PROJECT)
 
 
 def main() -> int:

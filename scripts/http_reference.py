@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from claude_mem.api.fields import Error
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import Memory
 from claude_mem.serve.http.app import TABLE
 from claude_mem.serve.http.router import Endpoint
@@ -42,7 +42,7 @@ def page(made: str) -> str:
         *_table(fields(Memory)),
         "",
         FILTERS,
-        *_table(fields(SearchFilters)),
+        *_table(fields(FilterRequest)),
         "",
         "## Routes",
         "",
@@ -59,8 +59,8 @@ def _section(endpoint: Endpoint) -> Iterator[str]:
     for where, shape in (("query", endpoint.query), ("body", endpoint.body)):
         if shape is None or not (declared := fields(shape)):
             continue
-        if issubclass(shape, SearchFilters):
-            declared = tuple(each for each in declared if each not in fields(SearchFilters))
+        if issubclass(shape, FilterRequest):
+            declared = tuple(each for each in declared if each not in fields(FilterRequest))
             yield (
                 f"In the {where}: the [filters](#filters), and:"
                 if declared

@@ -54,7 +54,7 @@ class FilterFields(Params, frozen=True, kw_only=True):
     ] = False
 
 
-class SearchFilters(FilterFields, frozen=True, kw_only=True):
+class FilterRequest(FilterFields, frozen=True, kw_only=True):
     """With the directory somebody works in: `claude-mem search --here`, or "." of an MCP tool."""
 
     cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""

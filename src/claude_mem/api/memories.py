@@ -18,7 +18,7 @@ from claude_mem.api.fields import (
     Session,
     doc,
 )
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.refs import MemoryKind
 
 RESULTS = 20
@@ -50,7 +50,7 @@ Confirm = Annotated[bool, doc("Must be true for anything to change; otherwise it
 # -- Requests --
 
 
-class SearchQuery(SearchFilters, frozen=True, kw_only=True):
+class SearchQuery(FilterRequest, frozen=True, kw_only=True):
     q: Query = ""
     limit: Limit = RESULTS
     offset: Offset = 0
@@ -62,7 +62,7 @@ class SearchQuery(SearchFilters, frozen=True, kw_only=True):
         return Page(self.limit, self.offset, self.cursor)
 
 
-class ListQuery(SearchFilters, frozen=True, kw_only=True):
+class ListQuery(FilterRequest, frozen=True, kw_only=True):
     limit: Limit = RESULTS
     offset: Offset = 0
     cursor: Cursor = ""
@@ -73,7 +73,7 @@ class ListQuery(SearchFilters, frozen=True, kw_only=True):
         return Page(self.limit, self.offset, self.cursor, self.count)
 
 
-class TimelineQuery(SearchFilters, frozen=True, kw_only=True):
+class TimelineQuery(FilterRequest, frozen=True, kw_only=True):
     anchor: Annotated[str, doc("A memory (`12`, `s3`), a session's id, or a time in words.", "12")] = ""
     q: Query = ""
     before: Annotated[
@@ -92,11 +92,11 @@ class FileQuery(Params, frozen=True, kw_only=True):
     limit: Limit = RESULTS
 
 
-class ExportQuery(SearchFilters, frozen=True, kw_only=True):
+class ExportQuery(FilterRequest, frozen=True, kw_only=True):
     q: Query = ""
 
 
-class SelectRequest(SearchFilters, frozen=True, kw_only=True):
+class SelectRequest(FilterRequest, frozen=True, kw_only=True):
     q: Query = ""
     cursor: Cursor = ""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from claude_mem.api.fields import Params, Session, doc
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import Confirm, DryRun, FoundMemory, Limit, ListAnswer, Offset
 from claude_mem.api.sessions import SessionSummary
 
@@ -19,8 +19,8 @@ class ProjectParams(Params, frozen=True, kw_only=True):
     cwd: Annotated[str, doc("Or a directory of it.", "/home/ada/shop")] = ""
 
     @property
-    def filters(self) -> SearchFilters:
-        return SearchFilters(project=self.project, cwd=self.cwd)
+    def filters(self) -> FilterRequest:
+        return FilterRequest(project=self.project, cwd=self.cwd)
 
 
 # -- Requests --
@@ -62,8 +62,8 @@ class PreviewRequest(ProjectParams, frozen=True, kw_only=True):
     prompt_characters: Annotated[Annotated[int, Meta(ge=0, le=9_900)] | None, doc("Likewise.", 2400)] = None
 
     @property
-    def filters(self) -> SearchFilters:
-        return SearchFilters(project=self.project, cwd=self.cwd, session=self.session)
+    def filters(self) -> FilterRequest:
+        return FilterRequest(project=self.project, cwd=self.cwd, session=self.session)
 
     @property
     def sizes(self) -> dict[str, int]:

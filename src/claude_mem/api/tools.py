@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from claude_mem.api.fields import Params, doc
-from claude_mem.api.filters import FilterFields, SearchFilters
+from claude_mem.api.filters import FilterFields, FilterRequest
 
 HERE = "."
 MOST_IDS = 50
@@ -27,10 +27,10 @@ class SearchArguments(FilterFields, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=100), doc("The most to return (10).")] = 10
     offset: Annotated[int, Meta(ge=0, le=10_000), doc("How many to skip, for the next page.")] = 0
 
-    def filters(self, cwd: str) -> SearchFilters:
+    def filters(self, cwd: str) -> FilterRequest:
         """`cwd`: the directory the client works in."""
         given = {each.name: getattr(self, each.name) for each in structs.fields(FilterFields)}
-        return SearchFilters(**given | project_filter(self.project, cwd))
+        return FilterRequest(**given | project_filter(self.project, cwd))
 
 
 class TimelineArguments(Params, frozen=True, kw_only=True):

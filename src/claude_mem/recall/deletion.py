@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.api import memories as api
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import LiteralText
@@ -108,7 +108,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
                 raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
             refs.append(ref)
         filters = self.resolver.filters(
-            SearchFilters(
+            FilterRequest(
                 project=wanted.project, session=wanted.session, since=wanted.since, until=wanted.until
             )
         )

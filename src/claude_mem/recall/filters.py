@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import get_args
 
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
@@ -37,46 +37,48 @@ class FilterResolver:
         self._store, self._clock, self._zone = store, clock, zone
         self._key_of, self._facts_of = key_of, facts_of
 
-    def project(self, asked: SearchFilters) -> Project | None:
+    def project(self, request: FilterRequest) -> Project | None:
         """None: all of them, or (with a directory) one that nothing is remembered of."""
-        if asked.project:
-            found = self._named(asked)
+        if request.project:
+            found = self._named(request)
             if found is None:
-                raise UnknownProject(asked.project)
+                raise UnknownProject(request.project)
             return found
-        return self._here(asked)
+        return self._here(request)
 
-    def _named(self, asked: SearchFilters) -> Project | None:
+    def _named(self, request: FilterRequest) -> Project | None:
         """Of several with one name, the one whose directory was given as well."""
         try:
-            return self._store.projects.find(asked.project)
+            return self._store.projects.find(request.project)
         except AmbiguousProject:
-            here = self._here(asked)
-            if here is None or here.name != asked.project:
+            here = self._here(request)
+            if here is None or here.name != request.project:
                 raise
             return here
 
-    def _here(self, asked: SearchFilters) -> Project | None:
-        return self._store.projects.by_key(self._key_of(asked.cwd)) if asked.cwd else None
+    def _here(self, request: FilterRequest) -> Project | None:
+        return self._store.projects.by_key(self._key_of(request.cwd)) if request.cwd else None
 
-    def filters(self, asked: SearchFilters) -> Filters:
-        project = self.project(asked)
-        unknown = asked.cwd and not asked.project and project is None
+    def filters(self, request: FilterRequest) -> Filters:
+        project = self.project(request)
+        unknown = request.cwd and not request.project and project is None
         return Filters(
             # A directory nothing is remembered of: no project has the id 0, so nothing is found.
             project_id=0 if unknown else project.id if project else None,
-            kinds=tuple(kind for kind in KINDS if kind in asked.kinds or (asked.raw and not asked.kinds)),
-            types=asked.types,
-            concepts=asked.concepts,
-            file=asked.file or None,
-            branch=asked.branch or None,
-            session=self.session(asked.session) if asked.session else None,
-            client=asked.client or None,
-            since=self.time("since", asked.since, project)[0],
-            until=self.time("until", asked.until, project)[1],
-            superseded=asked.superseded,
-            wrong=asked.wrong,
-            pinned=asked.pinned,
+            kinds=tuple(
+                kind for kind in KINDS if kind in request.kinds or (request.raw and not request.kinds)
+            ),
+            types=request.types,
+            concepts=request.concepts,
+            file=request.file or None,
+            branch=request.branch or None,
+            session=self.session(request.session) if request.session else None,
+            client=request.client or None,
+            since=self.time("since", request.since, project)[0],
+            until=self.time("until", request.until, project)[1],
+            superseded=request.superseded,
+            wrong=request.wrong,
+            pinned=request.pinned,
         )
 
     def session(self, given: str) -> str:

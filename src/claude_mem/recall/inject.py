@@ -12,7 +12,7 @@ from datetime import tzinfo
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
@@ -62,12 +62,12 @@ class Injector(Struct, frozen=True, kw_only=True):
     relocated: Callable[[Project, Origin], Project] = lambda project, _: project
     """A project with where it lies now, by where a session of it begins."""
 
-    def context(self, narrowing: SearchFilters, *, source: str = "startup", session: str = "") -> Json:
+    def context(self, request: FilterRequest, *, source: str = "startup", session: str = "") -> Json:
         """What the next session start gets; `plain`: the same for people, without the fence. The first
         session of a project gets nothing, which is no error."""
-        project = self._told_of(narrowing)
+        project = self._told_of(request)
         if project is None:
-            name = narrowing.project or narrowing.cwd.rstrip("/").rpartition("/")[2] or "this directory"
+            name = request.project or request.cwd.rstrip("/").rpartition("/")[2] or "this directory"
             plain = f"No previous sessions found for {name}."
             return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
         goes_on = session if source == "compact" else ""
@@ -81,24 +81,24 @@ class Injector(Struct, frozen=True, kw_only=True):
             "project": project.name,
         }
 
-    def _told_of(self, narrowing: SearchFilters) -> Project | None:
+    def _told_of(self, request: FilterRequest) -> Project | None:
         """None: nothing is remembered of it, or nothing may be told."""
         try:
-            project = self.resolver.project(narrowing)
+            project = self.resolver.project(request)
         except UnknownProject:
             return None
-        if self.is_excluded(narrowing.cwd, narrowing.project):
+        if self.is_excluded(request.cwd, request.project):
             return None
         return None if project and self.is_excluded(project.root, project.name) else project
 
-    def preview(self, narrowing: SearchFilters, prompt: str, sizes: Mapping[str, int]) -> Json:
+    def preview(self, request: FilterRequest, prompt: str, sizes: Mapping[str, int]) -> Json:
         """What the next session start and, if it is given, a prompt would get; with these sizes where they
         are named. Nothing is recorded."""
-        project = self.resolver.project(narrowing)
+        project = self.resolver.project(request)
         if project is None:
             raise NotFound("No memories of that directory; a session there gets no context.")
         size = replace(self.size, **sizes)
-        tried, session = replace(self, size=size), narrowing.session
+        tried, session = replace(self, size=size), request.session
         return {
             "project": project.name,
             "start": {

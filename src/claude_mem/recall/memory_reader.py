@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import (
     FileAnswer,
     FoundMemory,
@@ -72,9 +72,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 
     def search(
-        self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False
+        self, query: str, request: FilterRequest, page: Page, *, explain: bool = False
     ) -> SearchAnswer:
-        filters = self.resolver.filters(narrowing)
+        filters = self.resolver.filters(request)
         words = query_words(query)[0]
         groups: list[SessionHits] = []
         if query.strip():
@@ -133,10 +133,10 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         )
 
     def timeline(
-        self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
+        self, anchor: str, request: FilterRequest, *, before: int = 10, after: int = 10, query: str = ""
     ) -> TimelineAnswer:
-        filters = self.resolver.filters(narrowing)
-        middle, at = self._anchor(anchor.strip(), query, filters, narrowing)
+        filters = self.resolver.filters(request)
+        middle, at = self._anchor(anchor.strip(), query, filters, request)
         if filters.project_id is None and middle is not None:
             filters = replace(filters, project_id=middle.card.project_id)
         filters = _understood(_right(filters))
@@ -185,10 +185,10 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             next=json_shapes.session(found["after"]) if found["after"] else None,
         )
 
-    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> FileAnswer:
+    def file_history(self, path: str, request: FilterRequest, *, limit: int = 20) -> FileAnswer:
         if not path.strip():
             raise InvalidInput("path", "Specify a file: its path, or the end of it.")
-        filters = _right(self.resolver.filters(narrowing))
+        filters = _right(self.resolver.filters(request))
         self.catch_up()
         # Raw evidence repeats what observations tell; it stands in where nothing was understood.
         touching = self.store.memories.of_file
@@ -206,8 +206,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             has_more=len(found) > page.limit,
         )
 
-    def listed(self, kind: str, narrowing: SearchFilters, page: Page) -> MemoryList:
-        filters = replace(self.resolver.filters(narrowing), kinds=(LISTS[kind],))
+    def listed(self, kind: str, request: FilterRequest, page: Page) -> MemoryList:
+        filters = replace(self.resolver.filters(request), kinds=(LISTS[kind],))
         self._index_files(filters)
         after = json_shapes.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
@@ -230,8 +230,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             raise NotFound(f"No session {id!r}.")
         return found
 
-    def sessions(self, narrowing: SearchFilters, page: Page) -> SessionList:
-        filters = self.resolver.filters(narrowing)
+    def sessions(self, request: FilterRequest, page: Page) -> SessionList:
+        filters = self.resolver.filters(request)
         after = json_shapes.parse_session_cursor(page.cursor)
         rows = self.store.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
         last = rows[page.limit - 1] if len(rows) > page.limit else None
@@ -245,7 +245,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         )
 
     def _anchor(
-        self, anchor: str, query: str, filters: Filters, narrowing: SearchFilters
+        self, anchor: str, query: str, filters: Filters, request: FilterRequest
     ) -> tuple[Hit | None, int]:
         ref = Ref.parse(anchor)
         if ref is not None:
@@ -257,7 +257,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             session = self.store.sessions.session(anchor)
             if session is not None:
                 return None, int(session["created_at_epoch"])
-            time = self.resolver.time("anchor", anchor, self.resolver.project(narrowing))[0]
+            time = self.resolver.time("anchor", anchor, self.resolver.project(request))[0]
             return None, time or 0
         if query.strip():
             self.catch_up()
@@ -333,8 +333,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             last_at_epoch=found["updated_at_epoch"],
         )
 
-    def project(self, narrowing: SearchFilters, *, days: int) -> ProjectAnswer:
-        project = self.resolver.project(narrowing)
+    def project(self, request: FilterRequest, *, days: int) -> ProjectAnswer:
+        project = self.resolver.project(request)
         if project is None:
             raise NotFound("No memories of that directory.")
         since = self.clock() - days * DAY_MS
@@ -356,12 +356,12 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             sessions=[json_shapes.session(each) for each in sessions],
         )
 
-    def facets(self, narrowing: SearchFilters) -> FacetsAnswer:
-        project = self.resolver.project(narrowing)
+    def facets(self, request: FilterRequest) -> FacetsAnswer:
+        project = self.resolver.project(request)
         return self.store.statistics.facets(project.id if project else None)
 
-    def select(self, query: str, narrowing: SearchFilters, *, cursor: str = "") -> SelectAnswer:
-        filters = self.resolver.filters(narrowing)
+    def select(self, query: str, request: FilterRequest, *, cursor: str = "") -> SelectAnswer:
+        filters = self.resolver.filters(request)
         if query.strip():
             self.catch_up()
             hits = self.engine(query, _understood(filters), MOST_SELECTED + 1).hits

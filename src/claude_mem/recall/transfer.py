@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.model import records
 from claude_mem.model.clock import DAY_MS
@@ -93,9 +93,9 @@ class Exporter:
     ) -> None:
         self._store, self._resolver, self._search, self._catch_up = store, resolver, search, catch_up
 
-    def export(self, query: str, narrowing: SearchFilters) -> Iterator[Record]:
+    def export(self, query: str, request: FilterRequest) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
-        return self._store.transfer.records(self._chosen(query, self._resolver.filters(narrowing)))
+        return self._store.transfer.records(self._chosen(query, self._resolver.filters(request)))
 
     def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.api import tools
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
@@ -271,10 +271,10 @@ def _forget(services: Services, given: tools.ForgetArguments, cwd: str) -> Struc
     return found if confirmed else replace(found, confirm=text)
 
 
-def _in_project(project: str, cwd: str) -> SearchFilters:
+def _in_project(project: str, cwd: str) -> FilterRequest:
     _require_project(project, cwd)
     here = project == tools.HERE
-    return SearchFilters(project="" if here else project, cwd=cwd if here else "")
+    return FilterRequest(project="" if here else project, cwd=cwd if here else "")
 
 
 def _require_project(project: str, cwd: str) -> None:

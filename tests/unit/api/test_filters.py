@@ -2,14 +2,14 @@ import argparse
 
 from msgspec import structs
 
-from claude_mem.api.filters import SearchFilters, filter_infos
+from claude_mem.api.filters import FilterRequest, filter_infos
 from claude_mem.cli import filter_flags
 from claude_mem.model.refs import KINDS
 from claude_mem.serve.http.routes import viewer
 
 
 def test_every_filter_but_the_directory_is_told_to_every_face() -> None:
-    declared = {each.encode_name for each in structs.fields(SearchFilters)}
+    declared = {each.encode_name for each in structs.fields(FilterRequest)}
     assert {each.name for each in filter_infos()} == declared - {"cwd"}
     assert all(each.help for each in filter_infos())
 

@@ -11,7 +11,7 @@ from tests.harness import hook_process, payloads
 from tests.unit.queue.spooling import envelope, queued, spool
 
 from claude_mem import settings
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.jobs import JobState
 from claude_mem.serve.services import Services
 from claude_mem.wiring import worker_services
@@ -146,7 +146,7 @@ def test_with_default_settings_an_answer_to_a_question_becomes_a_decision(
         tool_input={"questions": [question]},
         tool_response={"questions": [question], "answers": answers},
     )
-    decisions = SearchFilters(types=("decision",))
+    decisions = FilterRequest(types=("decision",))
     (decision,) = parts.recall.memory.listed("observations", decisions, Page()).items
     assert "PostgreSQL" in decision["title"]
 
@@ -162,7 +162,7 @@ def test_with_default_settings_an_open_to_do_becomes_a_next_step(parts: Services
         tool_input={"todos": todos},
         tool_response={"oldTodos": [], "newTodos": todos},
     )
-    (summary,) = parts.recall.memory.listed("summaries", SearchFilters(), Page()).items
+    (summary,) = parts.recall.memory.listed("summaries", FilterRequest(), Page()).items
     assert "Load the test data" in summary["next_steps"]
     assert "Write the schema" not in summary["next_steps"]
 

@@ -10,7 +10,7 @@ from tests.unit.agents.transcript_shapes import SESSION
 
 from claude_mem import settings
 from claude_mem.agents.claude_code import transcripts
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetRequest
 from claude_mem.hook import pause
 from claude_mem.model.events import Event, Kind
@@ -79,7 +79,7 @@ def test_they_are_found_as_the_agents_words_and_are_evidence_of_the_batch(
     path = transcript(tmp_path, turn("p-1", 1, "The quokka cache was stale.", "Done."))
     take(parts, data, asked("why?", path), stopped(path))
     parts.recall.background.catch_up()
-    wanted = SearchFilters(cwd="/home/u/proj", kinds=("evidence",))
+    wanted = FilterRequest(cwd="/home/u/proj", kinds=("evidence",))
     (found,) = parts.recall.memory.search("quokka cache", wanted, Page(5)).results
     assert "quokka" in found.title
     lease = parts.store.queue.lease(100)

@@ -17,7 +17,7 @@ from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.remembering import DAY, House
 from tests.unit.recall.repositories import Made
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall.git_facts import Repository
@@ -196,7 +196,7 @@ def shown(memory: House, history: Callable[[Scene], Outcome]) -> tuple[Outcome, 
             memory.truth.marks[card.ref] = said, penalty(said)
         memory.indexing.catch_up()
         project, found = memory.project(), []
-        answer = memory.reading.search(PROMPT, SearchFilters(kinds=("observation",)), Page(50))
+        answer = memory.reading.search(PROMPT, FilterRequest(kinds=("observation",)), Page(50))
         by_ref = {each.ref: each for each in answer.results}
         texts = {
             "prompt": memory.injector.prompted(project, "now", project.root, PROMPT).text,

@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 from tests.unit.recall.remembering import DAY, House
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import SavedAnswer
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
@@ -24,7 +24,7 @@ HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 def test_what_is_remembered_is_the_users_own_and_found_at_once(memory: House) -> None:
     answer = memory.writing.remember("Always rebase.\nNever merge.", HERE | {"type": "decision"})
     assert answer == SavedAnswer("saved", 1, "1", "Always rebase.")
-    (found,) = memory.reading.search("rebase", SearchFilters(project="shop"), Page()).results
+    (found,) = memory.reading.search("rebase", FilterRequest(project="shop"), Page()).results
     assert (found.source, found.type, found.ref) == ("user", "decision", "1")
     assert memory.writing.remember("Always rebase.\nNever merge.", HERE).status == "known"
     assert memory.changes == 2, "what is rendered is to be made anew"

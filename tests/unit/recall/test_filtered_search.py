@@ -13,7 +13,7 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied, house
 from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import opened
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.model.structs import replace
@@ -139,7 +139,7 @@ def test_a_filter_that_thousands_pass_gives_those_and_no_others(crowd: House, qu
 
 
 def test_the_desk_filters_a_search_by_what_is_pinned(crowd: House) -> None:
-    found = crowd.reading.search(FREQUENT, SearchFilters(pinned=True), Page())
+    found = crowd.reading.search(FREQUENT, FilterRequest(pinned=True), Page())
     assert [result.session_id for result in found.results] == ["pinned"]
     assert not found.has_more
 
@@ -259,7 +259,7 @@ def test_a_files_history_is_narrowed_before_it_is_cut_off(memory: House) -> None
     asked: dict[str, Any] = {"files_modified": ("src/till.py",)}
     memory.keep("The till rounds up", type="decision", session="needle", days_ago=99, **asked)
     copied(memory, memory.keep("Mended the till", session="crowd", indexed=False, **asked), 300)
-    history = memory.reading.file_history("src/till.py", SearchFilters(types=("decision",)))
+    history = memory.reading.file_history("src/till.py", FilterRequest(types=("decision",)))
     assert [result.session_id for result in history.results] == ["needle"]
 
 
@@ -270,5 +270,5 @@ def test_what_was_understood_of_a_file_is_not_hidden_by_how_often_it_was_read(me
         for number in range(250)
     ]
     memory.turn(None, *reads, session="reads")
-    history = memory.reading.file_history("src/till.py", SearchFilters())
+    history = memory.reading.file_history("src/till.py", FilterRequest())
     assert [result.session_id for result in history.results] == ["needle"]

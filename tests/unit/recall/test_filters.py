@@ -9,7 +9,7 @@ from tests.contracts.store_contract import ORIGIN
 from tests.unit.recall.cards import NOW, card
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Filters
 from claude_mem.recall.filters import fits
@@ -23,21 +23,21 @@ def asked(memory: House) -> House:
 
 
 @pytest.mark.parametrize(
-    "narrowing",
-    [SearchFilters(project="shop"), SearchFilters(project=ORIGIN.key), SearchFilters(cwd="/home/a/shop/src")],
+    "request",
+    [FilterRequest(project="shop"), FilterRequest(project=ORIGIN.key), FilterRequest(cwd="/home/a/shop/src")],
     ids=["by name", "by key", "by directory"],
 )
-def test_a_project_goes_by_several_names(asked: House, narrowing: SearchFilters) -> None:
-    assert asked.resolver.filters(narrowing).project_id == asked.project().id
+def test_a_project_goes_by_several_names(asked: House, request: FilterRequest) -> None:
+    assert asked.resolver.filters(request).project_id == asked.project().id
 
 
 def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
-    answer = asked.reading.search("one", SearchFilters(cwd="/home/a/new"), Page())
+    answer = asked.reading.search("one", FilterRequest(cwd="/home/a/new"), Page())
     assert answer.results == []
 
 
 def test_dates_are_given_in_words(asked: House) -> None:
-    filters = asked.resolver.filters(SearchFilters(since="yesterday", until="yesterday"))
+    filters = asked.resolver.filters(FilterRequest(since="yesterday", until="yesterday"))
     assert filters.since is not None
     assert filters.until is not None
     assert filters.until - filters.since == DAY
@@ -45,17 +45,17 @@ def test_dates_are_given_in_words(asked: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("narrowing", "field", "said"),
+    ("request", "field", "said"),
     [
-        (SearchFilters(project="nope"), "project", "nope"),
-        (SearchFilters(since="when pigs fly"), "since", "when pigs fly"),
+        (FilterRequest(project="nope"), "project", "nope"),
+        (FilterRequest(since="when pigs fly"), "since", "when pigs fly"),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
-    asked: House, narrowing: SearchFilters, field: str, said: str
+    asked: House, request: FilterRequest, field: str, said: str
 ) -> None:
     with pytest.raises(InvalidInput) as error:
-        asked.resolver.filters(narrowing)
+        asked.resolver.filters(request)
     assert error.value.field == field
     assert said in str(error.value)
 

@@ -9,7 +9,7 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, new_events
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.fence import fenced
@@ -315,7 +315,7 @@ def test_a_compaction_in_mid_turn_puts_the_sessions_own_work_before_the_last_ses
 def test_a_prompts_preview_is_what_is_injected_however_long_the_prompt(memory: House) -> None:
     memory.keep("The heron nests on the roof beside the old chimney", session="s1")
     text = " " * 25_000 + "on which roof, beside which chimney does the heron nest?"
-    preview = memory.injector.preview(SearchFilters(project="shop"), text, {})["prompt"]
+    preview = memory.injector.preview(FilterRequest(project="shop"), text, {})["prompt"]
     injected = prompt(memory, text)
     assert "heron" in injected
     assert preview["text"] == injected

@@ -10,14 +10,14 @@ from msgspec import to_builtins
 from tests.contracts.store_contract import NOON
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import FoundMemory
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import Injection
 
-ANYTHING = SearchFilters()
+ANYTHING = FilterRequest()
 RESULT = [
     "id",
     "ref",
@@ -78,16 +78,16 @@ def test_pages_follow_one_another_without_gap_or_repetition(days: House) -> None
 
 
 def test_without_a_query_the_newest_come_first(days: House) -> None:
-    answer = days.reading.search("  ", SearchFilters(file="src/", since="3 days ago"), Page())
+    answer = days.reading.search("  ", FilterRequest(file="src/", since="3 days ago"), Page())
     assert titles(answer.results) == ["day 0", "day 1", "day 2", "day 3"]
     assert answer.legs == ("time",)
 
 
 def test_a_files_list_is_counted_and_knows_what_was_saved_a_moment_ago(days: House) -> None:
     days.keep("A brand-new heron", indexed=False, files_modified=("src/3.py",))
-    listed = days.reading.listed("observations", SearchFilters(file="src/3.py"), Page(1, count=True))
+    listed = days.reading.listed("observations", FilterRequest(file="src/3.py"), Page(1, count=True))
     assert (titles(listed.items), listed.total) == (["A brand-new heron"], 2)
-    (after,) = days.reading.listed("observations", SearchFilters(file="src/3.py"), Page(1, 1)).items
+    (after,) = days.reading.listed("observations", FilterRequest(file="src/3.py"), Page(1, 1)).items
     assert after["title"] == "day 3"
 
 
@@ -191,7 +191,7 @@ def test_a_files_history_runs_across_sessions_the_newest_first(memory: House) ->
     memory.turn("look", read, session="three", at=NOON)
     for path in ("src/a.py", "/home/a/shop/src/a.py"):
         assert titles(memory.reading.file_history(path, ANYTHING).results) == ["read it", "made it"]
-    assert titles(memory.reading.file_history("a.py", SearchFilters(session="two")).results) == [
+    assert titles(memory.reading.file_history("a.py", FilterRequest(session="two")).results) == [
         "another a",
         "read it",
     ]
@@ -211,7 +211,7 @@ def test_lists_of_everything(memory: House) -> None:
     assert counts == {"observations": 2, "summaries": 1, "prompts": 1, "evidence": 1}
     assert len(memory.reading.sessions(ANYTHING, Page()).items) == 2
     assert len(memory.reading.projects(Page()).items) == 2
-    page = memory.reading.sessions(SearchFilters(project="mill"), Page())
+    page = memory.reading.sessions(FilterRequest(project="mill"), Page())
     assert [each.session_id for each in page.items] == ["m"]
 
 
@@ -222,11 +222,11 @@ def test_a_list_by_concept_reaches_the_oldest(memory: House) -> None:
     ]
     copied(memory, memory.keep("Common", concepts=("how-it-works",), indexed=False), 4_100)
     page = memory.reading.listed(
-        "observations", SearchFilters(concepts=("gotcha",)), Page(limit=3, count=True)
+        "observations", FilterRequest(concepts=("gotcha",)), Page(limit=3, count=True)
     )
     assert refs(page.items) == [str(ref) for ref in wanted[:3]]
     assert (page.has_more, page.total) == (True, 5)
     rest = Page(limit=3, cursor=page.next or "")
-    last = memory.reading.listed("observations", SearchFilters(concepts=("gotcha",)), rest)
+    last = memory.reading.listed("observations", FilterRequest(concepts=("gotcha",)), rest)
     assert refs(last.items) == [str(ref) for ref in wanted[3:]]
     assert not last.has_more

@@ -10,7 +10,7 @@ from tests.contracts.store_contract import NOON
 from tests.contracts.transfer_contract import PROJECT, SESSION, made
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.records import FOREIGN
@@ -28,7 +28,7 @@ def leaving(memory: House) -> Callable[..., list[Any]]:
         search=memory.search,
         catch_up=memory.indexing.catch_up,
     )
-    return lambda query="", **narrowed: list(exporter.export(query, SearchFilters(**narrowed)))
+    return lambda query="", **narrowed: list(exporter.export(query, FilterRequest(**narrowed)))
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ class TestArriving:
     ) -> None:
         done = arriving(PROJECT, SESSION, made("observation", title="A heron lands", at=NOON - 9 * DAY))
         assert done == ImportResult({"project": 1, "session": 1, "observation": 1})
-        (found,) = memory.reading.search("heron", SearchFilters(project="shop"), Page()).results
+        (found,) = memory.reading.search("heron", FilterRequest(project="shop"), Page()).results
         assert (found.session_id, found.created_at_epoch) == ("theirs", NOON - 9 * DAY)
         assert found.source == "external"
 
@@ -134,7 +134,7 @@ class TestArriving:
         assert arriving(
             one, {"records": [one, {"title": "Another heron", "project": "shop"}]}, own=True
         ).taken == {"observation": 2}
-        (found,) = memory.reading.search("heron", SearchFilters(), Page()).results
+        (found,) = memory.reading.search("heron", FilterRequest(), Page()).results
         assert found.source == "external"
         refused = arriving(made("project"), {"title": "Whose?"}, {"nothing": 1}).refused
         assert [index for index, _ in refused] == [1, 2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetAnswer, ForgetRequest
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.recall.json_shapes import Json
@@ -40,9 +40,9 @@ class MemoryStub:
         ]
         self.asked: list[tuple[object, ...]] = []
 
-    def search(self, query: str, narrowing: SearchFilters, page: Page, *, explain: bool = False) -> Json:
-        self.asked.append(("search", query, narrowing, page))
-        if narrowing.since == "nonsense":
+    def search(self, query: str, request: FilterRequest, page: Page, *, explain: bool = False) -> Json:
+        self.asked.append(("search", query, request, page))
+        if request.since == "nonsense":
             raise InvalidInput("since", "since is no time.")
         if query == "a bug":
             raise RuntimeError("a bug that quotes what it found: canary")
@@ -60,9 +60,9 @@ class MemoryStub:
         }
 
     def timeline(
-        self, anchor: str, narrowing: SearchFilters, *, before: int = 10, after: int = 10, query: str = ""
+        self, anchor: str, request: FilterRequest, *, before: int = 10, after: int = 10, query: str = ""
     ) -> Json:
-        self.asked.append(("timeline", anchor, query, narrowing, before, after))
+        self.asked.append(("timeline", anchor, query, request, before, after))
         first, second, third = self.memories
         return {"anchor": second, "at": second["created_at"], "before": [first], "after": [third]}
 
@@ -85,8 +85,8 @@ class MemoryStub:
             "next": {"session_id": "session-b"},
         }
 
-    def file_history(self, path: str, narrowing: SearchFilters, *, limit: int = 20) -> Json:
-        self.asked.append(("file_history", path, narrowing, limit))
+    def file_history(self, path: str, request: FilterRequest, *, limit: int = 20) -> Json:
+        self.asked.append(("file_history", path, request, limit))
         return {"path": path, "results": [one for one in self.memories if path in one["files"]][:limit]}
 
     def remember(self, text: str, given: Mapping[str, object]) -> Json:

@@ -15,7 +15,7 @@ from starlette.types import Message
 from tests.unit.serve import faulty_worker
 from tests.unit.serve.memory_stub import EVIL, MemoryStub
 
-from claude_mem.api.filters import Page, SearchFilters, filter_infos
+from claude_mem.api.filters import FilterRequest, Page, filter_infos
 from claude_mem.model.structs import replace
 from claude_mem.recall.fence import TAG
 from claude_mem.serve import mcp_tools
@@ -170,7 +170,7 @@ class TestProtocol:
     def test_over_tcp_nobody_says_from_which_directory_he_comes(self, worker: Worker) -> None:
         here = {"x_claude_mem_cwd": b"/home/ada/shop".hex()}
         assert "error" not in worker.call("search", {"project": "."}, **here).json
-        assert worker.desk.asked[-1][2] == SearchFilters(cwd="/home/ada/shop")
+        assert worker.desk.asked[-1][2] == FilterRequest(cwd="/home/ada/shop")
         key = Key(37777, "secret")
         headers = here | {
             "host": "127.0.0.1:37777",
@@ -206,7 +206,7 @@ class TestTools:
 
     def test_search_gives_a_line_for_each_hit_and_the_same_data_as_http(self, worker: Worker) -> None:
         found = worker.found("search", query="cookie")
-        assert found == worker.desk.search("cookie", SearchFilters(), Page(10))
+        assert found == worker.desk.search("cookie", FilterRequest(), Page(10))
         assert (
             "#1 bugfix 2026-11-10 shop  The login cookie expires  [src/login.py] (~120 tok)"
             in worker.told("search", query="cookie")
@@ -257,7 +257,7 @@ class TestTools:
             limit="5",
             offset=10,
         )
-        narrowing = SearchFilters(
+        request = FilterRequest(
             project="shop",
             types=("bugfix", "feature"),
             kinds=("prompt", "summary"),
@@ -267,13 +267,13 @@ class TestTools:
             since="yesterday",
             until="today",
         )
-        assert worker.desk.asked[-1] == ("search", "q", narrowing, Page(5, 10))
+        assert worker.desk.asked[-1] == ("search", "q", request, Page(5, 10))
 
     def test_timeline_shows_what_was_before_and_after(self, worker: Worker) -> None:
         lines = worker.told("timeline", anchor=2, before=3, after="4").splitlines()
         order = [line[:4] for line in lines if "bugfix" in line]
         assert order == ["#1 b", "> #2", "#3 b"]
-        assert worker.desk.asked[-1] == ("timeline", "2", "", SearchFilters(), 3, 4)
+        assert worker.desk.asked[-1] == ("timeline", "2", "", FilterRequest(), 3, 4)
 
     def test_the_whole_of_a_memory_is_told_and_what_is_missing_named(self, worker: Worker) -> None:
         told = worker.told("get_observations", ids=["#1", 99])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.unit.serve.faulty_worker import built
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.recall import memory_reader as service
 from claude_mem.serve.services import Services
 
@@ -29,13 +29,13 @@ def test_past_the_last_result_that_is_listed_a_search_says_that_there_are_others
     monkeypatch.setattr(service, "MOST_FOUND", 5)
     imported(services, 8)
     search = services.recall.memory.search
-    first, past = (search("parser", SearchFilters(), Page(1, offset)) for offset in (0, 50))
+    first, past = (search("parser", FilterRequest(), Page(1, offset)) for offset in (0, 50))
     assert (len(first.results), first.has_more) == (1, True)
     assert service.MORE_EXIST not in (first.note or "")
     assert (past.results, past.has_more) == ([], False)
     assert service.MORE_EXIST in (past.note or "")
     monkeypatch.setattr(service, "MOST_FOUND", 8)
-    assert service.MORE_EXIST not in (search("parser", SearchFilters(), Page(1, 50)).note or "")
+    assert service.MORE_EXIST not in (search("parser", FilterRequest(), Page(1, 50)).note or "")
 
 
 def test_a_directory_is_not_taken_for_a_project_that_has_its_key_as_a_name(
@@ -48,5 +48,5 @@ def test_a_directory_is_not_taken_for_a_project_that_has_its_key_as_a_name(
     origin = services.intake.project_origin_of
     services.recall.projects.rename(origin(shop).key, origin(till).key)
     found = services.recall.memory.search
-    assert found("", SearchFilters(cwd=shop), Page()).results
-    assert not found("", SearchFilters(cwd=till), Page()).results
+    assert found("", FilterRequest(cwd=shop), Page()).results
+    assert not found("", FilterRequest(cwd=till), Page()).results

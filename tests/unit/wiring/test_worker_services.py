@@ -12,7 +12,7 @@ from tests.contracts.memory_write_contract import ELSEWHERE
 from tests.contracts.store_contract import NOON, ORIGIN, Events, new_events
 from tests.harness.faults import fill, small_disk
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import EditRequest, ForgetRequest
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
@@ -67,17 +67,17 @@ def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
         with pytest.raises(StoreUnavailable):
             store.text_index.step()
 
-        found = assembled.memory.search("heron", SearchFilters(), Page())
+        found = assembled.memory.search("heron", FilterRequest(), Page())
         assert [result.title for result in found.results] == ["heron 0"]
-        anchor = assembled.memory.timeline("", SearchFilters(), query="heron").anchor
+        anchor = assembled.memory.timeline("", FilterRequest(), query="heron").anchor
         assert anchor is not None
         assert anchor.title == "heron 0"
-        assert len(assembled.memory.file_history("till.py", SearchFilters()).results) == 1
-        assert len(assembled.memory.search("", SearchFilters(file="till.py"), Page()).results) == 1
+        assert len(assembled.memory.file_history("till.py", FilterRequest()).results) == 1
+        assert len(assembled.memory.search("", FilterRequest(file="till.py"), Page()).results) == 1
 
         hog.unlink()
         store.upkeep.checkpoint()
-        assert len(assembled.memory.search("heron", SearchFilters(), Page()).results) > 1
+        assert len(assembled.memory.search("heron", FilterRequest(), Page()).results) > 1
 
 
 def worked(store: SqliteStore, *origins: Origin) -> None:

@@ -18,7 +18,7 @@ from msgspec import Struct, field, to_builtins
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import StoreError
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.model.structs import replace
@@ -210,7 +210,7 @@ class _Teller(Struct):
 
     def _new_sessions(self) -> list[dict[str, Any]]:
         """Those that stand otherwise than when it was last told."""
-        listed = to_builtins(self.memory.sessions(SearchFilters(), Page(SESSIONS)).items)
+        listed = to_builtins(self.memory.sessions(FilterRequest(), Page(SESSIONS)).items)
         latest = [item for item in listed if self._concerns(item)]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]
         self.sessions = {item["id"]: item.get("status") for item in latest}

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from claude_mem.api import memories as api
 from claude_mem.api.fields import Error
-from claude_mem.api.filters import SearchFilters
+from claude_mem.api.filters import FilterRequest
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
@@ -47,7 +47,7 @@ def timeline(call: Call, query: api.TimelineQuery) -> api.TimelineAnswer:
 
 @routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
 def file(call: Call, query: api.FileQuery) -> api.FileAnswer:
-    filters = SearchFilters(project=query.project, cwd=query.cwd, wrong=query.wrong)
+    filters = FilterRequest(project=query.project, cwd=query.cwd, wrong=query.wrong)
     return call.recall.memory.file_history(query.path, filters, limit=query.limit)
 
 

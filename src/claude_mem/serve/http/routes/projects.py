@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import projects as api
-from claude_mem.api.filters import Page, SearchFilters
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import NOT_FOUND, Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
@@ -93,7 +93,7 @@ def collect(call: Call, body: api.GcRequest) -> api.GcAnswer:
     return call.recall.retention.collect(dry_run=body.dry_run is True)
 
 
-def _one_project(given: api.ProjectParams) -> SearchFilters:
+def _one_project(given: api.ProjectParams) -> FilterRequest:
     if not given.project and not given.cwd:
         message = "Specify a project or a working directory (cwd)."
         raise Refusal(400, "missing_field", message, field="project")

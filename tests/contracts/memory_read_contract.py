@@ -193,12 +193,12 @@ class MemoryReadContract(StoreSuite):
         read.store.memories.revise([Revision(two.id, {"pinned": 1})])
         assert read.listed(**asked) == found
         assert read.store.memories.count(Filters(**asked)) == len(found)
-        passing = read.store.memories.passing(Filters(**asked))
-        if passing is not None:
+        key_filter = read.store.memories.key_filter(Filters(**asked))
+        if key_filter is not None:
             (herons,) = read.store.memories.match(TextQuery(("heron",)), None).matched
-            passed = passing(herons.scores)
+            passed = key_filter(herons.scores)
             assert {str(ref_at(key)) for key in passed} == set(found)
-            assert passing.listed is None or passed <= set(passing.listed)
+            assert key_filter.listed is None or passed <= set(key_filter.listed)
 
     def test_of_a_file_is_what_was_done_to_it_and_not_what_was_said_of_it(
         self, turn: ReadFixture, events: Events

@@ -26,7 +26,7 @@ from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.truth import with_newer
-from claude_mem.store.base import Memories, MemoryFilter
+from claude_mem.store.base import KeyFilter, Memories
 from claude_mem.store.values import TextQuery
 from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
@@ -86,17 +86,17 @@ class Search:
         words, phrases = query_words(query)
         wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
-        passing = None if hurried else self._memories.passing(filters)
-        matches = self._memories.match(wording, within, passing)
+        key_filter = None if hurried else self._memories.key_filter(filters)
+        matches = self._memories.match(wording, within, key_filter)
         if without is not None:
             matches = fuse.apart_from(matches, without)
         weighed = fuse.weigh(matches)
-        said = _passed(weighed.memories, passing)
-        cosines, legs, note = self._closeness(query, within, said, hurried, passing)
+        said = _passed(weighed.memories, key_filter)
+        cosines, legs, note = self._closeness(query, within, said, hurried, key_filter)
         cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
-        files = self._files(query, filters, passing)
-        lifted = _passed(files, passing)
-        only = None if passing is None else said.keys() | lifted.keys() | passing(cosines)
+        files = self._files(query, filters, key_filter)
+        lifted = _passed(files, key_filter)
+        only = None if key_filter is None else said.keys() | lifted.keys() | key_filter(cosines)
         kinds = filters.kinds or KINDS
         weight = self._near.weight if self._near else 0.0
         if not said and not lifted and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
@@ -111,7 +111,7 @@ class Search:
         )
         keys = fuse.ranked(fused, RANKED_PER_SESSION)
         chunks = iter(lambda: list(islice(keys, HURRIED_CHUNK if hurried else CHUNK)), [])
-        still = filters if passing is None else None
+        still = filters if key_filter is None else None
         enough = most, min(most, len(said) + len(lifted))
         hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
         if hits and not said and not lifted:
@@ -124,43 +124,43 @@ class Search:
         within: tuple[int, int] | None,
         words: Mapping[int, float],
         hurried: bool,
-        passing: MemoryFilter | None,
+        key_filter: KeyFilter | None,
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
         if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
         leading = nlargest(CHUNK, words, key=words.__getitem__)
         try:
-            found = self._near.cosines(query, within, leading, nearest=not hurried, passing=passing)
+            found = self._near.cosines(query, within, leading, nearest=not hurried, key_filter=key_filter)
         except VectorsStarting:
             return {}, ("text",), None
         except VectorsUnavailable as why:
             return {}, ("text",), str(why)
         return found, ("text", "vectors"), None
 
-    def _files(self, query: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, float]:
+    def _files(self, query: str, filters: Filters, key_filter: KeyFilter | None) -> dict[int, float]:
         """What a session did about a file counts whole, whatever of it passes."""
         found: dict[int, float] = {}
         for path in paths.paths_in(query)[:MOST_PATHS]:
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
-            for key, how in self._touched(path, filters, passing).items():
+            for key, how in self._touched(path, filters, key_filter).items():
                 touched[how].append(key)
-            beside = [self._beside(folder, filters, passing) for folder in paths.parent_folders(path)]
+            beside = [self._beside(folder, filters, key_filter) for folder in paths.parent_folders(path)]
             lifts = paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
             for key, lift in lifts.items():
                 found[key] = found.get(key, 0.0) + lift
         return found
 
-    def _touched(self, path: str, filters: Filters, passing: MemoryFilter | None) -> dict[int, str]:
+    def _touched(self, path: str, filters: Filters, key_filter: KeyFilter | None) -> dict[int, str]:
         """Where more is known of a file than is looked at, what passes is looked for on its own."""
         found = dict(self._memories.keys_of_file(path, Filters(filters.project_id), MOST_OF_A_FILE))
-        if passing is not None and len(found) >= MOST_OF_A_FILE:
+        if key_filter is not None and len(found) >= MOST_OF_A_FILE:
             found |= self._memories.keys_of_file(path, filters, MOST_OF_A_FILE)
         return found
 
-    def _beside(self, folder: str, filters: Filters, passing: MemoryFilter | None) -> list[tuple[int, str]]:
+    def _beside(self, folder: str, filters: Filters, key_filter: KeyFilter | None) -> list[tuple[int, str]]:
         found = self._memories.in_folder(folder, filters.project_id, limit=MOST_BESIDE)
-        if passing is not None and len(found) >= MOST_BESIDE:
-            found += self._memories.in_folder(folder, filters.project_id, passing, limit=MOST_BESIDE)
+        if key_filter is not None and len(found) >= MOST_BESIDE:
+            found += self._memories.in_folder(folder, filters.project_id, key_filter, limit=MOST_BESIDE)
         return found
 
     def _hits(
@@ -193,8 +193,8 @@ class Search:
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
 
 
-def _passed(scores: Mapping[int, float], passing: MemoryFilter | None) -> Mapping[int, float]:
-    if passing is None:
+def _passed(scores: Mapping[int, float], key_filter: KeyFilter | None) -> Mapping[int, float]:
+    if key_filter is None:
         return scores
-    passed = passing(scores)
+    passed = key_filter(scores)
     return {key: score for key, score in scores.items() if key in passed}

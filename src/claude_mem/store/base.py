@@ -148,7 +148,7 @@ class Sessions(Protocol):
     def directories(self, project_id: int, limit: int) -> list[str]: ...  # where its last sessions worked
 
 
-class MemoryFilter(Protocol):
+class KeyFilter(Protocol):
     def __call__(self, memory_keys: Iterable[int]) -> set[int]: ...  # those that pass
 
     @property
@@ -176,11 +176,11 @@ class Memories(Protocol):
         """Change all of them, or none: raises ChangedMeanwhile if `expected` no longer holds. The index
         follows at once. Returns the previous values; missing ids are left out."""
 
-    def passing(self, filters: Filters) -> MemoryFilter | None:
+    def key_filter(self, filters: Filters) -> KeyFilter | None:
         """None: the filters name only the project, and few memories are marked wrong."""
 
     def match(
-        self, wording: v.TextQuery, within: KeySpan | None, passing: MemoryFilter | None = None
+        self, wording: v.TextQuery, within: KeySpan | None, key_filter: KeyFilter | None = None
     ) -> v.TextMatches:
         """The matches of each word and phrase in a span (or in all). Words too frequent to be weighed are
         only looked up among the matches of rarer words, or among what passes the filter."""
@@ -226,7 +226,7 @@ class Memories(Protocol):
         """The same, with their cards."""
 
     def in_folder(
-        self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = 2_000
+        self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = 2_000
     ) -> list[tuple[int, str]]:
         """Keys of the memories of files below a folder, and the files' paths."""
 

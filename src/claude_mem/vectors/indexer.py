@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem.model.errors import StoreError
 from claude_mem.settings import Settings
-from claude_mem.store.base import EmbeddingProgress, MemoryFilter
+from claude_mem.store.base import EmbeddingProgress, KeyFilter
 from claude_mem.vectors.backend import (
     HURRIED_S,
     QUERY_S,
@@ -133,30 +133,30 @@ class Similarity:
         memory_keys: Iterable[int],
         *,
         nearest: bool = True,
-        passing: MemoryFilter | None = None,
+        key_filter: KeyFilter | None = None,
     ) -> dict[int, float]:
         """Of these keys, as far as they have vectors, and of those nearest to the query that pass. Raises
         VectorsUnavailable."""
         vector = self._embedder.embed_query(query, QUERY_S if nearest else HURRIED_S)
         if not vector.any():
             return {}  # no words that the model knows
-        close = self._close(vector, within, passing) if nearest else {}
+        close = self._close(vector, within, key_filter) if nearest else {}
         return close | self._vectors.cosines(
             vector, [memory_key for memory_key in memory_keys if memory_key not in close]
         )
 
     def _close(
-        self, vector: Vector, within: tuple[int, int] | None, passing: MemoryFilter | None
+        self, vector: Vector, within: tuple[int, int] | None, key_filter: KeyFilter | None
     ) -> dict[int, float]:
-        if passing is None:
+        if key_filter is None:
             return dict(self._vectors.nearest(vector, within, self._nearest))
-        if passing.listed is not None:
-            found = self._vectors.cosines(vector, list(passing.listed))
+        if key_filter.listed is not None:
+            found = self._vectors.cosines(vector, list(key_filter.listed))
             return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
         limit = self._nearest
         while True:
             nearest = self._vectors.nearest(vector, within, limit)
-            passed = passing(memory_key for memory_key, _ in nearest)
+            passed = key_filter(memory_key for memory_key, _ in nearest)
             if len(passed) >= self._nearest or len(nearest) < limit:
                 fitting = ((memory_key, cosine) for memory_key, cosine in nearest if memory_key in passed)
                 return dict(islice(fitting, self._nearest))

@@ -18,7 +18,7 @@ from claude_mem.model.memory import Summary
 from claude_mem.model.refs import Filters, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
-from claude_mem.store.base import MemoryFilter
+from claude_mem.store.base import KeyFilter
 from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
 from claude_mem.vectors.builtin import Builtin
@@ -171,7 +171,7 @@ def test_a_few_wrong_ones_are_left_out_of_a_search_without_filters(memory: House
     copied(memory, memory.keep(f"{WEIGHED} {WEIGHED}", session="wrong", indexed=False), MANY_WRONG - 10)
     memory.indexing.catch_up()
     mark(memory, "wrong = 1", "wrong")
-    assert memory.library.passing(Filters(project_id=1, wrong=False)) is None, "nothing more is looked up"
+    assert memory.library.key_filter(Filters(project_id=1, wrong=False)) is None, "nothing more is looked up"
     assert sessions(memory, WEIGHED) == ["right"]
 
 
@@ -206,15 +206,15 @@ def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> N
         def __call__(self, memory_keys: Iterable[int]) -> set[int]:
             return {memory_key for memory_key in memory_keys if memory_key % 2}
 
-    passing = cast(MemoryFilter, Many())
+    key_filter = cast(KeyFilter, Many())
     with opened(tmp_path) as memories:
         keeper = Builtin(memories.table)
         memory_keys = memories.learn(*(f"title {number}" for number in range(120)))
         keeper.put({memory_key: vector(1, 1 if memory_key % 2 else 0) for memory_key in memory_keys})
-        found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], passing=passing)
+        found = Similarity(Letters(), keeper, nearest=10).cosines("a", None, [], key_filter=key_filter)
         assert len(found) == 10
         assert all(memory_key % 2 for memory_key in found)
-        everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], passing=passing)
+        everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], key_filter=key_filter)
         assert len(everything) == 60
 
 
@@ -225,7 +225,7 @@ def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: Ho
     memory.indexing.catch_up()
     decisions = Filters(project_id=1, types=("decision",))
     touched = memory.library.keys_of_file("shop/till.py", decisions, 5)
-    beside = memory.library.in_folder("src/shop", 1, memory.library.passing(decisions))
+    beside = memory.library.in_folder("src/shop", 1, memory.library.key_filter(decisions))
     assert [(ref_at(key), how) for key, how in touched] == [(needle, "modified")]
     assert [(ref_at(key), path) for key, path in beside] == [(needle, "src/shop/till.py")]
 
@@ -240,10 +240,10 @@ class Counting(Memories):
         return super().keys_of_file(path, filters, limit)
 
     def in_folder(
-        self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
+        self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         self.beside_times += 1
-        return super().in_folder(folder, project_id, passing, limit=limit)
+        return super().in_folder(folder, project_id, key_filter, limit=limit)
 
 
 def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:

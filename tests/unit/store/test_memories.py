@@ -370,4 +370,4 @@ def test_a_search_without_filters_asks_nothing_about_what_is_marked_wrong(
 ) -> None:
     with open_store() as store:
         store.readers.close()  # whoever reads now is refused
-        assert store.memories.passing(Filters(1)) is None
+        assert store.memories.key_filter(Filters(1)) is None

@@ -13,13 +13,13 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
 from claude_mem.model.structs import replace
-from claude_mem.store.base import MemoryFilter
+from claude_mem.store.base import KeyFilter
 from claude_mem.store.sqlite import cards, observations, projects, text_index
 from claude_mem.store.sqlite.connection import Part, Readers, Writer, execute, transaction
 from claude_mem.store.sqlite.memory_filters import (
     MANY_WRONG,
     ListOptions,
-    SqlMemoryFilter,
+    SqlKeyFilter,
     by_kind,
     count_memories,
     keys_of_file,
@@ -94,7 +94,7 @@ class Memories(Part):
     ) -> list[Revision]:
         return observations.revise(db, revisions, expected)
 
-    def passing(self, filters: Filters) -> MemoryFilter | None:
+    def key_filter(self, filters: Filters) -> KeyFilter | None:
         if filters == Filters(filters.project_id):
             return None
         if filters == Filters(filters.project_id, wrong=False):
@@ -102,16 +102,16 @@ class Memories(Part):
                 wrong = list_refs(db, replace(filters, wrong=True), ListOptions(MANY_WRONG + 1))
             if len(wrong) <= MANY_WRONG:
                 return None
-        return SqlMemoryFilter(self._readers, filters)
+        return SqlKeyFilter(self._readers, filters)
 
     def match(
-        self, wording: TextQuery, within: tuple[int, int] | None, passing: MemoryFilter | None = None
+        self, wording: TextQuery, within: tuple[int, int] | None, key_filter: KeyFilter | None = None
     ) -> TextMatches:
         span = within or text_index.EVERYWHERE
         with self._readers.read() as db:
             everything = text_index.size_of_all(db)
             sizes = self._sizes.of(db, span, everything)
-            matcher = text_index.Matcher(db, span, sizes.total, everything, self._frequent, passing)
+            matcher = text_index.Matcher(db, span, sizes.total, everything, self._frequent, key_filter)
             return TextMatches(sizes, tuple(matcher.match(wording)))
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
@@ -167,17 +167,17 @@ class Memories(Part):
         return [FileMemory(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
 
     def in_folder(
-        self, folder: str, project_id: int | None, passing: MemoryFilter | None = None, *, limit: int = BESIDE
+        self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
         first, last = span(project_id) if project_id is not None else text_index.EVERYWHERE
         folder, _ = split_path(f"{folder}/x")
-        rows_read = limit if passing is None else -1
+        rows_read = limit if key_filter is None else -1
         found: list[tuple[int, str]] = []
         with self._readers.read() as db:
             rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=rows_read)
             while len(found) < limit and (some := list(islice(rows, limit))):
                 keys = {row["memory_key"] for row in some}
-                passed = keys if passing is None else passing(keys)
+                passed = keys if key_filter is None else key_filter(keys)
                 found += [(row["memory_key"], row["path"]) for row in some if row["memory_key"] in passed]
         return found[:limit]
 

@@ -229,7 +229,7 @@ class _Listed(Struct, frozen=True):
     pass_: bool = True  # False: all others do
 
 
-class SqlMemoryFilter:
+class SqlKeyFilter:
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
         self._known: dict[int, bool] = {}

@@ -24,7 +24,7 @@ from claude_mem.store.sqlite.text_document import VERSION, TextDocument, documen
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
 
 if TYPE_CHECKING:
-    from claude_mem.store.base import MemoryFilter
+    from claude_mem.store.base import KeyFilter
 
 STEP = 128
 
@@ -240,10 +240,10 @@ class Matcher(Struct, frozen=True):
     size: int  # memories of the span
     everything: int  # of the whole index, exactly: how SQLite has weighed is reckoned back from it
     frequent: Frequent
-    passing: MemoryFilter | None = None
+    key_filter: KeyFilter | None = None
 
     def match(self, wording: TextQuery) -> list[TextMatch]:
-        most, passing = wording.most_rows, self.passing
+        most, key_filter = wording.most_rows, self.key_filter
         counted = sorted(self._counted(word, most) for word in wording.words)
         found, weighed = [], 0
         for rows, word in counted:
@@ -252,13 +252,13 @@ class Matcher(Struct, frozen=True):
                 break
             found.append(self._weighed(word, rows) if rows else TextMatch(word, {}))
         left_out = counted[len(found) :]
-        if passing is not None:
+        if key_filter is not None:
             found += self._left_out([word for _, word in left_out], most)
         elif weighed_words := [each.word for each in found if each.scores]:
             found += self._match_left_out(
                 left_out, weighed_words, {key for each in found for key in each.said}
             )
-        if not any(each.scores if passing is None else passing(each.scores) for each in found):
+        if not any(each.scores if key_filter is None else key_filter(each.scores) for each in found):
             found += self._newest([word for rows, word in counted if rows])
         nowhere = {
             word.rstrip("*")
@@ -272,7 +272,7 @@ class Matcher(Struct, frozen=True):
             weighed += rows
             if rows and weighed <= limit:
                 found.append(replace(self._weighed(phrase, rows), is_phrase=True))
-            elif rows and passing is not None:
+            elif rows and key_filter is not None:
                 found.append(
                     replace(self._flat(phrase, self._matching_keys(phrase, limit), rows), is_phrase=True)
                 )
@@ -364,13 +364,13 @@ class Matcher(Struct, frozen=True):
         """The newest matches that pass. `together`: of the words as a phrase."""
         first, last = self.span
         expression = _quoted(words) if together else " AND ".join(map(_quoted, words.split()))
-        everything = -1 if self.passing is not None else limit
+        everything = -1 if self.key_filter is not None else limit
         rows = execute(
             self.db, "newest_matches", expression=expression, first=first, last=last, limit=everything
         )
         found: list[int] = []
         while len(found) < limit and (some := [row[0] for row in islice(rows, AT_ONCE)]):
-            found += some if self.passing is None else sorted(self.passing(some), reverse=True)
+            found += some if self.key_filter is None else sorted(self.key_filter(some), reverse=True)
         return found[:limit]
 
 

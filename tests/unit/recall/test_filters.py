@@ -23,12 +23,12 @@ def asked(memory: House) -> House:
 
 
 @pytest.mark.parametrize(
-    "request",
+    "wanted",
     [FilterRequest(project="shop"), FilterRequest(project=ORIGIN.key), FilterRequest(cwd="/home/a/shop/src")],
     ids=["by name", "by key", "by directory"],
 )
-def test_a_project_goes_by_several_names(asked: House, request: FilterRequest) -> None:
-    assert asked.resolver.filters(request).project_id == asked.project().id
+def test_a_project_goes_by_several_names(asked: House, wanted: FilterRequest) -> None:
+    assert asked.resolver.filters(wanted).project_id == asked.project().id
 
 
 def test_a_directory_nothing_is_remembered_of_finds_nothing_rather_than_everything(asked: House) -> None:
@@ -45,17 +45,17 @@ def test_dates_are_given_in_words(asked: House) -> None:
 
 
 @pytest.mark.parametrize(
-    ("request", "field", "said"),
+    ("wanted", "field", "said"),
     [
         (FilterRequest(project="nope"), "project", "nope"),
         (FilterRequest(since="when pigs fly"), "since", "when pigs fly"),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
-    asked: House, request: FilterRequest, field: str, said: str
+    asked: House, wanted: FilterRequest, field: str, said: str
 ) -> None:
     with pytest.raises(InvalidInput) as error:
-        asked.resolver.filters(request)
+        asked.resolver.filters(wanted)
     assert error.value.field == field
     assert said in str(error.value)
 

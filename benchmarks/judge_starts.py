@@ -129,7 +129,7 @@ def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], d
                 resolver=FilterResolver(
                     store=store, clock=lambda: now, zone=lambda: UTC, key_of=str, facts_of=lambda _root: None
                 ),
-                truth=no_git,
+                check_staleness=no_git,
                 origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
                 is_excluded=lambda *_where: False,
                 clock=lambda: now,

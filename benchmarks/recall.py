@@ -209,7 +209,7 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
         resolver=FilterResolver(
             store=memory.store, clock=memory.clock, zone=lambda: UTC, key_of=str, facts_of=lambda _root: None
         ),
-        truth=no_git,
+        check_staleness=no_git,
         origin_of=lambda cwd: Origin(key=cwd, name=cwd, root=""),
         is_excluded=lambda _cwd, _name: False,
         clock=memory.clock,

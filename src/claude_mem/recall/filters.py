@@ -12,7 +12,7 @@ from claude_mem.api.filters import FilterRequest
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
 from claude_mem.recall.dates import interval
-from claude_mem.recall.truth import RepoFacts, when_tagged
+from claude_mem.recall.staleness import RepoFacts, when_tagged
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 

@@ -23,8 +23,8 @@ from threading import Lock
 from claude_mem import git
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
-from claude_mem.recall import truth
-from claude_mem.recall.truth import RepoFacts, Touch
+from claude_mem.recall import staleness
+from claude_mem.recall.staleness import RepoFacts, Touch
 from claude_mem.store.base import Projects
 
 WITHIN_S = 2.0  # all questions together
@@ -234,7 +234,7 @@ THREADS = 2
 log = logging.getLogger("claude_mem")
 
 
-class GitTruth:
+class GitFacts:
     """Any thread may ask. `close` ends its own threads, and waits no longer than git is given."""
 
     def __init__(
@@ -245,7 +245,7 @@ class GitTruth:
     ) -> None:
         self._projects, self._origin_of, self._repository = projects, origin_of, repository
         self._repositories: dict[str, Repository] = {}
-        self._facts: dict[str, truth.RepoFacts | None] = {}  # as git last answered
+        self._facts: dict[str, staleness.RepoFacts | None] = {}  # as git last answered
         self._looks: dict[str, tuple[float, str | None]] = {}
         self._root_of = lru_cache(maxsize=1024)(self._find_root)
         self._lock = Lock()
@@ -259,10 +259,10 @@ class GitTruth:
         if not root or card.ref.kind not in ("observation", "summary"):
             return (), 1.0
         branch = self._looked_at(root)
-        marks = truth.marks(card, self._facts.get(root), branch)
-        return marks, truth.penalty(marks)
+        marks = staleness.marks(card, self._facts.get(root), branch)
+        return marks, staleness.penalty(marks)
 
-    def facts(self, root: str) -> truth.RepoFacts | None:
+    def facts(self, root: str) -> staleness.RepoFacts | None:
         """As they are now. Waits for git: for work in the background, and for answers that depend on it."""
         found = self._repositories.setdefault(root, self._repository(root)).facts()
         self._facts[root] = found

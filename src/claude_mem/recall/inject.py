@@ -24,8 +24,8 @@ from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.render import LastSession, Rendered, StartMaterial
-from claude_mem.recall.search import Search, Truth
-from claude_mem.recall.truth import with_newer
+from claude_mem.recall.search import CheckStaleness, Search
+from claude_mem.recall.staleness import with_newer
 from claude_mem.store.base import Injections, Store
 from claude_mem.store.values import Injection, Project
 
@@ -49,7 +49,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     store: Store
     search: Search
     resolver: FilterResolver
-    truth: Truth
+    check_staleness: CheckStaleness
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str, str], bool]
     """Sessions in such a directory, or in a project so named, get nothing: nothing of them is recorded."""
@@ -277,8 +277,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         now = self.clock()
         hits = []
         for card in cards:
-            marks, truth = self.truth(card)
-            score = rank.currency(card, now, work, truth) + (1.0 if card.session == session else 0.0)
+            marks, penalty = self.check_staleness(card)
+            score = rank.currency(card, now, work, penalty) + (1.0 if card.session == session else 0.0)
             hits.append(Hit(card, score, marks=marks))
         return rank.spread(rank.ordered(with_newer(hits)))
 
@@ -287,7 +287,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return rules.still_present(self.store.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
-        marks, _ = self.truth(card)
+        marks, _ = self.check_staleness(card)
         return Hit(card, 0.0, marks=marks)
 
 

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall.fence import flowing, points, quoted
-from claude_mem.recall.truth import NEVER_MERGED
+from claude_mem.recall.staleness import NEVER_MERGED
 
 BYTES_PER_TOKEN = 4
 

@@ -30,7 +30,7 @@ from claude_mem.recall import json_shapes
 from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.results import LISTED_PER_SESSION, Fold, SessionHits, by_session, without_question
-from claude_mem.recall.search import Search, SearchResults, Truth
+from claude_mem.recall.search import CheckStaleness, Search, SearchResults
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
@@ -66,7 +66,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     store: Store
     engine: Search
     resolver: FilterResolver
-    truth: Truth
+    check_staleness: CheckStaleness
     clock: Callable[[], int]
     catch_up: Callable[[], None]
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
@@ -86,7 +86,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             answers = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
                 partial(self._understood_of, filters),
-                lambda card: self.truth(card)[0],
+                lambda card: self.check_staleness(card)[0],
                 MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
             for group in by_session(answers, None if "evidence" in filters.kinds else fold):
@@ -278,7 +278,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
 
     def _hit(self, card: Card) -> Hit:
-        marks, _ = self.truth(card)
+        marks, _ = self.check_staleness(card)
         return Hit(card, 0.0, marks=marks)
 
     # -- The viewer's pages --

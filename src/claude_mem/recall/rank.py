@@ -44,11 +44,11 @@ class WorkContext(Struct, frozen=True):
     branch: str | None = None
 
 
-def prior(card: Card, now: int, work: WorkContext, truth: float) -> float:
-    """`truth`: below 1 when the code has moved on since (see `truth`)."""
+def prior(card: Card, now: int, work: WorkContext, penalty: float) -> float:
+    """`penalty`: below 1 when the code has moved on since (see `staleness`)."""
     age_days = max(0, now - card.created_at) / DAY_MS
     factor = 1.0 + RECENT * math.exp(-age_days / RECENT_DAYS)
-    factor *= KIND[card.ref.kind] * TYPE.get(card.type or "", 1.0) * truth
+    factor *= KIND[card.ref.kind] * TYPE.get(card.type or "", 1.0) * penalty
     if card.ref.kind != "prompt":
         factor *= SOURCE[card.source]
     factor *= 1.0 + SEEN_AGAIN * min(card.seen_again, MOST_SEEN)
@@ -63,13 +63,13 @@ def prior(card: Card, now: int, work: WorkContext, truth: float) -> float:
     return factor
 
 
-def currency(card: Card, now: int, work: WorkContext, truth: float) -> float:
+def currency(card: Card, now: int, work: WorkContext, penalty: float) -> float:
     """How much a memory matters when nothing is asked: what is recent, and beside it what holds for
     longer."""
     age_days = max(0, now - card.created_at) / DAY_MS
     lasting = LASTING.get(card.type or "", 0.1)
     fresh = math.exp(-age_days / FRESH_DAYS)
-    return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, truth)
+    return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, penalty)
 
 
 def answers_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -19,7 +19,7 @@ from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
-from claude_mem.recall.truth import NEWER
+from claude_mem.recall.staleness import NEWER
 from claude_mem.recall.worth import is_closed_by, is_open, is_task, repeats, stands_alone
 
 

@@ -25,7 +25,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, paths, rank
 from claude_mem.recall.filters import fits
 from claude_mem.recall.rank import WorkContext
-from claude_mem.recall.truth import with_newer
+from claude_mem.recall.staleness import with_newer
 from claude_mem.store.base import KeyFilter, Memories
 from claude_mem.store.values import TextQuery
 from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
@@ -49,7 +49,7 @@ MOST_OF_A_FILE = 500
 MOST_BESIDE = 2_000
 MOST_PATHS = 3
 
-Truth = Callable[[Card], tuple[tuple[str, ...], float]]
+CheckStaleness = Callable[[Card], tuple[tuple[str, ...], float]]
 """Whether the code has moved on since a memory was made: what to know before trusting it, and the factor that
 goes with it."""
 
@@ -64,9 +64,14 @@ class SearchResults(Struct, frozen=True):
 
 class Search:
     def __init__(
-        self, memories: Memories, clock: Callable[[], int], near: Similarity | None, truth: Truth
+        self,
+        memories: Memories,
+        clock: Callable[[], int],
+        near: Similarity | None,
+        check_staleness: CheckStaleness,
     ) -> None:
-        self._memories, self._clock, self._near, self._truth = memories, clock, near, truth
+        self._memories, self._clock, self._near = memories, clock, near
+        self._check_staleness = check_staleness
 
     def __call__(
         self,
@@ -184,8 +189,8 @@ class Search:
             for card in self._memories.cards([ref_at(key) for key in chunk]):
                 if filters is None or fits(card, filters):
                     key = memory_key(card.project_id, card.session_db_id, card.ref)
-                    marks, truth = self._truth(card)
-                    prior = rank.prior(card, now, work, truth)
+                    marks, penalty = self._check_staleness(card)
+                    prior = rank.prior(card, now, work, penalty)
                     parts = fused.parts(key)
                     said += key in fused.words or key in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))

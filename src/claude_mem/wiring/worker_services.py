@@ -28,7 +28,7 @@ from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filters import FilterResolver
-from claude_mem.recall.git_facts import GitTruth
+from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
 from claude_mem.recall.memory_reader import MemoryReader
@@ -141,8 +141,8 @@ def build_recall(
     excluded = ExcludedProjects(settings.excluded_projects)
     store.text_index.prepare()
     embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
-    truth = GitTruth(store.projects, origin_of)
-    for each in (embedder, vectors, truth):
+    git_facts = GitFacts(store.projects, origin_of)
+    for each in (embedder, vectors, git_facts):
         if each is not None:
             closing.callback(each.close)
     background = BackgroundWork(
@@ -150,20 +150,20 @@ def build_recall(
         vectors=VectorIndexer(store.embeddings, vectors, embedder) if vectors else None,
         clock=now,
     )
-    search = Search(store.memories, now, Similarity(embedder, vectors) if vectors else None, truth)
+    search = Search(store.memories, now, Similarity(embedder, vectors) if vectors else None, git_facts)
     resolver = FilterResolver(
         store=store,
         clock=now,
         zone=local_zone,
         key_of=lambda cwd: origin_of(cwd).key,
-        facts_of=truth.facts,
+        facts_of=git_facts.facts,
     )
     projects = ProjectManager(
         store=store,
         origin_of=origin_of,
         is_there=is_directory,
-        has_commit=truth.has_commit,
-        moved=truth.look_again,
+        has_commit=git_facts.has_commit,
+        moved=git_facts.look_again,
         changed=background.memory_changed,
         clean=clean,
         alone=background.without_embedding,
@@ -172,7 +172,7 @@ def build_recall(
         store=store,
         search=search,
         resolver=resolver,
-        truth=truth,
+        check_staleness=git_facts,
         origin_of=origin_of,
         is_excluded=excluded.holds,
         clock=now,
@@ -184,7 +184,7 @@ def build_recall(
         command_hints=settings.command_hints == "on",
         relocated=projects.relocated,
     )
-    contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=truth.facts)
+    contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=git_facts.facts)
     background.contexts = ContextUpdater(store, contexts, projects.looked_for)
     corrections = Corrections(store=store, clock=now, clean=clean, changed=background.memory_changed)
     writer = MemoryWriter(
@@ -208,7 +208,7 @@ def build_recall(
             store=store,
             engine=search,
             resolver=resolver,
-            truth=truth,
+            check_staleness=git_facts,
             clock=now,
             catch_up=background.catch_up,
         ),

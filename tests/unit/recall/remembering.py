@@ -63,11 +63,11 @@ class House:
     def __init__(
         self, store: SqliteStore, clock: SettableClock, near: Similarity | None, size: InjectionLimits
     ) -> None:
-        self.store, self.clock, self.truth = store, clock, Told()
+        self.store, self.clock, self.staleness = store, clock, Told()
         self.library, self.shelves = store.memories, store.sessions
         self.keeping = store
         self.indexing = store.text_index
-        self.search = Search(self.library, clock, near, self.truth)
+        self.search = Search(self.library, clock, near, self.staleness)
         self.resolver = FilterResolver(
             store=store,
             clock=clock,
@@ -79,7 +79,7 @@ class House:
             store=store,
             engine=self.search,
             resolver=self.resolver,
-            truth=self.truth,
+            check_staleness=self.staleness,
             clock=clock,
             catch_up=self.indexing.catch_up,
         )
@@ -104,7 +104,7 @@ class House:
             store=store,
             search=self.search,
             resolver=self.resolver,
-            truth=self.truth,
+            check_staleness=self.staleness,
             origin_of=self.origin_of,
             is_excluded=lambda _cwd, _name: False,
             clock=clock,

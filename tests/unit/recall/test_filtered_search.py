@@ -187,7 +187,7 @@ def test_the_vectors_leave_out_what_does_not_pass_before_they_cut_off(tmp_path: 
         embedding = VectorIndexer(memory.store.embeddings, keeper, embedder)
         while embedding.step(0):
             pass
-        search = Search(memory.library, memory.clock, Similarity(embedder, keeper), memory.truth)
+        search = Search(memory.library, memory.clock, Similarity(embedder, keeper), memory.staleness)
 
         def near(**filters: Any) -> list[str]:
             hits = search("bbaaa", Filters(**filters), 20).hits
@@ -249,7 +249,7 @@ class Counting(Memories):
 def test_a_filtered_search_asks_once_about_a_file_of_which_little_is_known(memory: House) -> None:
     memory.keep("One", type="decision", files_modified=("src/shop/till.py",))
     library = Counting(memory.store.readers, memory.store.writer, memory.clock)
-    search = Search(library, memory.clock, None, memory.truth)
+    search = Search(library, memory.clock, None, memory.staleness)
     found = search("src/shop/till.py", Filters(project_id=1, types=("decision",)), 5)
     assert [hit.card.title for hit in found.hits] == ["One"]
     assert (library.touched_times, library.beside_times) == (1, 2)  # the file; src/shop and src

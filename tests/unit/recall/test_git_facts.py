@@ -20,10 +20,9 @@ from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.memory import Findings, Observation
 from claude_mem.model.refs import Filters
-from claude_mem.recall import git_facts
-from claude_mem.recall.git_facts import GitTruth, Repository
+from claude_mem.recall.git_facts import GitFacts, Repository
 from claude_mem.recall.search import Search
-from claude_mem.recall.truth import FILES_CHANGED
+from claude_mem.recall.staleness import FILES_CHANGED
 from claude_mem.store.sqlite import SqliteStore
 
 
@@ -253,19 +252,19 @@ def library(tmp_path: Path, history: Made) -> Iterator[SqliteStore]:
 
 
 @pytest.fixture
-def truth(library: SqliteStore, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitTruth]:
-    monkeypatch.setattr(git_facts, "HOLDS_S", 0.0)
+def git_facts(library: SqliteStore, git: SlowGit, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitFacts]:
+    monkeypatch.setattr("claude_mem.recall.git_facts.HOLDS_S", 0.0)
     # However busy the machine is, this git is not given up on.
     asked = partial(Repository, within_s=PATIENCE_S, environ=git.environ)
-    built = GitTruth(library.projects, lambda root: Origin(root, root, root, branch="main"), asked)
+    built = GitFacts(library.projects, lambda root: Origin(root, root, root, branch="main"), asked)
     yield built
     git.let_go()
     built.close()
 
 
-def marks(library: SqliteStore, truth: GitTruth) -> tuple[str, ...]:
+def marks(library: SqliteStore, git_facts: GitFacts) -> tuple[str, ...]:
     """What the one memory is marked with, in the answer of a search that must not need git to go on."""
-    search = Search(library.memories, now, None, truth)
+    search = Search(library.memories, now, None, git_facts)
     with ThreadPoolExecutor(1) as asking:
         found = asking.submit(search, "cart rounds cents", Filters(), 5, hurried=True).result(PATIENCE_S)
     (hit,) = found.hits
@@ -273,49 +272,49 @@ def marks(library: SqliteStore, truth: GitTruth) -> tuple[str, ...]:
 
 
 def test_a_search_answers_while_git_hangs_and_later_with_what_git_said(
-    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, git_facts: GitFacts, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
-    assert marks(library, truth) == ()
+    assert marks(library, git_facts) == ()
     until(lambda: git.calls() == 1, "git is asked in the background")
     for _ in range(10):
-        assert marks(library, truth) == ()
+        assert marks(library, git_facts) == ()
     assert git.calls() == 1, "one at a time"
     git.let_go()
-    until(lambda: marks(library, truth) == (FILES_CHANGED,), "what git said is used")
+    until(lambda: marks(library, git_facts) == (FILES_CHANGED,), "what git said is used")
 
 
 def test_after_a_commit_the_older_facts_hold_until_git_has_answered(
-    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, git_facts: GitFacts, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
-    until(lambda: marks(library, truth) == (FILES_CHANGED,), "what git said is used")
+    until(lambda: marks(library, git_facts) == (FILES_CHANGED,), "what git said is used")
     git.hang()
     history.git("checkout", "-q", "--detach", "HEAD~1")
     calls = git.calls()
-    until(lambda: marks(library, truth) == (FILES_CHANGED,) and git.calls() > calls, "git is asked again")
-    assert marks(library, truth) == (FILES_CHANGED,)
+    until(lambda: marks(library, git_facts) == (FILES_CHANGED,) and git.calls() > calls, "git is asked again")
+    assert marks(library, git_facts) == (FILES_CHANGED,)
     git.let_go()
-    until(lambda: marks(library, truth) == (), "what git said is used")
+    until(lambda: marks(library, git_facts) == (), "what git said is used")
 
 
-def test_who_needs_an_answer_of_git_waits_for_it(truth: GitTruth, history: Made, git: SlowGit) -> None:
+def test_who_needs_an_answer_of_git_waits_for_it(git_facts: GitFacts, history: Made, git: SlowGit) -> None:
     history.git("tag", "v1")
     git.let_go()
-    facts = truth.facts(str(history.root))
+    facts = git_facts.facts(str(history.root))
     assert facts is not None
     assert set(facts.tags) == {"v1"}
 
 
 def test_once_closed_it_asks_git_no_more_and_answers_with_what_it_has(
-    library: SqliteStore, truth: GitTruth, history: Made, git: SlowGit
+    library: SqliteStore, git_facts: GitFacts, history: Made, git: SlowGit
 ) -> None:
     history.commit(LONG_AGO + DAY_MS, "cart.py")
     git.let_go()
-    until(lambda: marks(library, truth) == (FILES_CHANGED,), "what git said is used")
-    truth.close()
+    until(lambda: marks(library, git_facts) == (FILES_CHANGED,), "what git said is used")
+    git_facts.close()
     calls = git.calls()
     history.git("checkout", "-q", "--detach", "HEAD~1")
-    assert marks(library, truth) == (FILES_CHANGED,)
+    assert marks(library, git_facts) == (FILES_CHANGED,)
     assert git.calls() == calls

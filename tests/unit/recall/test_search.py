@@ -96,7 +96,7 @@ def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: 
     old = memory.keep(
         "The walrus protocol", days_ago=3000, source="external", origin=replace(ORIGIN, branch="dead")
     )
-    memory.truth.marks[old] = (("branch not merged", "files changed since"), 0.5)
+    memory.staleness.marks[old] = (("branch not merged", "files changed since"), 0.5)
     memory.keep("The walrus protocol, second edition", session="s2")  # supersedes it, or not
     memory.store.writer.run(
         lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount

@@ -11,7 +11,7 @@ from tests.unit.recall.repositories import Made
 
 from claude_mem.model.refs import Card
 from claude_mem.recall.git_facts import Repository
-from claude_mem.recall.truth import (
+from claude_mem.recall.staleness import (
     FILES_CHANGED,
     FILES_GONE,
     NEVER_MERGED,

@@ -30,7 +30,7 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.git import Origins
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.jobs import Spent
+from claude_mem.model.jobs import SpentSoFar
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.offline import Offline
@@ -140,7 +140,7 @@ def observed(found: Sequence[Event]) -> list[Request]:
         with SqliteStore.open(place / "claude-mem.db", clock=clock, backups=place / "backups") as store:
             model = anthropic.build(Access(api_key="k", base_url=server.url, model="scripted"), clock=clock)
             options = ObserverOptions(mode.load("code", []))
-            observer = Observer(model, Offline().observe, options, lambda _: Spent(), tell)
+            observer = Observer(model, Offline().observe, options, lambda _: SpentSoFar(), tell)
             pump = Pump(store.queue, observer.observe, observer.fall_back, due_at, clock, tell)
             origins = Origins(clock)
             for event in found:

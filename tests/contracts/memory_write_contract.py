@@ -17,7 +17,7 @@ from tests.contracts.store_contract import (
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind, Origin, ToolCall
-from claude_mem.model.jobs import JobState, SessionStatus, Spend
+from claude_mem.model.jobs import CallCost, JobState, SessionStatus
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Card, Ref
 from claude_mem.model.structs import replace
@@ -55,7 +55,7 @@ class WriteFixture:
         assert found is not None
         lease = self.store.queue.lease(100, found.id)
         assert lease is not None
-        self.store.queue.settle(lease, findings, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
+        self.store.queue.settle(lease, findings, CallCost("anthropic", "haiku", 1, 0, 1, 0.5))
 
 
 class MemoryWriteContract(StoreSuite):

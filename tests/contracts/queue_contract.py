@@ -18,16 +18,24 @@ from tests.contracts.store_contract import (
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import JobState, Lease, QueueFigures, SessionBacklog, SessionStatus, Spend, Spent
+from claude_mem.model.jobs import (
+    CallCost,
+    JobState,
+    Lease,
+    QueueFigures,
+    SessionBacklog,
+    SessionStatus,
+    SpentSoFar,
+)
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
-from claude_mem.store.values import Revision, Spending
+from claude_mem.store.values import DailyCost, Revision
 
 DAY = 24 * HOUR
 OFFLINE = Findings((Observation("change", title="Offline"),), (Summary("Seen offline"),))
-SPEND = Spend("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
+SPEND = CallCost("anthropic", "haiku", input_tokens=100, cached_tokens=20, output_tokens=3, cost_usd=0.5)
 
 
 class QueueContract(StoreSuite):
@@ -424,14 +432,14 @@ class QueueContract(StoreSuite):
         store.queue.park(_lease(store), "unreadable", SPEND)
         store.queue.resume()
         store.queue.settle(_lease(store), Findings(), SPEND)
-        assert store.queue.spent(_id(store, "s1"), NOON) == Spent(
+        assert store.queue.spent(_id(store, "s1"), NOON) == SpentSoFar(
             daily_tokens=369, session_tokens=369, daily_usd=1.5, session_usd=1.5
         )
 
     def test_what_was_not_asked_costs_nothing(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(events.tool()))
         store.queue.settle(_lease(store), Findings())
-        assert store.queue.spent(_id(store, "s1"), NOON) == Spent()
+        assert store.queue.spent(_id(store, "s1"), NOON) == SpentSoFar()
         assert store.queue.spending(0) == []
 
     def test_a_session_pays_for_its_life_and_the_day_for_all_sessions(
@@ -441,7 +449,7 @@ class QueueContract(StoreSuite):
             clock.now = NOON + day * DAY
             store.events.accept(new_events(events.tool(session)))
             store.queue.settle(_lease(store), Findings(), SPEND)
-        assert store.queue.spent(_id(store, "b"), clock.now) == Spent(
+        assert store.queue.spent(_id(store, "b"), clock.now) == SpentSoFar(
             daily_tokens=246, session_tokens=123, daily_usd=1.0, session_usd=0.5
         )
         assert store.queue.spent(_id(store, "a"), clock.now).session_tokens == 246
@@ -465,10 +473,10 @@ class QueueContract(StoreSuite):
             store.queue.settle(_lease(store), Findings(), spend)
         first, second = "2025-10-09", "2025-10-10"
         assert store.queue.spending(NOON) == [
-            Spending(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
-            Spending(first, "shop", "openai", "llama", 1, 100, 20, 3, None),
-            Spending(second, "bank", "anthropic", "haiku", 1, 100, 20, 3, None),
-            Spending(second, "shop", "anthropic", "haiku", 1, 100, 20, 3, 0.5),
+            DailyCost(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
+            DailyCost(first, "shop", "openai", "llama", 1, 100, 20, 3, None),
+            DailyCost(second, "bank", "anthropic", "haiku", 1, 100, 20, 3, None),
+            DailyCost(second, "shop", "anthropic", "haiku", 1, 100, 20, 3, 0.5),
         ]
         assert [one.day for one in store.queue.spending(NOON + 25 * HOUR)] == [second, second]
 

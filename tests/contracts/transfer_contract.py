@@ -15,7 +15,7 @@ from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, StoreSuit
 
 from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Kind, ToolCall
-from claude_mem.model.jobs import SessionStatus, Spend
+from claude_mem.model.jobs import CallCost, SessionStatus
 from claude_mem.model.memory import Findings, Observation, Summary, content_key
 from claude_mem.model.records import FOREIGN, REQUIRED, Record, name_of
 from claude_mem.model.refs import Card, Filters, Ref
@@ -53,7 +53,7 @@ class TransferFixture:
         lease = self.store.queue.lease(100, found.id)
         assert lease is not None
         told = Findings(observations, (summary,) if summary else ())
-        self.store.queue.settle(lease, told, Spend("anthropic", "haiku", 1, 0, 1, 0.5))
+        self.store.queue.settle(lease, told, CallCost("anthropic", "haiku", 1, 0, 1, 0.5))
 
     def lived_in(self, events: Events) -> None:
         """Something of everything: two sessions of one project, notes by hand in another."""

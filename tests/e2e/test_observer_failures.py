@@ -19,7 +19,7 @@ from tests.harness.model_script import Cut, Drip, Hang, Raw, Request, Reset, Say
 from tests.harness.model_server import ModelServer
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
-from claude_mem.model.jobs import JobState, Spent
+from claude_mem.model.jobs import JobState, SpentSoFar
 from claude_mem.observe import mode, observer
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.policy import due_at
@@ -58,7 +58,7 @@ class Rig:
             model,
             Offline().observe,
             observer.ObserverOptions(mode.load("code", [])),
-            lambda _: Spent(),
+            lambda _: SpentSoFar(),
             self.told.append,
         )
         self.pump = Pump(

@@ -42,7 +42,7 @@ from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.events import Origin
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.store.values import NewEvent
 from claude_mem.store.sqlite import SqliteStore
 
@@ -57,8 +57,8 @@ events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
 new_arrivals = [NewEvent(event, Origin("key", "name", "/root")) for event in events]
 memory = Findings(learned, (Summary(request="R"),))
 acts = {
-    "settle": lambda: store.queue.settle(lease, memory, Spend("p", "m", 1, 2, 3)),
-    "fall back": lambda: store.queue.park(lease, "prose", Spend("p", "m", 1, 2, 3), fallback=memory),
+    "settle": lambda: store.queue.settle(lease, memory, CallCost("p", "m", 1, 2, 3)),
+    "fall back": lambda: store.queue.park(lease, "prose", CallCost("p", "m", 1, 2, 3), fallback=memory),
     "accept": lambda: store.events.accept(new_arrivals),
     "close": store.close,
 }

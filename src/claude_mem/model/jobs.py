@@ -65,7 +65,7 @@ class SessionBacklog(Struct, frozen=True):
     offline: bool = False
 
 
-class Spend(Struct, frozen=True):
+class CallCost(Struct, frozen=True):
     """One call's price. Tokens as the provider counted them; money where it is known."""
 
     provider: str
@@ -80,7 +80,7 @@ class Spend(Struct, frozen=True):
         return self.input_tokens + self.cached_tokens + self.output_tokens
 
 
-class Spent(Struct, frozen=True):
+class SpentSoFar(Struct, frozen=True):
     """What was spent so far. Money as far as it is known; the day is that of UTC."""
 
     daily_tokens: int = 0

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.refs import ObservationType, Source
 
 
@@ -113,7 +113,7 @@ class Broken(Struct, frozen=True):
 
     reason: str
     whose: Literal["batch", "provider"] = "batch"  # the provider's fails for every batch, and counts for none
-    spend: Spend | None = None  # what it cost all the same
+    spend: CallCost | None = None  # what it cost all the same
 
 
 class Unreadable(Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field
 
-from claude_mem.model.jobs import Spend, Spent
+from claude_mem.model.jobs import CallCost, SpentSoFar
 from claude_mem.model.memory import Batch, Broken, Findings, Observed, Outcome
 from claude_mem.model.structs import map_text, replace
 from claude_mem.observe import evidence, prompt, reply, tool_calls
@@ -34,7 +34,7 @@ class Limits(Struct, frozen=True):
     session_usd: float | None = None
 
 
-class BudgetSpent(Struct, frozen=True):
+class ExhaustedBudget(Struct, frozen=True):
     whose: str  # day or session
     says: str  # one sentence
 
@@ -69,7 +69,7 @@ class Observer:
         model: Model | None,
         extract: Callable[[Batch, Sequence[ReadEvent]], Findings],
         options: ObserverOptions,
-        spent: Callable[[int], Spent],
+        spent: Callable[[int], SpentSoFar],
         tell: Callable[[str], None],
         today: Callable[[], int] = _today,
         clean: Callable[[str], str] = str,
@@ -84,7 +84,7 @@ class Observer:
         self.spent_up: str | None = None
         """Which budget is spent, as one sentence, when that kept the last batch from the model."""
 
-    def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
+    def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
         seen = tool_calls.read_all(batch.events)
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
@@ -99,7 +99,7 @@ class Observer:
 
     def _observed(
         self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
-    ) -> tuple[Outcome, Spend | None]:
+    ) -> tuple[Outcome, CallCost | None]:
         if self._model is None or batch.offline:
             return Observed(self._extract(batch, seen)), None
         question = prompt.build(
@@ -112,7 +112,7 @@ class Observer:
         )
         if not self._may_ask(question, session_id):
             return Observed(self._extract(batch, seen)), None
-        spend: Spend | None = None
+        spend: CallCost | None = None
         try:
             answer = self._model.ask(question, deadline_s=ASK_WITHIN_S)
             spend = answer.spend if isinstance(answer, Reply | Broken) else None
@@ -140,21 +140,21 @@ class Observer:
             self._tell(f"{spent_up.says} The offline observer takes over.")
         return spent_up is None
 
-    def _answered(self, session_id: int, spend: Spend | None) -> None:
+    def _answered(self, session_id: int, spend: CallCost | None) -> None:
         """It counts until it is booked, which its caller does with what came of it."""
         with self._lock:
             call = self._calls.pop(session_id, None)
             if call and spend and spend.tokens:
                 self._calls[session_id] = _Call(spend.tokens, call.before, answered=True)
 
-    def _under_way(self, session_id: int, spent: Spent) -> Spent:
+    def _under_way(self, session_id: int, spent: SpentSoFar) -> SpentSoFar:
         for id, call in list(self._calls.items()):
             # Nobody asks twice for one session at once: what it asked before is settled.
             if id == session_id or (call.answered and self._spent(id).session_tokens != call.before):
                 del self._calls[id]
         return pending_spend(sum(call.tokens for call in self._calls.values()), spent)
 
-    def _is_news(self, spent_up: BudgetSpent, session_id: int) -> bool:
+    def _is_news(self, spent_up: ExhaustedBudget, session_id: int) -> bool:
         """Told once a day, or once in a session's life."""
         key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
         is_news = key not in self._announced
@@ -162,10 +162,12 @@ class Observer:
         return is_news
 
 
-def exhausted_budget(spent: Spent, limits: Limits, under_way: Spent | None = None) -> BudgetSpent | None:
+def exhausted_budget(
+    spent: SpentSoFar, limits: Limits, under_way: SpentSoFar | None = None
+) -> ExhaustedBudget | None:
     """None when another call may be made; else which budget is spent. `under_way`: what those calls may take
     that are not in the books yet."""
-    more = under_way or Spent()
+    more = under_way or SpentSoFar()
     for unit, words in (("tokens", "{:,} of {:,} tokens"), ("usd", "${:,.2f} of ${:,.2f}")):
         for whose, prefix in (("day", "daily"), ("session", "session")):
             used, pending, most = (getattr(each, f"{prefix}_{unit}") for each in (spent, more, limits))
@@ -173,11 +175,11 @@ def exhausted_budget(spent: Spent, limits: Limits, under_way: Spent | None = Non
                 due = words.partition(" of ")[0].format(pending)
                 waits = f", with {due} for calls under way" if used < most else ""
                 says = f"{_WORDS[whose]} budget is spent: {words.format(used, most)}{waits}."
-                return BudgetSpent(whose, says)
+                return ExhaustedBudget(whose, says)
     return None
 
 
-def pending_spend(tokens: int, spent: Spent) -> Spent:
+def pending_spend(tokens: int, spent: SpentSoFar) -> SpentSoFar:
     """What so many tokens of other sessions may come to, at the day's mean price so far."""
     price = spent.daily_usd / spent.daily_tokens if spent.daily_tokens else 0.0
-    return Spent(daily_tokens=tokens, daily_usd=tokens * price)
+    return SpentSoFar(daily_tokens=tokens, daily_usd=tokens * price)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.providers import price
 from claude_mem.providers.failure import Target, Unusable
 from claude_mem.providers.http import HttpModel, count
@@ -66,10 +66,10 @@ def read(message: dict[str, Any], _: Prompt, model: str) -> Reply | Unusable:
     return Reply("".join(text for text in texts if isinstance(text, str)), paid)
 
 
-def spend(usage: object, model: str) -> Spend:
+def spend(usage: object, model: str) -> CallCost:
     fresh, written = count(usage, "input_tokens"), count(usage, "cache_creation_input_tokens")
     cached, output = count(usage, "cache_read_input_tokens"), count(usage, "output_tokens")
-    return Spend(
+    return CallCost(
         provider="anthropic",
         model=model,
         input_tokens=fresh + written,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from claude_mem.model.clock import Clock, now
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.model.structs import replace
 from claude_mem.providers import claude_process
@@ -141,8 +141,8 @@ def _without_a_status(report: CallReport) -> str:
     return f"{WHO} could not be run ({report.crashed or 'it printed nothing'})."
 
 
-def _spend(report: CallReport, model: str) -> Spend:
-    return Spend(
+def _spend(report: CallReport, model: str) -> CallCost:
+    return CallCost(
         provider="claude",
         model=report.model or model,
         input_tokens=count(report.usage, "input_tokens") + count(report.usage, "cache_creation_input_tokens"),

@@ -11,7 +11,7 @@ from typing import Literal, assert_never
 
 from msgspec import Struct
 
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 
 Trouble = Literal[
@@ -79,7 +79,7 @@ class Unusable(Struct, frozen=True):
     """It answered 200, with something that is no reply."""
 
     what: str  # "not JSON"
-    spend: Spend | None = None  # where it says nevertheless what it took
+    spend: CallCost | None = None  # where it says nevertheless what it took
 
 
 class Unreached(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.providers import price
 from claude_mem.providers.failure import Target, Unusable
 from claude_mem.providers.http import HttpModel, count
@@ -58,15 +58,15 @@ def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unus
     return Reply(text, spend(usage, prompt, text, model))
 
 
-def spend(usage: object, prompt: Prompt, text: str, model: str) -> Spend:
+def spend(usage: object, prompt: Prompt, text: str, model: str) -> CallCost:
     """As the server counted; servers that do not count are estimated, and the provider's name says so."""
     if not count(usage, "prompt_tokens"):
         prompt_tokens = (len(prompt.system) + len(prompt.user)) // CHARS_PER_TOKEN
-        return Spend("openai (estimated)", model, prompt_tokens, 0, len(text) // CHARS_PER_TOKEN)
+        return CallCost("openai (estimated)", model, prompt_tokens, 0, len(text) // CHARS_PER_TOKEN)
     cached = min(count(usage, "prompt_tokens_details", "cached_tokens"), count(usage, "prompt_tokens"))
     fresh, output = count(usage, "prompt_tokens") - cached, count(usage, "completion_tokens")
     billed = _billed(usage)
-    return Spend(
+    return CallCost(
         provider="openai",
         model=model,
         input_tokens=fresh,

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 if TYPE_CHECKING:  # settings are made of the rows, and every command reads settings
-    from claude_mem.model.jobs import Spend
+    from claude_mem.model.jobs import CallCost
     from claude_mem.model.memory import Failure
 
 
@@ -32,7 +32,7 @@ class Reply(Struct, frozen=True):
     """A model's words, not yet read."""
 
     text: str
-    spend: Spend
+    spend: CallCost
 
 
 class Model(Protocol):

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from claude_mem.model.jobs import Lease, Spend
+from claude_mem.model.jobs import CallCost, Lease
 from claude_mem.model.memory import Findings, Nothing, Observed, Outcome
 from claude_mem.queue.retry import Decision, Fallback, Park, Settle, Wait
 
@@ -30,7 +30,7 @@ class BatchReport(Struct, frozen=True):
     ms: int
     provider: str = "offline"
     cause: str | None = None
-    spend: Spend | None = None
+    spend: CallCost | None = None
     findings: Findings | None = None
 
     def as_line(self) -> str:

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-from claude_mem.model.jobs import Lease, SessionBacklog, Spend
+from claude_mem.model.jobs import CallCost, Lease, SessionBacklog
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -63,7 +63,7 @@ class Pump:
     def __init__(
         self,
         work: Queue,
-        observe: Callable[[Batch, int], tuple[Outcome, Spend | None]],
+        observe: Callable[[Batch, int], tuple[Outcome, CallCost | None]],
         fall_back: Callable[[Batch], Findings],
         due_at: Callable[[SessionBacklog, int], int],
         clock: Clock,
@@ -85,7 +85,7 @@ class Pump:
         self._failures_of: dict[int, int] = {}  # the provider's in a row, by the session that asked
         self._aborted: set[int] = set()
         self._busy: dict[int, threading.Event] = {}
-        self._stranded: list[tuple[Lease, BaseException, Spend | None]] = []
+        self._stranded: list[tuple[Lease, BaseException, CallCost | None]] = []
         self.paused: str | None = None
         """Why nothing is observed at the moment, as one sentence; None: all is well."""
 
@@ -157,7 +157,7 @@ class Pump:
 
     def _do(self, lease: Lease) -> None:
         outcome: Outcome | None = None
-        spend: Spend | None = None
+        spend: CallCost | None = None
         asks, began = True, time.monotonic()
         ended: tuple[str, str | None] = ("aborted", None)
         try:
@@ -198,7 +198,7 @@ class Pump:
         with self._lock:
             return lease.session_id in self._aborted
 
-    def _give_back(self, lease: Lease, error: BaseException, spend: Spend | None) -> None:
+    def _give_back(self, lease: Lease, error: BaseException, spend: CallCost | None) -> None:
         news: str | None = None
         try:
             if isinstance(error, Exception) and not isinstance(error, NO_STORE):
@@ -224,7 +224,9 @@ class Pump:
         for lease, error, spend in stranded:
             self._give_back(lease, error, spend)
 
-    def _conclude(self, lease: Lease, outcome: Outcome, spend: Spend | None) -> tuple[Decision, str | None]:
+    def _conclude(
+        self, lease: Lease, outcome: Outcome, spend: CallCost | None
+    ) -> tuple[Decision, str | None]:
         """Returns what was decided, and what to tell the user of it."""
         news: str | None = None
         with self._lock:
@@ -331,7 +333,7 @@ def _were(events: int) -> str:
     return "1 event was" if events == 1 else f"{events} events were"
 
 
-def _author(spend: Spend | None) -> str:
+def _author(spend: CallCost | None) -> str:
     """Who wrote what was observed: where no model was asked, none was needed."""
     return f"{spend.provider}:{spend.model}" if spend else "offline"
 

@@ -14,7 +14,7 @@ from claude_mem.api.projects import Batching, CostAnswer, CostBudget, CostRow, I
 from claude_mem.model.clock import DAY_MS
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.values import InjectionCount, Spending
+from claude_mem.store.values import DailyCost, InjectionCount
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 _EXPLAINED = (
@@ -72,7 +72,7 @@ class CostReport:
             ),
         )
 
-    def _batching(self, rows: list[Spending], uses: int) -> Batching:
+    def _batching(self, rows: list[DailyCost], uses: int) -> Batching:
         total = _sum(rows)
         calls, sent = total.calls, total.input_tokens + total.cached_tokens
         more = max(0, uses - calls) if calls else 0
@@ -94,7 +94,7 @@ class CostReport:
         )
 
 
-def _sum(rows: Iterable[Spending], **by: Any) -> CostRow:
+def _sum(rows: Iterable[DailyCost], **by: Any) -> CostRow:
     """`by`: what they have in common. Money is not known of every model; what is known is summed."""
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
@@ -108,8 +108,8 @@ def _injected(counts: Iterable[InjectionCount], **by: Any) -> InjectedRow:
     return InjectedRow(**by, times=times, tokens=tokens)
 
 
-def _grouped(rows: list[Spending], *names: str) -> list[CostRow]:
-    groups: dict[tuple[str, ...], list[Spending]] = {}
+def _grouped(rows: list[DailyCost], *names: str) -> list[CostRow]:
+    groups: dict[tuple[str, ...], list[DailyCost]] = {}
     for row in rows:
         groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
     summed = [_sum(group, **dict(zip(names, key, strict=True))) for key, group in groups.items()]

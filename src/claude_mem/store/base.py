@@ -18,14 +18,14 @@ from claude_mem.api.projects import FacetsAnswer
 from claude_mem.api.system import BackfillProgress, KnownSession
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import (
+    CallCost,
     Job,
     JobState,
     Lease,
     QueueFigures,
     Session,
     SessionBacklog,
-    Spend,
-    Spent,
+    SpentSoFar,
 )
 from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.model.records import Record
@@ -70,18 +70,18 @@ class Queue(Protocol):
         """The leased events with their context: the session, the user's request, what is already recorded."""
 
     def settle(
-        self, lease: Lease, findings: Findings, spend: Spend | None = None, *, provider: str | None = None
+        self, lease: Lease, findings: Findings, spend: CallCost | None = None, *, provider: str | None = None
     ) -> None:
         """Save the findings (written by `provider`) and its cost, and mark the jobs done, in one transaction.
         What the project already knows is not stored twice. It replaces a fallback."""
 
     def postpone(
-        self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+        self, lease: Lease, until: int, reason: str, *, failed: bool, spend: CallCost | None = None
     ) -> None:
         """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
 
     def park(
-        self, lease: Lease, reason: str, spend: Spend | None = None, *, fallback: Findings | None = None
+        self, lease: Lease, reason: str, spend: CallCost | None = None, *, fallback: Findings | None = None
     ) -> None:
         """Park the jobs with a reason. `fallback`: what the offline observer makes of them meanwhile. It is
         saved in the same transaction, and replaces an earlier one."""
@@ -97,10 +97,10 @@ class Queue(Protocol):
         """Settle parked jobs without observing them; they stay as evidence, and a fallback stays as memory.
         Returns how many were parked."""
 
-    def spent(self, session_id: int, now: int) -> Spent:
+    def spent(self, session_id: int, now: int) -> SpentSoFar:
         """By this session in total, and by all sessions since midnight UTC."""
 
-    def spending(self, since: int) -> list[v.Spending]: ...
+    def spending(self, since: int) -> list[v.DailyCost]: ...
     def figures(self) -> QueueFigures: ...
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:

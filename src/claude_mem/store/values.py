@@ -28,7 +28,7 @@ class Accepted(Struct, frozen=True):
     session_ids: tuple[int, ...] = ()  # the database ids, one for each event, in its order
 
 
-class Spending(Struct, frozen=True):
+class DailyCost(Struct, frozen=True):
     """One day's calls of one model for one project."""
 
     day: str  # 2026-01-31, UTC
@@ -243,7 +243,7 @@ class InjectionCount(Struct, frozen=True):
     tokens: int
 
 
-class Today(Struct, frozen=True):
+class SpentToday(Struct, frozen=True):
     """What all sessions have cost since midnight UTC, as the budget counts it."""
 
     tokens: int = 0
@@ -267,8 +267,8 @@ class UsageCounts(Struct, frozen=True):
     summaries: int = 0
     injected: dict[str, InjectionTotals] = field(default_factory=dict)  # by the hook's event
     queue: QueueFigures = field(default_factory=QueueFigures)
-    spending: list[Spending] = field(default_factory=list)
-    today: Today = field(default_factory=Today)
+    spending: list[DailyCost] = field(default_factory=list)
+    today: SpentToday = field(default_factory=SpentToday)
 
 
 class Survey(Struct, frozen=True):
@@ -284,7 +284,7 @@ class Survey(Struct, frozen=True):
     figures: QueueFigures | None = None
     last_event_at: int | None = None
     last_observation_at: int | None = None
-    spent_today: Today | None = None
+    spent_today: SpentToday | None = None
     unindexed: int | None = None  # rows that full text does not find yet
     unembedded: int | None = None  # memories without a vector
     room: DatabaseSize | None = None

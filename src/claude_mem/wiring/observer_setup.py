@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
-from claude_mem.model.jobs import Spent
+from claude_mem.model.jobs import SpentSoFar
 from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.structs import replace
 from claude_mem.observe import mode as modes
@@ -95,7 +95,7 @@ def build(
         ),
     )
 
-    def spent(session_id: int) -> Spent:
+    def spent(session_id: int) -> SpentSoFar:
         return store.queue.spent(session_id, now())
 
     observer = Observer(called, observe_offline, options, spent, tell, clean=clean)

@@ -7,12 +7,12 @@ from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, rend
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
-from claude_mem.store.values import InjectionTotals, Spending, Today, UsageCounts
+from claude_mem.store.values import DailyCost, InjectionTotals, SpentToday, UsageCounts
 
 SINCE = date(2026, 1, 25)
 CHOSEN = Settings(Path("/data"))
-HAIKU = Spending("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
-LOCAL = Spending("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
+HAIKU = DailyCost("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
+LOCAL = DailyCost("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
 TALLY = UsageCounts(
     sessions=2,
     prompts=1,
@@ -23,7 +23,7 @@ TALLY = UsageCounts(
     summaries=1,
     queue=QueueFigures(ready=4, parked=1),
     spending=[HAIKU, LOCAL],
-    today=Today(110, 0.0),
+    today=SpentToday(110, 0.0),
 )
 EVER = UsageCounts(sessions=9, prompts=20, by_type={"bugfix": 30, "change": 2}, summaries=12)
 
@@ -70,7 +70,7 @@ def test_who_asked_no_model_reads_that_it_cost_nothing() -> None:
 def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
     last = render(SINCE, TALLY, CHOSEN, ever=EVER).splitlines()[-1]
     assert last == "Today     110 of 2,000,000 tokens, $0.00 of $2.00"
-    spent = render(SINCE, replace(TALLY, today=Today(110, 2.5)), CHOSEN, ever=EVER).splitlines()[-1]
+    spent = render(SINCE, replace(TALLY, today=SpentToday(110, 2.5)), CHOSEN, ever=EVER).splitlines()[-1]
     assert spent == (
         "Today     110 of 2,000,000 tokens, $2.50 of $2.00: used up, the offline observer has taken over"
     )
@@ -79,7 +79,7 @@ def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
 
 
 def test_no_table_is_wider_than_80_columns() -> None:
-    huge = Spending("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
+    huge = DailyCost("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
     for line in render(
         SINCE, replace(TALLY, spending=[huge, LOCAL], queue=QueueFigures()), CHOSEN, ever=EVER
     ).splitlines():

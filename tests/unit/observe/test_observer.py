@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.jobs import Spend, Spent
+from claude_mem.model.jobs import CallCost, SpentSoFar
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -24,7 +24,7 @@ from claude_mem.model.memory import (
 )
 from claude_mem.observe import mode
 from claude_mem.observe.observer import (
-    BudgetSpent,
+    ExhaustedBudget,
     Limits,
     Observer,
     ObserverOptions,
@@ -35,7 +35,7 @@ from claude_mem.observe.tool_calls import ReadEvent
 from claude_mem.providers.registry import MOST_OUTPUT, Prompt, Reply
 
 DEADLINE_S = 60.0
-COST = Spend("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
+COST = CallCost("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
 OFFLINE = Observed(Findings((Observation("change", title="offline"),), read_outside=False, used_tools=False))
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
@@ -65,11 +65,11 @@ class Books:
     sessions: dict[int, int] = field(default_factory=dict)
     usd_per_token: float = 0.0
 
-    def spent(self, session_id: int) -> Spent:
+    def spent(self, session_id: int) -> SpentSoFar:
         day, session = sum(self.sessions.values()), self.sessions.get(session_id, 0)
-        return Spent(day, session, day * self.usd_per_token, session * self.usd_per_token)
+        return SpentSoFar(day, session, day * self.usd_per_token, session * self.usd_per_token)
 
-    def book(self, session_id: int, spend: Spend | None) -> None:
+    def book(self, session_id: int, spend: CallCost | None) -> None:
         self.sessions[session_id] = self.sessions.get(session_id, 0) + (spend.tokens if spend else 0)
 
 
@@ -87,7 +87,7 @@ class Rig:
             self.model, offline, options, self.books.spent, self.told.append, today=lambda: self.day
         )
 
-    def ask(self, session_id: int) -> tuple[Outcome, Spend | None]:
+    def ask(self, session_id: int) -> tuple[Outcome, CallCost | None]:
         return self.observer.observe(BATCH, session_id)
 
     def observe(self, session_id: int) -> Outcome:
@@ -196,48 +196,50 @@ def test_a_failure_that_was_paid_for_is_booked() -> None:
 
 
 def test_without_limits_everything_is_allowed() -> None:
-    assert exhausted_budget(Spent(10**9, 10**9, 1e6, 1e6), Limits()) is None
+    assert exhausted_budget(SpentSoFar(10**9, 10**9, 1e6, 1e6), Limits()) is None
 
 
 def test_below_its_limits_a_call_is_allowed() -> None:
     limits = Limits(daily_tokens=100, session_tokens=50, daily_usd=1.0, session_usd=0.5)
-    assert exhausted_budget(Spent(99, 49, 0.99, 0.49), limits) is None
+    assert exhausted_budget(SpentSoFar(99, 49, 0.99, 0.49), limits) is None
 
 
 def test_each_budget_that_is_spent_is_named_with_its_figures() -> None:
-    def said(spent: Spent, limits: Limits) -> str | None:
+    def said(spent: SpentSoFar, limits: Limits) -> str | None:
         found = exhausted_budget(spent, limits)
         return found.says if found else None
 
-    assert said(Spent(daily_tokens=201_344), Limits(daily_tokens=200_000)) == (
+    assert said(SpentSoFar(daily_tokens=201_344), Limits(daily_tokens=200_000)) == (
         "Today's budget is spent: 201,344 of 200,000 tokens."
     )
-    assert said(Spent(session_tokens=50), Limits(session_tokens=50)) == (
+    assert said(SpentSoFar(session_tokens=50), Limits(session_tokens=50)) == (
         "This session's budget is spent: 50 of 50 tokens."
     )
-    assert said(Spent(daily_usd=1.25), Limits(daily_usd=1)) == "Today's budget is spent: $1.25 of $1.00."
-    assert said(Spent(session_usd=0.5), Limits(session_usd=0.5)) == (
+    assert said(SpentSoFar(daily_usd=1.25), Limits(daily_usd=1)) == "Today's budget is spent: $1.25 of $1.00."
+    assert said(SpentSoFar(session_usd=0.5), Limits(session_usd=0.5)) == (
         "This session's budget is spent: $0.50 of $0.50."
     )
 
 
 def test_a_limit_of_zero_allows_no_call_at_all() -> None:
-    assert exhausted_budget(Spent(), Limits(daily_tokens=0)) is not None
+    assert exhausted_budget(SpentSoFar(), Limits(daily_tokens=0)) is not None
 
 
 def test_calls_under_way_count_and_are_named() -> None:
     limits = Limits(daily_tokens=1_000, daily_usd=2.0)
-    assert exhausted_budget(Spent(daily_tokens=900), limits, Spent(daily_tokens=99)) is None
-    assert exhausted_budget(Spent(daily_tokens=900), limits, Spent(daily_tokens=5_000)) == BudgetSpent(
+    assert exhausted_budget(SpentSoFar(daily_tokens=900), limits, SpentSoFar(daily_tokens=99)) is None
+    assert exhausted_budget(
+        SpentSoFar(daily_tokens=900), limits, SpentSoFar(daily_tokens=5_000)
+    ) == ExhaustedBudget(
         "day", "Today's budget is spent: 900 of 1,000 tokens, with 5,000 for calls under way."
     )
-    assert exhausted_budget(Spent(daily_usd=1.5), limits, Spent(daily_usd=0.5)) == BudgetSpent(
+    assert exhausted_budget(SpentSoFar(daily_usd=1.5), limits, SpentSoFar(daily_usd=0.5)) == ExhaustedBudget(
         "day", "Today's budget is spent: $1.50 of $2.00, with $0.50 for calls under way."
     )
 
 
 def test_what_calls_under_way_may_cost_is_told_by_the_days_mean_price() -> None:
-    assert pending_spend(100, Spent(daily_tokens=1_000, daily_usd=2.0)) == Spent(
+    assert pending_spend(100, SpentSoFar(daily_tokens=1_000, daily_usd=2.0)) == SpentSoFar(
         daily_tokens=100, daily_usd=0.2
     )
-    assert pending_spend(100, Spent()) == Spent(daily_tokens=100)
+    assert pending_spend(100, SpentSoFar()) == SpentSoFar(daily_tokens=100)

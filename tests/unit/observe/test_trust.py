@@ -7,7 +7,7 @@ import json
 import pytest
 
 from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.jobs import Spent
+from claude_mem.model.jobs import SpentSoFar
 from claude_mem.model.memory import Batch, Findings, Observation, Observed
 from claude_mem.observe import evidence, mode, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
@@ -246,7 +246,9 @@ def test_the_observer_marks_what_was_only_read_as_external(
     found = Observation("discovery", "T", narrative="N", files_modified=changed)
     batch = Batch("shop", "s", tuple(each.event for each in seen(tool)))
     options = ObserverOptions(mode.load("code", []))
-    observer = Observer(None, lambda _batch, _seen: Findings((found,)), options, lambda _: Spent(), print)
+    observer = Observer(
+        None, lambda _batch, _seen: Findings((found,)), options, lambda _: SpentSoFar(), print
+    )
     outcome, _ = observer.observe(batch, 1)
     assert isinstance(outcome, Observed)
     assert outcome.findings.source_of(found) == source

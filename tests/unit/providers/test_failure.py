@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.providers.failure import (
     DEFAULT_WAIT_MS,
@@ -128,6 +128,6 @@ def test_the_wire_s_troubles_are_the_providers_in_plain_words(trouble: Trouble) 
 
 
 def test_what_is_no_reply_is_the_batchs_in_plain_words_with_what_it_cost() -> None:
-    paid = Spend("anthropic", "claude-haiku-4-5", 10)
+    paid = CallCost("anthropic", "claude-haiku-4-5", 10)
     outcome = classify(Unusable("an empty reply", paid), ASKED, now=NOON, jitter=0)
     assert outcome == Broken("The Anthropic API answered with an empty reply.", "batch", paid)

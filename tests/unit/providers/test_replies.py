@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Paused, Throttled
 from claude_mem.providers import anthropic, openai
 from claude_mem.providers.claude import CallReport, note, to_outcome
@@ -122,11 +122,11 @@ def test_what_is_no_completion_may_have_cost_something_all_the_same() -> None:
     """Gemini sends no choice at all when it blocks a prompt, and counts it."""
     usage = {"prompt_tokens": 10, "completion_tokens": 2}
     blocked = openai.read({"choices": [], "usage": usage}, PROMPT, "m")
-    assert blocked == Unusable("JSON that is not a chat completion", Spend("openai", "m", 10, 0, 2))
+    assert blocked == Unusable("JSON that is not a chat completion", CallCost("openai", "m", 10, 0, 2))
     assert openai.read({"choices": []}, PROMPT, "m") == Unusable("JSON that is not a chat completion")
     usage = {"input_tokens": 10, "output_tokens": 2}
     odd = anthropic.read({"type": "completion", "usage": usage}, PROMPT, "m")
-    assert odd == Unusable("JSON that is not a message", Spend("anthropic", "m", 10, 0, 2))
+    assert odd == Unusable("JSON that is not a message", CallCost("anthropic", "m", 10, 0, 2))
     assert anthropic.read({}, PROMPT, "m") == Unusable("JSON that is not a message")
 
 
@@ -184,7 +184,7 @@ def test_an_end_without_a_word_is_the_batchs_and_was_paid_for(ended: dict[str, A
     outcome = concluded(**ended, usage={"input_tokens": 900, "output_tokens": 8192}, cost_usd=0.5)
     assert isinstance(outcome, Broken)
     assert outcome.whose == "batch"
-    assert outcome.spend == Spend("claude", "haiku", 900, 0, 8192, 0.5)
+    assert outcome.spend == CallCost("claude", "haiku", 900, 0, 8192, 0.5)
 
 
 def test_a_missed_deadline_is_the_providers() -> None:

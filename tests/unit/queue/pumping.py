@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tests.contracts.store_contract import Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import JobState, Spend
+from claude_mem.model.jobs import CallCost, JobState
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -23,10 +23,10 @@ from claude_mem.store.sqlite import SqliteStore
 SECOND = 1000
 DEADLINE_S = 60.0
 MINUTE = 60 * SECOND
-SPEND = Spend("anthropic", "haiku", input_tokens=10, output_tokens=1, cost_usd=0.25)
+SPEND = CallCost("anthropic", "haiku", input_tokens=10, output_tokens=1, cost_usd=0.25)
 DOWN = Broken("The model server refused the connection.", "provider")
 
-Answer = tuple[Outcome, Spend | None]
+Answer = tuple[Outcome, CallCost | None]
 Observe = Callable[[Batch, int], Answer]
 Make = Callable[[Observe], Pump]
 
@@ -41,7 +41,7 @@ def fall_back(batch: Batch) -> Findings:
 class Script:
     """An observer that answers as it was told to, then with nothing worth keeping; it keeps what it saw."""
 
-    def __init__(self, *answers: Outcome | Exception, spend: Spend | None = None) -> None:
+    def __init__(self, *answers: Outcome | Exception, spend: CallCost | None = None) -> None:
         self.answers = list(answers)
         self.spend = spend
         self.shown: list[Batch] = []

@@ -11,7 +11,7 @@ from tests.contracts.store_contract import NOON, Events, SettableClock, new_even
 from tests.unit.queue.pumping import fall_back
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Batch, Findings, Observed, Outcome, Paused
 from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
@@ -40,7 +40,7 @@ class Observer:
         self.seen: list[str] = []
         self._hold, self.holding, self.go_on = hold, threading.Event(), threading.Event()
 
-    def __call__(self, batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
+    def __call__(self, batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
         self.seen.append(batch.session)
         if batch.session == self._hold:
             self.holding.set()
@@ -122,7 +122,7 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
     events = Events()
     seen: list[str] = []
 
-    def observe(batch: Batch, session_id: int) -> tuple[Outcome, Spend | None]:
+    def observe(batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
         seen.append(batch.session)
         return (Observed(Findings()) if batch.offline else Paused("Log in.")), None
 

@@ -20,7 +20,7 @@ from tests.unit.queue.pumping import (
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
 from claude_mem.model.events import Kind
-from claude_mem.model.jobs import JobState, Lease, QueueFigures, Spend
+from claude_mem.model.jobs import CallCost, JobState, Lease, QueueFigures
 from claude_mem.model.memory import (
     Batch,
     Findings,
@@ -191,14 +191,19 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
 
     class Damaged(Queue):
         def settle(
-            self, lease: Lease, findings: Findings, spend: Spend | None = None, *, provider: str | None = None
+            self,
+            lease: Lease,
+            findings: Findings,
+            spend: CallCost | None = None,
+            *,
+            provider: str | None = None,
         ) -> None:
             if broken:
                 raise damaged
             super().settle(lease, findings, spend, provider=provider)
 
         def postpone(
-            self, lease: Lease, until: int, reason: str, *, failed: bool, spend: Spend | None = None
+            self, lease: Lease, until: int, reason: str, *, failed: bool, spend: CallCost | None = None
         ) -> None:
             if broken and at == "postpone":
                 raise damaged

@@ -9,7 +9,7 @@ from tests.contracts.store_contract import Events, SettableClock, new_events
 from claude_mem.api.projects import CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.events import Origin
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Findings
 from claude_mem.recall.cost import CostReport
 from claude_mem.settings import Settings
@@ -26,7 +26,7 @@ def costing(tmp_path: Path) -> Iterator[CostReport]:
     clock, events = SettableClock(NOON), Events()
     with SqliteStore.open(tmp_path / "m.db", clock=clock, backups=tmp_path / "backups") as store:
 
-        def ask(at: int, origin: Origin, uses: int, spend: Spend) -> None:
+        def ask(at: int, origin: Origin, uses: int, spend: CallCost) -> None:
             """A model is asked about some tool uses."""
             clock.now = at
             made = [events.tool(origin.name, at=at) for _ in range(uses)]
@@ -36,9 +36,9 @@ def costing(tmp_path: Path) -> Iterator[CostReport]:
             store.queue.settle(lease, Findings(), spend)
 
         for output, usd in ((100, 0.01), (100, 0.005), (200, 0.005)):
-            ask(NOON - DAY_MS, SHOP, 30, Spend("anthropic", "haiku", 1_000, 200, output, usd))
-        ask(NOON - 1, SHOP, 6, Spend("anthropic", "haiku", 1_000, 0, 100, 0.01))
-        ask(NOON, MILL, 4, Spend("openai", "local", 500, 0, 50, None))
+            ask(NOON - DAY_MS, SHOP, 30, CallCost("anthropic", "haiku", 1_000, 200, output, usd))
+        ask(NOON - 1, SHOP, 6, CallCost("anthropic", "haiku", 1_000, 0, 100, 0.01))
+        ask(NOON, MILL, 4, CallCost("openai", "local", 500, 0, 50, None))
         for session, event, tokens, at in (
             ("mill", "SessionStart", 300, NOON - DAY_MS),
             ("mill", "SessionStart", 500, NOON - DAY_MS + 1),

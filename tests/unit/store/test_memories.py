@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Origin
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Findings, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, memory_key
 from claude_mem.model.structs import replace
@@ -285,7 +285,7 @@ def test_the_money_is_gone_when_its_session_is_forgotten(
     store.events.accept(new_events(events.tool()))
     lease = store.queue.lease(1)
     assert lease is not None
-    store.queue.settle(lease, Findings(), Spend("openai", "m", 5, 6, 7))
+    store.queue.settle(lease, Findings(), CallCost("openai", "m", 5, 6, 7))
     store.writer.run(lambda db: db.execute("DELETE FROM sdk_sessions").rowcount)
     assert peek("SELECT * FROM spending") == [
         (1, None, "shop", "openai", "m", 5, 6, 7, None, "2025-10-09T08:53:20.000Z", NOON)

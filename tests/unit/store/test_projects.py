@@ -12,7 +12,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
 from claude_mem.model.events import Kind, Origin, ToolCall
-from claude_mem.model.jobs import Spend
+from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref, span
 from claude_mem.model.structs import replace
@@ -162,7 +162,7 @@ def test_a_project_without_sessions_does_not_exist(store: SqliteStore, work: Wor
 MOVED = Origin(key="/home/a/old-shop", name="old-shop", root="/home/a/old-shop")
 THIRD = Origin(key="github.com/a/mill", name="mill", root="/home/a/mill")
 WORDS = ("apple", "pear", "plum", "heron", "crane")
-SPEND = Spend("scripted", "scripted", 10, 0, 5, 0.1)
+SPEND = CallCost("scripted", "scripted", 10, 0, 5, 0.1)
 
 
 class House:

@@ -17,7 +17,7 @@ from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
     from claude_mem.settings import Settings
-    from claude_mem.store.values import InjectionTotals, Spending, UsageCounts
+    from claude_mem.store.values import DailyCost, InjectionTotals, UsageCounts
 
 
 DAYS = 7
@@ -74,7 +74,7 @@ class Cost(Struct, frozen=True):
         return self.input_tokens + self.cached_tokens + self.output_tokens
 
 
-def total(rows: Iterable[Spending]) -> Cost:
+def total(rows: Iterable[DailyCost]) -> Cost:
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     names = ("calls", "input_tokens", "cached_tokens", "output_tokens")
@@ -82,12 +82,12 @@ def total(rows: Iterable[Spending]) -> Cost:
     return Cost(**sums, usd=sum(known) if known else None, usd_is_whole=len(known) == len(rows))
 
 
-def by(of: Callable[[Spending], str], rows: list[Spending]) -> dict[str, Cost]:
+def by(of: Callable[[DailyCost], str], rows: list[DailyCost]) -> dict[str, Cost]:
     names = dict.fromkeys(sorted(of(row) for row in rows))
     return {name: total(row for row in rows if of(row) == name) for name in names}
 
 
-BREAKDOWNS: tuple[tuple[str, Callable[[Spending], str]], ...] = (
+BREAKDOWNS: tuple[tuple[str, Callable[[DailyCost], str]], ...] = (
     ("day", lambda row: row.day),
     ("model", lambda row: row.model),
     ("project", lambda row: row.project),
@@ -169,7 +169,7 @@ def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
     return lines
 
 
-def _cost(spending: list[Spending]) -> list[str]:
+def _cost(spending: list[DailyCost]) -> list[str]:
     if not spending:
         return ["Cost      nothing: no model was used"]
     whole = total(spending)

@@ -11,14 +11,14 @@ from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import (
+    CallCost,
     Job,
     JobState,
     Lease,
     QueueFigures,
     SessionBacklog,
     SessionStatus,
-    Spend,
-    Spent,
+    SpentSoFar,
 )
 from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.refs import Ref
@@ -27,7 +27,7 @@ from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.forget import Deleted, delete_memories
 from claude_mem.store.sqlite.observations import remember
 from claude_mem.store.sqlite.rows import Value, columns, iso, value_of
-from claude_mem.store.values import Spending
+from claude_mem.store.values import DailyCost
 
 HORIZON_MS = DAY_MS
 """Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
@@ -104,7 +104,7 @@ class Queue(Part):
         db: sqlite3.Connection,
         lease: Lease,
         findings: Findings,
-        spend: Spend | None = None,
+        spend: CallCost | None = None,
         *,
         provider: str | None = None,
     ) -> None:
@@ -121,7 +121,7 @@ class Queue(Part):
         reason: str,
         *,
         failed: bool,
-        spend: Spend | None = None,
+        spend: CallCost | None = None,
     ) -> None:
         self._end(db, "postpone_job", lease, spend, until=until, reason=reason, uncounted=int(not failed))
 
@@ -131,7 +131,7 @@ class Queue(Part):
         db: sqlite3.Connection,
         lease: Lease,
         reason: str,
-        spend: Spend | None = None,
+        spend: CallCost | None = None,
         *,
         fallback: Findings | None = None,
     ) -> None:
@@ -182,13 +182,13 @@ class Queue(Part):
         execute(db, "forget_dropped_fallbacks", ids=json.dumps(list(job_ids)))
         return dropped
 
-    def spent(self, session_id: int, now: int) -> Spent:
+    def spent(self, session_id: int, now: int) -> SpentSoFar:
         with self._readers.read() as db:
             session = execute(db, "spent_in_session", session_id=session_id).fetchone()
             day = spent_today(db, now)
-        return Spent(day["tokens"], session["tokens"], day["usd"], session["usd"])
+        return SpentSoFar(day["tokens"], session["tokens"], day["usd"], session["usd"])
 
-    def spending(self, since: int) -> list[Spending]:
+    def spending(self, since: int) -> list[DailyCost]:
         with self._readers.read() as db:
             return spending_since(db, since)
 
@@ -210,7 +210,7 @@ class Queue(Part):
         return self._number("last_event_at") or None
 
     def _end(
-        self, db: sqlite3.Connection, statement: str, lease: Lease, spend: Spend | None, **change: Value
+        self, db: sqlite3.Connection, statement: str, lease: Lease, spend: CallCost | None, **change: Value
     ) -> None:
         """No longer held: all of its jobs or, if one of them is somebody else's by now, none."""
         for job in lease.jobs:
@@ -292,5 +292,5 @@ def spent_today(db: sqlite3.Connection, now: int) -> sqlite3.Row:
     return day
 
 
-def spending_since(db: sqlite3.Connection, at: int) -> list[Spending]:
-    return [Spending(**row) for row in execute(db, "spending_since", since=at)]
+def spending_since(db: sqlite3.Connection, at: int) -> list[DailyCost]:
+    return [DailyCost(**row) for row in execute(db, "spending_since", since=at)]

@@ -32,8 +32,8 @@ from claude_mem.store.values import (
     InjectionTotals,
     News,
     NewsMarks,
+    SpentToday,
     Survey,
-    Today,
     UsageCounts,
 )
 
@@ -55,7 +55,7 @@ def count_since(path: Path, since: int, now: int) -> UsageCounts:
             injected={row["event"]: InjectionTotals(row["times"], row["tokens"]) for row in injections},
             queue=queue.figures(db),
             spending=queue.spending_since(db, since),
-            today=Today(**queue.spent_today(db, now)),
+            today=SpentToday(**queue.spent_today(db, now)),
         )
 
 
@@ -109,7 +109,7 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
             figures=queue.figures(db),
             last_event_at=execute(db, "last_event_at").fetchone()[0],
             last_observation_at=execute(db, "last_observation_at").fetchone()[0],
-            spent_today=Today(**queue.spent_today(db, now)),
+            spent_today=SpentToday(**queue.spent_today(db, now)),
             unindexed=text_index.unindexed_count(db),
             unembedded=vector_index.unembedded_count(db),
             room=upkeep.size(db, path),

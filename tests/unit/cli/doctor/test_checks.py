@@ -24,7 +24,7 @@ from claude_mem.cli.doctor.facts import (
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.structs import replace
 from claude_mem.settings import SettingWarning
-from claude_mem.store.values import Survey, Today
+from claude_mem.store.values import SpentToday, Survey
 
 NOW = 1_800_000_000.0
 EMPTY_SPOOL = SpoolFacts(0, 0, 100, 1 << 20)
@@ -52,7 +52,7 @@ SOUND = Facts(
         figures=QueueFigures(done=9),
         last_event_at=ago(5),
         last_observation_at=ago(200),
-        spent_today=Today(1_200, 0.05),
+        spent_today=SpentToday(1_200, 0.05),
         backups=1,
         newest_backup_at=ago(60),
     ),
@@ -162,12 +162,12 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (SOUND, "budget", "ok", "1,200 of 2,000,000 tokens and $0.05 of $2.00 spent today"),
         (changed("observing", daily_tokens=0), "budget", "ok", "1,200 tokens and $0.05 of $2.00 spent today"),
         (
-            changed("database", spent_today=Today(2_000_000, 0.05)),
+            changed("database", spent_today=SpentToday(2_000_000, 0.05)),
             "budget",
             "warn",
             "2,000,000 of 2,000,000",
         ),
-        (changed("database", spent_today=Today(1_200, 2.5)), "budget", "warn", "$2.50 of $2.00"),
+        (changed("database", spent_today=SpentToday(1_200, 2.5)), "budget", "warn", "$2.50 of $2.00"),
         (
             changed("worker", spent_up="This session's budget is spent: 9 of 9 tokens."),
             "budget",
@@ -288,7 +288,7 @@ def test_parked_events_lead_to_the_queue() -> None:
 
 
 def test_a_spent_budget_hinders_nobody_because_the_offline_observer_takes_over() -> None:
-    assert why_unobserved(judge(changed("database", spent_today=Today(1_200, 2.5)))) is None
+    assert why_unobserved(judge(changed("database", spent_today=SpentToday(1_200, 2.5)))) is None
 
 
 def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:

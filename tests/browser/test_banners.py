@@ -133,7 +133,7 @@ class TestPaused:
 
 
 class TestUnconnected:
-    REASON = "Claude Code is not connected, according to its settings: nothing new is recorded."
+    REASON = "No coding agent is connected, according to their settings: nothing new is recorded."
     FIX = "claude-mem install"
 
     @pytest.fixture

@@ -30,7 +30,8 @@ from playwright.sync_api import (
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, workers
 
-from claude_mem.agents.claude_code import registration, settings_file, transcripts
+from claude_mem.agents import settings_file
+from claude_mem.agents.claude_code import registration, transcripts
 
 TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "data" / "transcripts"
 CHROMIUM = next(

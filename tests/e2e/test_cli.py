@@ -328,7 +328,7 @@ def test_doctor_says_yes_when_events_arrive(cli: Cli) -> None:
 def test_doctor_says_no_before_the_client_is_connected_and_changes_nothing(cli: Cli, data: Path) -> None:
     (cli.home / ".claude/settings.json").unlink()
     said = cli("doctor", code=1)
-    assert said.stdout.startswith("recording: no, because Claude Code is not connected\n")
+    assert said.stdout.startswith("recording: no, because no coding agent is connected\n")
     assert "claude-mem install" in said.stdout
     assert not data.exists()
 

@@ -17,7 +17,7 @@ from typing import Any
 from tests.harness import faults
 
 from claude_mem.agents import launcher
-from claude_mem.privacy.scrub_payload import integer
+from claude_mem.hook.json_text import integer
 
 MACHINE = launcher.this_machine()
 DEADLINE_S = 60  # for the test, not the hook: a hang fails instead of blocking the suite

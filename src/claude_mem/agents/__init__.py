@@ -9,5 +9,12 @@ CLAUDE_CODE = "claude-code"
 
 FOLDERS = {
     CLAUDE_CODE: "claude_code",
+    "codex": "codex",
+    "copilot": "copilot",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "qwen": "qwen",
+    "droid": "droid",
+    "cline": "cline",
 }
 """By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""

@@ -1,26 +1,30 @@
 """What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.FOLDERS`.
 
-agent.py         AGENT, as below
-dialect.py       to_hook, from_hook: see `hook.translate`; only where its hooks differ from Claude Code's
-installation.py  an `Installer`: what `install`, `uninstall` and `doctor` use
-transcripts.py   a `TranscriptReader`: what `backfill` uses
+agent.py         AGENT, as below: its names, what is written into which of its files, what its user has to do
+dialect.py       its hooks' events and words, and where text reaches its model: see `hook.translate`
+installation.py  an `Installer`, where files alone do not do (`file_installer` is everybody else's)
+transcripts.py   a `TranscriptReader`: what `backfill` uses; optional
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 
-from claude_mem.agents import FOLDERS
+from claude_mem.agents import CLAUDE_CODE, FOLDERS
 from claude_mem.model.errors import EventUnreadable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from claude_mem.agents.file_changes import Journal, Plan
+    from claude_mem.agents.file_installer import Part
     from claude_mem.agents.launcher import Machine
     from claude_mem.model.events import Event, TranscriptEvent
 
@@ -50,12 +54,31 @@ class TurnWords(Struct, frozen=True):
 
 class Agent(Struct, frozen=True):
     name: str  # its row in FOLDERS
-    title: str  # as people call it
+    title: str  # as people call it, in every memory that another agent is shown
+    program: str  # its command
+    home: Callable[[], Path]  # where it keeps its settings
     parse: Parse
     hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
+    parts: Callable[[Machine], Sequence[Part]] | None = None  # what an install writes into which files
+    needs: str = ""  # what its user has to do after an install
     program_setting: str | None = None  # the field of Settings with the path of its program
     words_of: Callable[[Event], TurnWords] | None = None
     """Of the turn that an event ends. Bounded in bytes and time; never raises. None: its hooks tell all."""
+
+    def installed_at(self) -> str | None:
+        return shutil.which(self.program)
+
+    def is_there(self) -> bool:
+        """It is installed on this machine, or was used by this user."""
+        return self.installed_at() is not None or self.home().is_dir()
+
+    def version(self) -> str | None:
+        """By the package that its program is in; nothing is run for it."""
+        program = self.installed_at()
+        for folder in Path(program).resolve().parents[:4] if program else ():
+            with suppress(OSError, ValueError, KeyError):
+                return str(json.loads((folder / "package.json").read_text("utf-8"))["version"])
+        return None
 
 
 class Wanted(Struct, frozen=True):
@@ -120,7 +143,8 @@ class Installation(Struct, frozen=True):
 class Installer(Protocol):
     """A module. `program`: the user's choice, if it was set. Both raise ClaudeMemError."""
 
-    SCOPES: tuple[str, ...]
+    @property
+    def SCOPES(self) -> tuple[str, ...]: ...  # noqa: N802 - a module's constant
 
     def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
 
@@ -188,7 +212,31 @@ def load(name: str) -> Agent:
 
 
 def installer(name: str) -> Installer:
-    return cast(Installer, _module(name, "installation"))
+    agent = load(name)
+    if agent.parts is None:
+        return cast(Installer, _module(name, "installation"))
+    from claude_mem.agents.file_installer import FileInstaller
+
+    return FileInstaller(agent)
+
+
+def with_transcripts() -> list[str]:
+    """The agents whose transcripts can be read."""
+    return [name for name in FOLDERS if importlib.util.find_spec(_name(name, "transcripts"))]
+
+
+def limits(agent: Agent) -> str:
+    """Where an agent's model cannot be shown memory, in words; "" if it can everywhere."""
+    if agent.name == CLAUDE_CODE:
+        return ""
+    places: frozenset[str] = _module(agent.name, "dialect").PLACES
+    missing = [words for event, words in _PLACES.items() if event not in places]
+    if not missing:
+        return ""
+    return f"{agent.title} shows its model no memory {' and '.join(missing)}; there it can search by MCP"
+
+
+_PLACES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a prompt"}
 
 
 def transcripts(name: str) -> TranscriptReader:
@@ -204,4 +252,8 @@ def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> list
 
 
 def _module(name: str, part: str) -> Any:
-    return importlib.import_module(f"claude_mem.agents.{FOLDERS[name]}.{part}")
+    return importlib.import_module(_name(name, part))
+
+
+def _name(name: str, part: str) -> str:
+    return f"claude_mem.agents.{FOLDERS[name]}.{part}"

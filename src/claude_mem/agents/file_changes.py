@@ -31,6 +31,7 @@ class Change(Struct, frozen=True):
     path: Path
     before: str | None
     after: str | None
+    executable: bool = False
 
 
 class Step(Struct, frozen=True):
@@ -62,10 +63,10 @@ def read_text(path: Path) -> str | None:
         raise ClaudeMemError(f"{path} is not UTF-8 (byte {error.start}). Nothing was changed.") from error
 
 
-def write_text(path: Path, text: str, *, is_new: bool = False) -> None:
+def write_text(path: Path, text: str, *, is_new: bool = False, executable: bool = False) -> None:
     """Atomically, through a link (settings are often stored elsewhere), with the file's mode. A new file can
     be made again by another install: it need not survive a power cut."""
-    target, mode = path.resolve(), 0o600
+    target, mode = path.resolve(), 0o700 if executable else 0o600
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if target.exists():
@@ -153,9 +154,9 @@ class Journal:
             with suppress(OSError, ClaudeMemError):  # what could not be written has not been changed either
                 self._undo.pop()()
 
-    def write(self, path: Path, text: str, *, is_new: bool = False) -> None:
+    def write(self, path: Path, text: str, *, is_new: bool = False, executable: bool = False) -> None:
         self._note(path)
-        write_text(path, text, is_new=is_new)
+        write_text(path, text, is_new=is_new, executable=executable)
 
     def remove(self, path: Path, folders: Sequence[str]) -> None:
         self._note(path)
@@ -165,7 +166,8 @@ class Journal:
         if change.after is None:
             self.remove(change.path, folders)
         else:
-            self.write(change.path, change.after, is_new=change.before is None)
+            is_new = change.before is None
+            self.write(change.path, change.after, is_new=is_new, executable=change.executable)
 
     def run(self, run: RunProgram, step: Step, settings: Path) -> str | None:
         """The program may write its settings."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ _GONE = (
     "runs its hooks. Reinstall it (claude-mem uninstall then removes them), or remove them with "
     '/plugin or in settings.json."}'
 )
+_GONE_ELSEWHERE = (
+    '{"systemMessage": "claude-mem is not recording: its program is missing or broken, but its hooks still '
+    'run. Reinstall it; claude-mem uninstall then removes them."}'
+)
 
 
 class Machine(Struct, frozen=True):
@@ -46,18 +51,29 @@ def this_machine(data_dir: str | None = None) -> Machine:
     return Machine(sys.executable, str(Path(__file__).resolve().parents[2]), data_dir)
 
 
-def hook_program(machine: Machine, verb: str = "hook") -> str:
+def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
     gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
-    otherwise = f"posix.write(1, {_GONE.encode()!a}), " if verb in ("context", "setup") else ""
+    gone = _GONE if agent == CLAUDE_CODE else _GONE_ELSEWHERE
+    otherwise = f"posix.write(1, {gone.encode()!a}), " if verb in ("context", "setup") else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
 
 def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> list[str]:
-    """-I keeps the project's own modules out, -S saves the site-packages scan. The version: a hook says so
-    when the program has become another since."""
-    return [machine.interpreter, "-I", "-S", "-c", hook_program(machine, verb), verb, agent, __version__]
+    """-I keeps the project's own modules out, -S saves the site-packages scan. The version: a hook of Claude
+    Code's says so when the program has become another since; an agent whose user has to trust a command
+    gets one that stays the same."""
+    program = hook_program(machine, verb, agent)
+    version = [__version__] if agent == CLAUDE_CODE else []
+    return [machine.interpreter, "-I", "-S", "-c", program, verb, agent, *version]
+
+
+def hook_line(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
+    """The same for a shell, complete in itself: some agents know nothing but a command, and run the hooks in
+    another one's settings. The shell becomes the interpreter; without that, it leaves with 0."""
+    words = hook_command(machine, verb, agent)
+    return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; exit 0"
 
 
 def mcp_server(machine: Machine) -> dict[str, Any]:
@@ -73,22 +89,34 @@ def mcp_server(machine: Machine) -> dict[str, Any]:
 
 def is_ours(hook: object) -> bool:
     """A hook's entry that an install of ours wrote, of this version or of an older one."""
-    return any(mark in arg for mark in (MARK, *_OLD_MARKS) for arg in _args(hook))
+    return any(mark in arg for mark in (MARK, *_OLD_MARKS) for arg in _args(hook)) or any(
+        MARK in line for line in _lines(hook)
+    )
 
 
 def is_our_server(entry: object) -> bool:
     """An MCP server's entry that an install of ours wrote."""
-    return any(arg.endswith(_BRIDGE) for arg in _args(entry))
+    return any(arg.endswith(_BRIDGE) for key in ("args", "command") for arg in _args(entry, key))
 
 
 def data_dir_of(hook: object) -> str | None:
     """Where a hook of ours records; None: the default."""
-    for arg in _args(hook):
-        if found := _PLACED.search(arg):
-            return os.fsdecode(ast.literal_eval(found[1]))
-    return None
+    words = [word for line in _lines(hook) if MARK in line for word in shlex.split(line)]
+    return next((place for word in (*_args(hook), *words) if (place := data_dir_in(word))), None)
 
 
-def _args(entry: object) -> list[str]:
-    args = entry.get("args") if isinstance(entry, dict) else None
+def data_dir_in(program: str) -> str | None:
+    """Where a hook's program records; None: the default."""
+    found = _PLACED.search(program)
+    return os.fsdecode(ast.literal_eval(found[1])) if found else None
+
+
+def _lines(entry: object) -> list[str]:
+    """What a hook's entry has a shell run."""
+    lines = [entry.get(key) for key in ("command", "bash")] if isinstance(entry, dict) else []
+    return [line for line in lines if isinstance(line, str)]
+
+
+def _args(entry: object, key: str = "args") -> list[str]:
+    args = entry.get(key) if isinstance(entry, dict) else None
     return [arg for arg in args if isinstance(arg, str)] if isinstance(args, list) else []

@@ -6,8 +6,11 @@ import argparse
 import difflib
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from claude_mem import settings
 from claude_mem.agents import CLAUDE_CODE, FOLDERS, base, file_changes
@@ -20,7 +23,8 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings, foreign_database
 
-CHANGES = "This changes Claude Code's settings"
+_NAMES = ", ".join(FOLDERS)
+CHANGES = "This changes the settings of your coding agents"
 Connections = list[tuple[Agent, Connection]]
 
 
@@ -28,20 +32,27 @@ def add(commands: Commands) -> None:
     install = commands.add(
         "install",
         more=(
-            "Installs a plugin with Claude Code's own commands or, with --settings, adds to\n"
-            "its settings file. Running it again changes nothing, or updates it. If Claude\n"
-            "Code is not installed yet, it will find claude-mem connected when it is.\n"
+            "Connects every coding agent that it finds, or those that you name:\n"
+            f"{_NAMES}.\n"
+            "For Claude Code it installs a plugin with Claude Code's own commands or, with\n"
+            "--settings, adds to its settings file; for the others it adds to their settings.\n"
+            "Running it again changes nothing, or updates it. If no agent is installed yet,\n"
+            "Claude Code will find claude-mem connected when it is.\n"
             "\n"
             "It asks once who turns events into memory, and saves the answer as\n"
             "CLAUDE_MEM_PROVIDER. With --yes and without --observer, it is your own Claude\n"
             "Code while that is logged in, otherwise offline."
         ),
-        example="claude-mem install --dry-run\nclaude-mem install --yes --observer offline",
+        example=(
+            "claude-mem install --dry-run\n"
+            "claude-mem install --agent codex --agent gemini\n"
+            "claude-mem install --yes --observer offline"
+        ),
         run=_install,
     )
     scopes, where = base.installer(CLAUDE_CODE).SCOPES, "for your user, or only for this directory"
     install.add_argument(
-        "--settings", action="store_true", help="edit the settings file instead of installing a plugin"
+        "--settings", action="store_true", help="edit Claude Code's settings instead of installing a plugin"
     )
     install.add_argument("--scope", choices=scopes, default="user", help=where)
     install.add_argument("--statusline", action="store_true", help="also add a segment to the status line")
@@ -51,11 +62,13 @@ def add(commands: Commands) -> None:
         choices=observer_choice.NAMES,
         help="who turns events into memory; without it you are asked once",
     )
-    which = f"which agent (default: {CLAUDE_CODE})"
-    install.add_argument("--agent", choices=sorted(FOLDERS), default=CLAUDE_CODE, help=which)
     more = "Your memory stays in the data directory until you delete it."
     uninstall = commands.add("uninstall", more=more, example="claude-mem uninstall", run=_uninstall)
-    for parser in (install, uninstall):
+    for parser, which in (
+        (install, "only this agent; may be repeated"),
+        (uninstall, "only this agent; may be repeated"),
+    ):
+        parser.add_argument("--agent", action="append", choices=tuple(FOLDERS), metavar="NAME", help=which)
         change_flags(parser, "change")
 
 
@@ -79,10 +92,38 @@ def _lock() -> Any:
     return file_changes.install_lock(output.waiting("Waiting for another claude-mem install to finish ..."))
 
 
+class Target(Struct, frozen=True):
+    """An agent, and what connecting it would do."""
+
+    agent: Agent
+    prepared: Installation
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [*(undo for _, undo in self.prepared.old), self.prepared.plan]
+
+    @property
+    def connects(self) -> bool:
+        return bool(self.prepared.old) or not self.prepared.plan.is_empty
+
+
+def chosen_agents(args: argparse.Namespace) -> list[Agent]:
+    """Those that were named; or those that are here, and fit what was asked for."""
+    if args.agent:
+        named = [base.load(name) for name in dict.fromkeys(args.agent)]
+        for agent in named:
+            if args.scope not in base.installer(agent.name).SCOPES:
+                raise ClaudeMemError(f"{agent.title} can only be connected for your user: --scope user.")
+        return named
+    found = [agent for agent in map(base.load, FOLDERS) if agent.is_there()]
+    fitting = [agent for agent in found if args.scope in base.installer(agent.name).SCOPES]
+    return fitting or [base.load(CLAUDE_CODE)]
+
+
 def _install(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
-    agent = base.load(args.agent)
+    agents = chosen_agents(args)
     with _lock():
         data_dir = settings.data_directory().absolute()
         if problem := wiring.foreign(Settings(data_dir=data_dir)):
@@ -98,52 +139,85 @@ def _install(args: argparse.Namespace) -> int:
         # A settings file of the user's is not the install's to take back.
         new = ((choice.path, choice.after or ""),) if choice and choice.before is None else ()
         own = Plan((choice,)) if choice and not new else Plan()
-        wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
-        prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
-        plans = [*(undo for _, undo in prepared.old), prepared.plan, own]
+        targets = []
+        for agent in agents:
+            wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
+            prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
+            targets.append(Target(agent, prepared))
+            new = ()  # in one record is enough
+        plans = [*(plan for target in targets for plan in target.plans), own]
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
             return output.result(_data(plans) | {"dry_run": True}, text, as_json=args.json)
-        connects = bool(prepared.old) or not prepared.plan.is_empty
-        if connects or not own.is_empty:
-            for each, undo in prepared.old:
-                output.message(f"Currently connected {each.how}; that is removed first:\n{_summary(undo)}")
-            output.message("\n".join(filter(None, map(_summary, (prepared.plan, own)))))
-            if prepared.replaces:
-                theirs = f"another claude-mem ({prepared.replaces})"
-                output.message(f"  replace {theirs}; --beside keeps it enabled")
-            if code := confirm(f"Connect claude-mem to {agent.title}?", CHANGES, yes=args.yes):
+        connecting = [target for target in targets if target.connects]
+        if connecting or not own.is_empty:
+            _announce(connecting, own)
+            titles = _titles(target.agent for target in connecting or targets)
+            if code := confirm(f"Connect claude-mem to {titles}?", CHANGES, yes=args.yes):
                 return code
-            with output.waiting(f"Waiting for {agent.title} ..."), Journal() as journal:
-                if connects:
-                    prepared.connect(journal)
+            with output.waiting(f"Waiting for {titles} ..."), Journal() as journal:
+                for target in connecting:
+                    target.prepared.connect(journal)
                 for change in own.changes:
                     journal.apply(change, ())
     if choice is not None:
         _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
-    return _report(chosen, agent, prepared, args)
+    return _report(chosen, targets, args)
 
 
-def _report(chosen: Settings, agent: Agent, prepared: Installation, args: argparse.Namespace) -> int:
+def _announce(connecting: list[Target], own: Plan) -> None:
+    for target in connecting:
+        if len(connecting) > 1:
+            output.message(f"{target.agent.title}:")
+        for each, undo in target.prepared.old:
+            output.message(f"Currently connected {each.how}; that is removed first:\n{_summary(undo)}")
+        output.message(_summary(target.prepared.plan))
+        if target.prepared.replaces:
+            theirs = f"another claude-mem ({target.prepared.replaces})"
+            output.message(f"  replace {theirs}; --beside keeps it enabled")
+    if not own.is_empty:
+        output.message(_summary(own))
+
+
+def _titles(agents: Iterable[Agent]) -> str:
+    """`Codex, Gemini CLI and Cline`."""
+    *most, last = dict.fromkeys(agent.title for agent in agents)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _report(chosen: Settings, targets: list[Target], args: argparse.Namespace) -> int:
     from claude_mem import wiring
     from claude_mem.imports.sources import adoptable
 
-    planned, observer = prepared.plan, wiring.choice(chosen)
-    for note in planned.notes:
+    planned, observer = [target.prepared.plan for target in targets], wiring.choice(chosen)
+    for note in (note for plan in planned for note in plan.notes):
         output.message(note)
     if theirs := adoptable(chosen):
         output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
     if observer.problem:
         output.message(f"No notes can be written yet; events are kept until then: {observer.problem}")
-    already = " already" if planned.is_empty else ""
-    done = f"Connected to {agent.title}{already}."
-    if prepared.client is None:
-        later = f"{agent.title} is not installed yet; it will find claude-mem connected when it is."
-        done = f"Ready{already}. {later}"
-    steps = next_steps(chosen, observer.provider, missing="" if prepared.client else agent.title)
-    data = {"changed": not planned.is_empty, "client": prepared.client, "provider": observer.provider}
+    is_new = any(target.connects for target in targets)
+    already = "" if is_new else " already"
+    done = f"Connected to {_titles(target.agent for target in targets)}{already}."
+    absent = [target.agent for target in targets if target.prepared.client is None]
+    if absent:
+        it = "it" if len(absent) == 1 else "they"
+        later = (
+            f"{_titles(absent)} {'is' if it == 'it' else 'are'} not installed yet; {it} will find claude-mem"
+        )
+        done = f"Ready{already}. {later} connected when {it} {'is' if it == 'it' else 'are'}."
+    needs = [target.agent.needs for target in targets if target.agent.needs and target.connects]
+    missing = absent[0].title if len(absent) == len(targets) else ""
+    steps = [*needs, *next_steps(chosen, observer.provider, missing=missing)]
+    data = {
+        "changed": not all(plan.is_empty for plan in planned),
+        "agents": [target.agent.name for target in targets],
+        "client": targets[0].prepared.client,
+        "provider": observer.provider,
+        "needs": needs,
+    }
     text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
-    return output.result(_data([planned]) | data, text, as_json=args.json)
+    return output.result(_data(planned) | data, text, as_json=args.json)
 
 
 def next_steps(chosen: Settings, provider: str, *, missing: str = "") -> list[str]:
@@ -165,13 +239,15 @@ def _uninstall(args: argparse.Namespace) -> int:
     with _lock():
         # Whatever lies in the data directory: a user who wants to be rid of us must be able to.
         chosen = replace(settings.load(), data_dir=settings.data_directory().absolute())
-        found = connections(chosen)
+        all_found = connections(chosen)
+        found = [(agent, each) for agent, each in all_found if not args.agent or agent.name in args.agent]
         plans = [connection.undo_plan() for _, connection in found]
-        agents = " and ".join(dict.fromkeys(agent.title for agent, _ in found))
         if not found or args.dry_run:
+            which = _titles(map(base.load, args.agent)) if args.agent else "any agent"
             return output.result(
-                _data(plans), _text(plans) or "Not connected to Claude Code.", as_json=args.json
+                _data(plans), _text(plans) or f"Not connected to {which}.", as_json=args.json
             )
+        agents = _titles(agent for agent, _ in found)
         output.message("\n".join(map(_summary, plans)))
         if code := confirm(f"Disconnect claude-mem from {agents}?", CHANGES, yes=args.yes):
             return code
@@ -179,8 +255,10 @@ def _uninstall(args: argparse.Namespace) -> int:
             for (_, connection), how in zip(found, plans, strict=True):
                 for refusal in connection.disconnect(journal, how):
                     output.message(refusal)
-        data_dirs = dict.fromkeys(connection.data_dir for _, connection in found)
-        lines = [f"Disconnected from {agents}; its settings are as they were before."]
+        left = {each.data_dir for agent, each in all_found if (agent, each) not in found}
+        data_dirs = dict.fromkeys(each.data_dir for _, each in found if each.data_dir not in left)
+        its = "their" if " and " in agents else "its"
+        lines = [f"Disconnected from {agents}; {its} settings are as they were before."]
         lines += [line for data_dir in data_dirs if (line := _stopped(data_dir))]
         for note in (note for how in plans for note in how.notes):
             output.message(note)

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from claude_mem.hook.translate import Translator
+
 
 ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
 COUNT_WITHIN_S = 0.5
@@ -44,6 +46,9 @@ RECORDED = frozenset(
 """PreToolUse is answered but not recorded: what it tells comes again, with the outcome, after the tool."""
 
 
+PLACES = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+"""Claude Code's; after a tool, too, but before it is better."""
+
 _when_answered: list[Callable[[], None]] = []
 """What may be done only once the answer is written: a client that has gone was told nothing."""
 
@@ -61,24 +66,22 @@ def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
                 posix._exit(0)
         if verb == "setup":
             answer = _check_version(plugin)
-        elif not paths.is_off(posix.environ):
+        elif not paths.is_observer(posix.environ):
             posix.umask(0o077)
             given = _read(verb, agent)
-            answer = _respond(verb, agent, *given) if given else None
-        elif not paths.is_observer(posix.environ):
-            from claude_mem.hook import pause
+            if given and paths.is_off(posix.environ):
+                from claude_mem.hook import pause
 
-            posix.umask(0o077)
-            pause.note_skipped_stdin(verb)
+                pause.note_skipped(verb, *given)
+            elif given:
+                answer = _respond(verb, *given)
     except BaseException:  # noqa: S110 - even telling failed; the user's agent goes on all the same
         pass
     try:
         stdin.deadline(COUNT_WITHIN_S)
         rest = answer or (b"" if verb == SILENT else ANSWER)
-        if agent != spool_writer.AGENT:
-            from claude_mem.hook import translate
-
-            rest = translate.answer(agent, rest)
+        if _translator or agent != spool_writer.AGENT:
+            rest = _translator[0].answer(rest) if _translator else b""
         while rest:
             rest = rest[posix.write(1, rest) :]
         for settle in _when_answered:
@@ -87,39 +90,77 @@ def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
         posix._exit(0)
 
 
+_translator: list[Translator] = []
+"""Of the agent that runs the hook, if that is not Claude Code."""
+
+
 def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
     """The payload's head, the tail of what was over the cap, and whether it is whole; another agent's in the
     words of Claude Code's. None: there is nothing to record."""
     began = time.monotonic()
-    given = stdin.read(stdin.READ_WITHIN_S)
+    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
-    if agent == spool_writer.AGENT:
-        return given
+    is_claude_codes = agent == spool_writer.AGENT
+    if is_claude_codes and not _is_copilots(head):
+        return head, tail, whole
     try:
         from claude_mem.hook import translate
 
-        return translate.payload(agent, verb, *given)
+        translator = translate.Translator(COPILOT if is_claude_codes else agent, verb)
+        _translator.append(translator)
+        if is_claude_codes and _has_own_hooks():
+            translator.places = frozenset()
+        given = translator.payload(head, tail, whole)
+        stdin.deadline(translator.within_s(ALL_WITHIN_S) - (time.monotonic() - began))
     except BaseException as error:
-        paths.enter(paths.data_directory(posix.environ))
-        _count_loss(error)
-        return None
+        given = None
+        if not paths.is_off(posix.environ):
+            paths.enter(paths.data_directory(posix.environ))
+            _count_loss(error)
+    return given
 
 
-def _respond(verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+COPILOT, COPILOT_HOOKS = "copilot", b"/hooks/claude-mem.json"
+_TIMED, _TRANSCRIPT, _OF_COPILOT = b'"timestamp":', b'"transcript_path":', b"/session-state/"
+
+
+def _is_copilots(head: bytes) -> bool:
+    """Copilot runs a project's hooks for Claude Code, too. It says when; Claude Code never does, and names
+    the transcript in every payload."""
+    begins = head[:1024]
+    return _TIMED in begins and (_TRANSCRIPT not in begins or _OF_COPILOT in begins)
+
+
+def _has_own_hooks() -> bool:
+    """Copilot runs its own hooks of ours as well: those tell it what there is to tell."""
+    home = posix.environ.get(b"COPILOT_HOME") or posix.environ.get(b"HOME", b"") + b"/.copilot"
+    try:
+        posix.stat(home + COPILOT_HOOKS)
+    except OSError:
+        return False
+    return True
+
+
+def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
     """Returns an answer when somebody is to be told something."""
     event = _named_event(head)
     if event == b"PreToolUse":
-        return _before_tool(head)
+        return _before_tool(head) if _reaches_model("PreToolUse") else None
     if _may_be_our_command(event, head):
         from claude_mem.hook import slash_command
 
         found = slash_command.find(verb, head)
         if found is not None:
             return slash_command.answer(verb, *found, head)
-    return _capture(event, verb, agent, head, tail, whole)
+    return _capture(event, verb, head, tail, whole)
 
 
-def _capture(event: bytes, verb: str, agent: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+def _reaches_model(event: str) -> bool:
+    """Whether the agent shows its model what a hook says at that event."""
+    return event in (_translator[0].places if _translator else PLACES)
+
+
+def _capture(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
     """Record an event."""
     if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
         event = b""  # to be read carefully
@@ -141,7 +182,7 @@ def _capture(event: bytes, verb: str, agent: str, head: bytes, tail: bytes, whol
             from claude_mem.hook import notices
 
             return notices.tell(pause.describe(switch, head), ANSWER) if _starts(verb, named) else None
-    event, shown, problem = _record(agent, verb, event, head, tail, whole)
+    event, shown, problem = _record(verb, event, head, tail, whole)
     if _starts(
         verb, event
     ):  # else the user is working; what went wrong is counted, and told at the next start
@@ -182,9 +223,7 @@ def _check_version(plugin: str) -> bytes | None:
 def _before_tool(head: bytes) -> bytes | None:
     """What is known of the file that a tool is about to touch, or of the command it is about to run. Nothing
     is recorded, and no worker started."""
-    from claude_mem.hook import json_peek, worker_link
-
-    asked = json_peek.tool_question(head)
+    asked = _tool_question(head)
     if asked is None:
         return None
     paths.enter(paths.data_directory(posix.environ))
@@ -201,8 +240,20 @@ def _before_tool(head: bytes) -> bytes | None:
         _, asked, flags = scrub_payload.prepare("", asked, b"", True)
         if asked is None or not worker_link.may_be_asked(flags):
             return None
+    return _about_tool(b"PreToolUse", asked)
+
+
+def _tool_question(payload: bytes) -> bytes | None:
+    from claude_mem.hook import json_peek
+
+    return json_peek.tool_question(payload, starts=bool(_translator) and _translator[0].starts_at_a_tool)
+
+
+def _about_tool(event: bytes, asked: bytes | None) -> bytes | None:
+    """What the worker knows of a tool's file or command, as an answer to the event."""
     try:
-        return worker_link.ask(b"PreToolUse", asked, worker_link.TOOL_WITHIN_S)
+        within = worker_link.TOOL_WITHIN_S
+        return worker_link.ask(b"PreToolUse", asked, within, answers=event) if asked else None
     except worker_link.NobodyListens:
         return None
 
@@ -221,7 +272,7 @@ def _starts(verb: str, event: bytes) -> bool:
 
 
 def _record(
-    agent: str, verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
+    verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
 ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
     """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
     (as an answer), and what went wrong (the reason, counted by then, and a sentence)."""
@@ -236,10 +287,11 @@ def _record(
             event, payload, flags = scrub_payload.prepare(verb, head, tail, whole)
         if payload is None or event not in RECORDED:
             return event, None, None
-        if event == b"SessionStart":
+        if event == b"SessionStart" and _reaches_model("SessionStart"):
             from claude_mem.hook import session_context
 
             stamp, shown, asks = session_context.find(payload)
+        agent = _translator[0].agent if _translator else spool_writer.AGENT
         spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
     except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
         if verb == "context" and (unnamed := _context_of_no_session(error, head)):
@@ -248,10 +300,14 @@ def _record(
         else:
             return event, shown, _count_loss(error)
     try:
-        if asks or event == b"UserPromptSubmit":
+        if asks or (event == b"UserPromptSubmit" and _reaches_model("UserPromptSubmit")):
             shown = _ask(event, payload, flags)
         else:
             worker_link.wake(sys.executable)
+            # Where nothing can be said before a tool, it is said after it.
+            after = _reaches_model("PostToolUse") and not _reaches_model("PreToolUse")
+            if after and event == b"PostToolUse" and worker_link.may_be_asked(flags):
+                shown = _about_tool(event, _tool_question(payload))
     except OSError:
         pass  # the event is safe; a worker finds it without being told
     return event, shown, None
@@ -265,10 +321,9 @@ def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, by
         return None
     import json
 
-    from claude_mem.hook import session_context
-    from claude_mem.privacy import scrub_payload
+    from claude_mem.hook import json_text, session_context
 
-    given = scrub_payload.parse(head.decode(errors="replace")) or {}
+    given = json_text.parse(head.decode(errors="replace")) or {}
     cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
     payload = json.dumps({"source": "startup", "cwd": cwd}, separators=(",", ":")).encode()
     _, shown, asks = session_context.find(payload)

@@ -72,30 +72,32 @@ def _is_escape(text: str) -> bool:
 
 MOST_BYTES = 64 << 10  # the path comes early, or not at all
 _INPUT = b'"tool_input":{'
-_PATHS = (b'"file_path"', b'"notebook_path"')
+_PATHS = (b'"file_path"', b'"notebook_path"', b'"path"', b'"absolute_path"', b'"filePath"')
 _COMMAND = (b'"command"',)
-_SHELL = b'"Bash"'
+_SHELLS = (b'"Bash"', b'"bash"', b'"run_shell_command"', b'"Execute"', b'"execute_command"')
 MOST_COMMAND = 1_500
 
 
-def tool_question(payload: bytes) -> bytes | None:
+def tool_question(payload: bytes, *, starts: bool = False) -> bytes | None:
     """What the worker is asked, as JSON: of the tool's input, only the path, or a shell's command. None where
-    there is none."""
+    there is none. `starts`: the session could not be told anything before its first tool."""
     head, _, given = payload[:MOST_BYTES].partition(_INPUT)
     session, cwd, turn, tool = (
         member(head, key) for key in (b"session_id", b"cwd", b"prompt_id", b"tool_name")
     )
-    is_shell = tool == _SHELL
+    is_shell = tool in _SHELLS
     about = _value(given, _COMMAND if is_shell else _PATHS)
-    if not (session and cwd and tool and about) or (is_shell and len(about) > MOST_COMMAND):
+    if is_shell and len(about) > MOST_COMMAND:
+        about = b""
+    if not (session and cwd and tool and (about or starts)):
         return None
-    return (b'{"session_id":%s,"cwd":%s,"hook_event_name":"PreToolUse",%s"tool_name":%s,"%s":%s}') % (
+    return (b'{"session_id":%s,"cwd":%s,"hook_event_name":"PreToolUse",%s"tool_name":%s%s%s}') % (
         session,
         cwd,
         b'"prompt_id":%s,' % turn if turn else b"",
         tool,
-        b"command" if is_shell else b"file_path",
-        about,
+        b',"%s":%s' % (b"command" if is_shell else b"file_path", about) if about else b"",
+        b',"source":"tool"' if starts else b"",
     )
 
 

@@ -67,11 +67,8 @@ def note_skipped_session(session: str) -> None:
         posix.close(folder)
 
 
-def note_skipped_stdin(verb: str) -> None:
+def note_skipped(verb: str, head: bytes, tail: bytes, whole: bool) -> None:
     """A session that is off by its environment. Where no memory was ever kept, nothing is noted either."""
-    from claude_mem.hook import stdin
-
-    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
     posix.chdir(paths.data_directory(posix.environ))
     note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, whole)[1])
 

@@ -11,7 +11,7 @@ import posix
 import sys
 
 from claude_mem import __version__
-from claude_mem.hook import paths, worker_link
+from claude_mem.hook import json_text, paths, worker_link
 from claude_mem.privacy import scrub_payload
 
 WITHIN_S = 6.0  # somebody typed it and waits for it; the hook has eight in all
@@ -21,7 +21,7 @@ LATE = "claude-mem: the worker did not answer in time. In a terminal: claude-mem
 
 def find(verb: str, head: bytes) -> tuple[dict[str, object], str] | None:
     """The payload of a prompt that is a command of ours, and what was typed after it; None: it is none."""
-    payload = scrub_payload.parse(head.decode(errors="replace")) or {}
+    payload = json_text.parse(head.decode(errors="replace")) or {}
     event, prompt = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb), payload.get("prompt")
     typed = scrub_payload.own_command(prompt) if isinstance(prompt, str) else None
     return None if typed is None or event != "UserPromptSubmit" else (payload, typed)

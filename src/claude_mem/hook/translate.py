@@ -1,55 +1,97 @@
-"""Translates another agent's hook protocol into the one this package speaks, and its answer back.
+"""Translates another agent's hooks into the words of Claude Code's, and the hook's answer back.
 
 The hook, privacy and the spool know one vocabulary: that of Claude Code's hooks (`session_id`,
-`hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. An agent
-that speaks otherwise brings `claude_mem/agents/<folder>/dialect.py`, standard library only, with
+`hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. A
+session's id gets its agent's name in front, `codex:01a1…`: two agents' sessions are never taken for one. An
+agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as cheap to import as this, with
 
-    to_hook(verb, payload)     its payload in these words; None: nothing to record
-    from_hook(answer)          the hook's answer, as that agent expects it
+    EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
+    KEYS      its keys, and ours; what is not named keeps its name
+    PLACES    those of our events at which text reaches its model
+    WITHIN_S  of some of our events: the seconds that the agent leaves a hook; optional
+    read(event, payload)                      where tables do not suffice; None: nothing to record; optional
+    answer(event, context, message, reason)   how it is told something, if not as Claude Code is: the text for
+                                              its model, for its user, and in place of a turn; optional
 """
 
 from __future__ import annotations
 
-import json
-
 from claude_mem.agents import FOLDERS
-from claude_mem.privacy import scrub_payload
+from claude_mem.hook import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
-    class Dialect(Protocol):
-        """A module: `dialect` of an agent's folder."""
-
-        def to_hook(self, verb: str, payload: dict[str, object]) -> dict[str, object] | None: ...
-
-        def from_hook(self, answer: dict[str, object]) -> bytes: ...
+    from typing import Any
 
 
 FIRST = ("session_id", "cwd", "prompt_id", "hook_event_name", "tool_name")
 """The order in which Claude Code writes them, which the hook relies on where it reads without parsing."""
 
 
-def payload(agent: str, verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes, bool] | None:
-    """As standard input would have held it; None: nothing to record. Raises KeyError for an agent that is not
-    in the table, NotAPayload for what is no JSON object."""
-    dialect = _dialect(agent)
-    given, is_whole = scrub_payload.read(head, tail, whole)
-    spoken = dialect.to_hook(verb, given)
-    if spoken is None:
-        return None
-    ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
-    return json.dumps(ordered, separators=(",", ":")).encode(), b"", is_whole
+class Translator:
+    """Of one hook's run. Raises KeyError for an agent that is not in the table."""
+
+    def __init__(self, agent: str, verb: str) -> None:
+        self.agent, self._verb = agent, verb
+        self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}.dialect", fromlist=["EVENTS"])
+        self.own_event = self._event = ""
+        self.places: frozenset[str] = self._dialect.PLACES
+        self.starts_at_a_tool = "SessionStart" not in self.places and "PreToolUse" in self.places
+
+    def payload(self, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes, bool] | None:
+        """As standard input would have held it; None: nothing to record. Raises NotAPayload for what is no
+        JSON object."""
+        given = json_text.parse(head.decode(errors="replace")) if whole else None
+        is_whole = given is not None
+        if given is None:
+            from claude_mem.privacy import scrub_payload
+
+            given, is_whole = scrub_payload.read(head, tail, whole)
+        dialect = self._dialect
+        named = given.get("hook_event_name")
+        self.own_event = self._verb if self._verb in dialect.EVENTS else str(named)
+        event = dialect.EVENTS.get(self.own_event)
+        if event is None:
+            return None
+        self._event = event
+        spoken: dict[str, object] | None
+        spoken = {dialect.KEYS.get(key, key): value for key, value in given.items()} | {
+            "hook_event_name": event
+        }
+        spoken = dialect.read(event, spoken) if hasattr(dialect, "read") else spoken
+        if spoken is None:
+            return None
+        session = spoken.get("session_id")
+        if isinstance(session, str) and session:
+            spoken["session_id"] = f"{self.agent}:{session}"
+        ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
+        # Not in ASCII: what is looked for in a payload is spelled as agents spell it.
+        return json_text.dumps(ordered, ascii=False).encode(errors="replace"), b"", is_whole
+
+    def within_s(self, most: float) -> float:
+        """How long the hook may take for its event."""
+        within: dict[str, float] = getattr(self._dialect, "WITHIN_S", {})
+        return min(most, within.get(self._event, most))
+
+    def answer(self, line: bytes) -> bytes:
+        """The hook's answer as the agent expects it. Nothing to say is nothing, unless it insists."""
+        said = json_text.parse(line.decode(errors="replace")) or {}
+        inside = said.get("hookSpecificOutput")
+        context = inside.get("additionalContext") if isinstance(inside, dict) else None
+        texts = [
+            text if isinstance(text, str) else ""
+            for text in (context, said.get("systemMessage"), said.get("reason"))
+        ]
+        shape = getattr(self._dialect, "answer", as_claude_code)
+        found = shape(self.own_event, *texts)
+        return json_text.dumps(found).encode() + b"\n" if found else b""
 
 
-def answer(agent: str, line: bytes) -> bytes:
-    """The hook's answer as that agent expects it; nothing stays nothing."""
-    return _dialect(agent).from_hook(json.loads(line)) if line.strip() else b""
-
-
-def _dialect(agent: str) -> Dialect:
-    import importlib
-
-    dialect: Dialect = importlib.import_module(f"claude_mem.agents.{FOLDERS[agent]}.dialect")
-    return dialect
+def as_claude_code(event: str, context: str, message: str, reason: str) -> dict[str, object]:
+    """Without what only Claude Code knows: Codex takes an unknown member for a failure."""
+    said: dict[str, object] = {}
+    if context:
+        said["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    if message:
+        said["systemMessage"] = message
+    return said | ({"decision": "block", "reason": reason} if reason else {})

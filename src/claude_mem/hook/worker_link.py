@@ -170,12 +170,12 @@ def may_be_asked(flags: tuple[bytes, ...]) -> bool:
     return spool_writer.PRIVATE not in flags and spool_writer.SCRUB_AGAIN not in flags
 
 
-def ask(event: bytes, payload: bytes, within_s: float) -> bytes | None:
+def ask(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") -> bytes | None:
     """The hook's answer that shows what the worker says; None when it says nothing, nonsense, or too late.
-    Raises NobodyListens."""
+    `answers`: the event that the answer is to, if that is another. Raises NobodyListens."""
     # A line break between JSON's tokens is a blank like any other; inside a string there is none.
     said = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
-    return None if said in (b"", b'""') else _ANSWER_HEAD % event + _ANSWER_CONTEXT % said
+    return None if said in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % said
 
 
 def exchange(line: bytes, within_s: float) -> bytes:

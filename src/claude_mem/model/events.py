@@ -60,7 +60,17 @@ class Event(Struct, frozen=True):
 
     @property
     def effect_key(self) -> str:
-        """Names the effect, so that the same report delivered twice counts once within its session.
+        return self.effect_key_in(None)
+
+    @property
+    def has_agent_in_session(self) -> bool:
+        """It was captured from an agent other than Claude Code (`hook.translate`), whose hooks may name no
+        turn."""
+        return self.session.startswith(f"{self.client}:")
+
+    def effect_key_in(self, turn: int | None) -> str:
+        """Names the effect, so that the same report delivered twice counts once within its session. `turn`:
+        its number there, where it is known.
 
         A tool use is named by its id. Other events of a turn are named by the turn and what they say: two
         hooks registered for one event (a plugin and a settings file) report the same thing under two ids.
@@ -69,12 +79,13 @@ class Event(Struct, frozen=True):
         """
         if self.tool is not None and self.tool.use_id:
             return f"{self.kind}:{self.tool.use_id}"
-        if self.prompt_id:
+        named = self.prompt_id or (f"#{turn}" if turn is not None and self.has_agent_in_session else None)
+        if named:
             texts = [self.text, self.note, self.agent_id]
             if self.tool is not None:
                 texts += [self.tool.name, self.tool.input, self.tool.response]
             digest = hashlib.sha256("\0".join(map(str, texts)).encode(errors="replace"))
-            return f"{self.kind}:{self.prompt_id}:{digest.hexdigest()[:16]}"
+            return f"{self.kind}:{named}:{digest.hexdigest()[:16]}"
         return self.id
 
 

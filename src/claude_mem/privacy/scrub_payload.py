@@ -1,61 +1,21 @@
 """The hook's slow path: parses a payload, cut or not, and returns what may be recorded.
 
 Only suspicious, over-long or unusual payloads come here. `json` and `re` cost more than the rest of the hook,
-so JSON is read and written by what `json` itself is made of, and patterns only where nothing else will do.
-No number and no byte that an agent can send makes it fail.
+so JSON is read and written by `json_text`, and patterns are used only where nothing else will do.
 """
 
 from __future__ import annotations
 
 from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NoSession, NotAPayload
+from claude_mem.hook.json_text import dumps, parse
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
 from claude_mem.privacy.private_turns import FileMarks, Marks
 from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
-
-def parse(text: str) -> dict[str, object] | None:
-    """None when it is no JSON object."""
-    text = text.removeprefix("\ufeff").strip(_BLANKS)
-    try:
-        value, end = _scanner()(text, 0)
-    except (ValueError, RecursionError, StopIteration, SystemError):
-        return None  # SystemError: the scanner takes its own error from `json`, which is not loaded here
-    return value if isinstance(value, dict) and end == len(text) else None
-
-
-def integer(digits: str) -> object:
-    """Python refuses to read integers of thousands of digits; nobody needs them as numbers."""
-    return int(digits) if len(digits) < 20 else digits
-
-
-_BLANKS = " \t\r\n"
-
-
-class _Reading:
-    """What a scanner of JSON is told, as `json.loads(strict=False, parse_int=integer)` would."""
-
-    strict = False
-    object_hook = object_pairs_hook = None
-    parse_float = parse_constant = float
-    parse_int = staticmethod(integer)
-
-
-def _scanner() -> Callable[[str, int], tuple[object, int]]:
-    try:
-        from _json import make_scanner
-    except ImportError:  # another Python than CPython
-        from json import JSONDecoder
-
-        return JSONDecoder(strict=False, parse_int=integer).raw_decode
-    return make_scanner(_Reading)  # type: ignore[arg-type] # the stub confuses it with what it is told
-
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     Kept = tuple[dict[str, object], bool]
     """A payload without what must not be kept; and whether it is of a private turn: then no text is left."""
 
@@ -205,26 +165,14 @@ def _without_text(payload: dict[str, object]) -> Kept:
 
 
 def _encode(payload: dict[str, object]) -> bytes:
-    text = _dumps(payload)
+    text = dumps(payload)
     if len(text) > PAYLOAD_CAP:  # many fields, or endless structure: head and tail of each will have to do
-        text = _dumps({key: _flattened(value) for key, value in payload.items()})
+        text = dumps({key: _flattened(value) for key, value in payload.items()})
     return text.encode()
 
 
 def _flattened(value: object) -> object:
-    return scrub.trim(value if isinstance(value, str) else _dumps(value), FIELD_CAP)
-
-
-def _dumps(value: object) -> str:
-    try:
-        from _json import encode_basestring_ascii, make_encoder
-
-        encoder = make_encoder({}, str, encode_basestring_ascii, None, ":", ",", False, False, True)
-    except (ImportError, TypeError):  # another Python than CPython, or a later one
-        import json
-
-        return json.dumps(value, separators=(",", ":"))
-    return "".join(encoder(value, 0))
+    return scrub.trim(value if isinstance(value, str) else dumps(value), FIELD_CAP)
 
 
 def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from claude_mem.hook import paths, pause, spool_writer
+from claude_mem.hook.json_text import integer
 from claude_mem.hook.spool_writer import AGENT, FLAGS, PRIVATE, SCRUB_AGAIN, SUFFIX, VERSION
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import SpooledEvent
-from claude_mem.privacy.scrub_payload import integer
 
 STALE_TEMPORARY_S = 600
 BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does

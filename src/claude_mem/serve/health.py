@@ -244,7 +244,7 @@ def banners(
         since = age(max(0.0, now / 1000 - paused.everything))
         add("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
     if not connected:
-        text = "Claude Code is not connected, according to its settings: nothing new is recorded."
+        text = "No coding agent is connected, according to their settings: nothing new is recorded."
         add("unconnected", "warning", text, "claude-mem install")
     if reason := observer.get("paused"):
         text = f"Recorded events are waiting, because nothing can observe them now: {reason}"

@@ -119,7 +119,7 @@ def test_who_opens_the_viewer_unconnected_is_told_that_nothing_new_will_come(hom
     said = home.mem("open", "--print")
     assert said.stdout.startswith("http://127.0.0.1:")
     assert (
-        said.stderr == "Claude Code is not connected, so nothing new is recorded. Run: claude-mem install\n"
+        said.stderr == "No coding agent is connected, so nothing new is recorded. Run: claude-mem install\n"
     )
     assert home.mem("open", "--json").stderr == ""
     home.connect("--settings")

@@ -52,5 +52,5 @@ def test_a_second_install_changes_no_byte_and_an_uninstall_leaves_none(
     assert again.stdout.startswith("Ready already.")
     home.mem("uninstall", "--yes")
     assert picture(home.home) == before
-    assert home.mem("uninstall", "--yes").stdout == "Not connected to Claude Code.\n"
+    assert home.mem("uninstall", "--yes").stdout == "Not connected to any agent.\n"
     assert picture(home.home) == before

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.agents.claude_code import install_plan, registration, settings_file
+from claude_mem.agents import settings_file
+from claude_mem.agents.claude_code import install_plan, registration
 from claude_mem.agents.launcher import Machine
 
 OURS = registration.hooks(Machine("/py", "/package", None))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness import hook_process, payloads
@@ -28,15 +29,60 @@ def run(machine: Machine, verb: str, payload: bytes, **env: str) -> subprocess.C
     )
 
 
-def test_every_event_that_is_recorded_or_asked_about_has_one_hook_without_a_shell() -> None:
-    made = registration.hooks(Machine("/py", "/package", None))
+def entries(made: dict[str, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     assert set(made) == {*registration.RECORDED, *registration.RECALLED, *registration.CHECKED}
-    for (group,) in made.values():
-        (entry,) = group["hooks"]
+    return [entry for (group,) in made.values() for entry in group["hooks"]]
+
+
+def test_the_plugin_has_one_hook_for_every_event_without_a_shell() -> None:
+    for entry in entries(registration.plugin_hooks(Machine("/py", "/package", None))):
         assert (entry["type"], entry["command"], entry["timeout"]) == ("command", "/py", 10)
         assert isinstance(entry["args"], list)
         assert launcher.is_ours(entry)
         assert not registration.is_foreign_hook(entry)
+
+
+def test_in_settings_that_other_agents_read_a_hook_is_a_command_and_nothing_else() -> None:
+    for entry in entries(registration.hooks(Machine("/py", "/package", None))):
+        assert set(entry) == {"type", "command", "timeout"}
+        assert launcher.is_ours(entry)
+        assert not registration.is_foreign_hook(entry)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_hook_for_a_shell_runs_whatever_its_paths_are_called(tmp_path: Path, shell: str) -> None:
+    odd = tmp_path / 'Jörg\'s "old" $HOME `x` \\ (1)'
+    odd.mkdir()
+    interpreter = odd / "python $1"
+    interpreter.symlink_to(sys.executable)
+    (odd / "src").symlink_to(SRC)
+    told = odd / "memory"
+    told.mkdir(mode=0o700)
+    (told / "start.stamp").write_text("by this test: no worker is started")
+    line = launcher.hook_line(Machine(str(interpreter), str(odd / "src"), str(told)))
+    ran = subprocess.run(
+        [shell, "-c", line],
+        input=payloads.stop("Bye."),
+        env={"HOME": "/nonexistent"},
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert len(list((told / "spool").glob("*-*"))) == 1
+    assert launcher.data_dir_of({"command": line}) == str(told)
+
+
+def test_a_hook_for_a_shell_leaves_with_0_without_its_interpreter() -> None:
+    line = launcher.hook_line(Machine("/gone/python", SRC, None))
+    ran = subprocess.run(["sh", "-c", line], input=b"{}", capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
+
+
+def test_the_hook_of_the_repositorys_plugin_leaves_with_0_where_its_folder_is_not_known() -> None:
+    (group,) = registration.portable_hooks()["Stop"]
+    line = group["hooks"][0]["command"]
+    ran = subprocess.run(["sh", "-c", line], env={"HOME": "/nonexistent"}, capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
 def test_a_hook_records_where_it_was_told_when_it_was_installed(tmp_path: Path) -> None:

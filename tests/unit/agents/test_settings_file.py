@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import registration, settings_file
-from claude_mem.agents.claude_code.settings_file import Malformed
+from claude_mem.agents import launcher, settings_file
+from claude_mem.agents.claude_code import registration
+from claude_mem.agents.settings_file import Malformed
 
 OURS = registration.hooks(launcher.Machine("/usr/bin/python3", "/opt/claude-mem", None))
 

@@ -9,63 +9,92 @@ from types import ModuleType
 import pytest
 
 from claude_mem import agents
-from claude_mem.hook import json_peek, translate
+from claude_mem.hook import json_peek
 from claude_mem.hook.drop_counters import NotAPayload
+from claude_mem.hook.translate import Translator
 
 
-def _to_hook(verb: str, payload: dict[str, object]) -> dict[str, object] | None:
+def _read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if payload.get("kind") == "heartbeat":
         return None
-    return {
-        "tool_input": {"file_path": payload["file"]},
-        "tool_name": "Edit",
-        "hook_event_name": "PreToolUse",
-        "cwd": payload["dir"],
-        "session_id": payload["chat"],
-    }
-
-
-def _from_hook(answer: dict[str, object]) -> bytes:
-    return json.dumps({"go_on": answer["continue"]}).encode()
+    return payload | {"tool_input": {"file_path": payload["file"]}, "tool_name": "Edit"}
 
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     dialect = ModuleType("claude_mem.agents.toy.dialect")
-    dialect.to_hook = _to_hook  # type: ignore[attr-defined]  # made here
-    dialect.from_hook = _from_hook  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "claude_mem.agents.toy", ModuleType("claude_mem.agents.toy"))
+    made = {
+        "EVENTS": {"beforeTool": "PreToolUse", "ends": "SessionEnd"},
+        "KEYS": {"chat": "session_id", "dir": "cwd"},
+        "PLACES": frozenset(("PreToolUse",)),
+        "WITHIN_S": {"SessionEnd": 1.0},
+        "read": _read,
+    }
+    for name, value in made.items():
+        setattr(dialect, name, value)
+    package = ModuleType("claude_mem.agents.toy")
+    package.__path__ = []
+    monkeypatch.setitem(sys.modules, "claude_mem.agents.toy", package)
     monkeypatch.setitem(sys.modules, "claude_mem.agents.toy.dialect", dialect)
     monkeypatch.setitem(agents.FOLDERS, "toy", "toy")
 
 
 def test_a_payload_comes_in_the_words_and_the_order_that_the_hook_reads_without_parsing() -> None:
-    raw = json.dumps({"chat": "c-1", "dir": "/w", "file": "/w/a.py"}).encode()
-    translated = translate.payload("toy", "hook", raw, b"", True)
+    raw = json.dumps({"file": "/w/a.py", "dir": "/w", "chat": "c-1"}).encode()
+    translated = Translator("toy", "beforeTool").payload(raw, b"", True)
     assert translated is not None
     head, tail, whole = translated
     assert (tail, whole) == (b"", True)
-    assert head.startswith(b'{"session_id":"c-1"')
+    assert head.startswith(b'{"session_id":"toy:c-1","cwd":"/w","hook_event_name":"PreToolUse"')
     question = json_peek.tool_question(head)
     assert question is not None
     assert json.loads(question)["file_path"] == "/w/a.py"
 
 
+def test_the_event_is_named_by_the_payload_where_the_verb_names_none() -> None:
+    raw = b'{"hook_event_name":"beforeTool","file":"a","dir":"/w","chat":"c"}'
+    translated = Translator("toy", "hook").payload(raw, b"", True)
+    assert translated is not None
+    assert json.loads(translated[0])["hook_event_name"] == "PreToolUse"
+
+
+def test_letters_stay_as_they_are_spelled_so_that_what_must_be_hidden_is_found() -> None:
+    raw = json.dumps({"file": "<pri\u200bvate>", "dir": "/w", "chat": "c"}).encode()
+    translated = Translator("toy", "beforeTool").payload(raw, b"", True)
+    assert translated is not None
+    assert "<pri\u200bvate>".encode() in translated[0]
+
+
 def test_a_payload_that_was_cut_stays_so() -> None:
     raw = json.dumps({"chat": "c-1", "dir": "/w", "file": "/w/a.py", "more": "x" * 99}).encode()
-    translated = translate.payload("toy", "hook", raw[:-20], b"", False)
+    translated = Translator("toy", "beforeTool").payload(raw[:-20], b"", False)
     assert translated is not None
     assert translated[2] is False
 
 
 def test_what_says_nothing_is_none_and_what_is_no_json_is_refused() -> None:
-    assert translate.payload("toy", "hook", b'{"kind":"heartbeat"}', b"", True) is None
+    assert Translator("toy", "beforeTool").payload(b'{"kind":"heartbeat"}', b"", True) is None
+    assert Translator("toy", "unheard of").payload(b"{}", b"", True) is None
     with pytest.raises(NotAPayload):
-        translate.payload("toy", "hook", b"garbage", b"", True)
+        Translator("toy", "beforeTool").payload(b"garbage", b"", True)
     with pytest.raises(KeyError):
-        translate.payload("nobody", "hook", b"{}", b"", True)
+        Translator("nobody", "hook")
 
 
-def test_an_answer_goes_out_as_the_agent_expects_it_and_nothing_stays_nothing() -> None:
-    assert translate.answer("toy", b'{"continue": true}\n') == b'{"go_on": true}'
-    assert translate.answer("toy", b"") == b""
+def test_an_answer_goes_out_under_the_agents_own_name_of_the_event_and_nothing_stays_nothing() -> None:
+    translator = Translator("toy", "beforeTool")
+    translator.payload(b'{"file":"a","dir":"/w","chat":"c"}', b"", True)
+    said = {"hookEventName": "PreToolUse", "additionalContext": "Näheres"}
+    line = json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": said}).encode()
+    assert json.loads(translator.answer(line)) == {
+        "hookSpecificOutput": said | {"hookEventName": "beforeTool"}
+    }
+    assert translator.answer(b'{"continue": true, "suppressOutput": true}\n') == b""
+    assert translator.answer(b"") == b""
+
+
+def test_a_hook_takes_no_longer_than_its_agent_leaves_it() -> None:
+    translator = Translator("toy", "ends")
+    translator.payload(b'{"file":"a","dir":"/w","chat":"c"}', b"", True)
+    assert translator.within_s(8.0) == 1.0
+    assert Translator("toy", "beforeTool").within_s(8.0) == 8.0

@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.harness import payloads
 
+from claude_mem.hook.json_text import parse
 from claude_mem.privacy import scrub_payload
-from claude_mem.privacy.scrub_payload import parse
 
 SESSION = payloads.SESSION
 TRANSCRIPTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"

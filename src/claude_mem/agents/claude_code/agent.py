@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code import install_paths
 from claude_mem.agents.claude_code.events import NAME, parse
 from claude_mem.agents.claude_code.registration import hooks
 from claude_mem.agents.claude_code.transcript_tail import words_of
@@ -10,6 +13,8 @@ from claude_mem.agents.claude_code.transcript_tail import words_of
 AGENT = Agent(
     NAME,
     "Claude Code",
+    "claude",
+    lambda: install_paths.locate(Path(), None, "user").folder,
     parse,
     lambda machine: {"hooks": hooks(machine)},
     program_setting="claude_path",

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, convert, field, to_builtins
+from msgspec import Struct
 
 from claude_mem.agents import launcher
 from claude_mem.agents.file_changes import run_program
+from claude_mem.agents.install_record import InstallRecord
 from claude_mem.hook.paths import INSTALLED
-from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.structs import replace
 
 SCOPES = ("user", "project")
 PACKAGE = Path(__file__).resolve().parents[2]
@@ -116,46 +113,5 @@ def plugin_texts() -> dict[str, str]:
     return {str(path.relative_to(folder)): path.read_text("utf-8") for path in files}
 
 
-class SavedText(Struct, frozen=True):
-    before: str | None  # None: there was no such file
-    after: str | None
-
-
-class InstallRecord(Struct, frozen=True):
-    plugin: bool
-    scope: str
-    folder: str
-    config: str | None = None
-    files: dict[str, SavedText] = field(default_factory=dict)
-    folders: tuple[str, ...] = ()  # that had to be created
-    server: Any = None  # the MCP server by our name that was there before, if the client owns the file
-    version: int = 1
-
-    def with_file(self, path: Path, before: str | None, after: str | None) -> InstallRecord:
-        """A file changed by an earlier install, and by nobody since, keeps what was there before that one."""
-        earlier = self.files.get(str(path))
-        saved = SavedText(earlier.before if earlier and earlier.after == before else before, after)
-        return replace(self, files={**self.files, str(path): saved})
-
-    def with_folders(self, path: Path) -> InstallRecord:
-        made = [str(folder) for folder in path.parents if not folder.exists()]
-        return replace(self, folders=tuple(dict.fromkeys([*self.folders, *made])))
-
-    def as_text(self) -> str:
-        return json.dumps(to_builtins(self), indent=1)
-
-
 def new_record(place: InstallPaths, *, plugin: bool) -> InstallRecord:
     return InstallRecord(plugin, place.scope, str(place.folder), place.config)
-
-
-def load_record(path: Path) -> InstallRecord | None:
-    try:
-        return convert(json.loads(path.read_text("utf-8")), InstallRecord)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except ValueError as error:
-        raise ClaudeMemError(
-            f"{path}, the record of what an install changed, cannot be read ({error}). "
-            "Move it away; `claude-mem uninstall` then removes what it recognizes as its own."
-        ) from error

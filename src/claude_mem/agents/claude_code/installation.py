@@ -7,12 +7,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from claude_mem.agents import launcher
+from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.base import Installation, Wanted
-from claude_mem.agents.claude_code import install_paths, install_plan, registration, settings_file
-from claude_mem.agents.claude_code.install_paths import InstallPaths, InstallRecord, SavedText, load_record
-from claude_mem.agents.claude_code.settings_file import Malformed
+from claude_mem.agents.claude_code import install_paths, install_plan, registration
+from claude_mem.agents.claude_code.install_paths import InstallPaths
 from claude_mem.agents.file_changes import Change, Journal, Plan, Step, read_text
+from claude_mem.agents.install_record import InstallRecord, SavedText, load_record
+from claude_mem.agents.settings_file import Malformed
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace

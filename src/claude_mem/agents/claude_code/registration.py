@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.claude_code.settings_file import all_hooks
-from claude_mem.agents.launcher import Machine, hook_command, is_ours
+from claude_mem.agents.launcher import Machine, is_ours
+from claude_mem.agents.settings_file import all_hooks
 
 PORTABLE = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem"
 RECORDED = (
@@ -33,20 +33,29 @@ TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allow
 
 
 def hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
-    """Exec form: no shell between the client and the interpreter."""
-    return _hooks(lambda verb: hook_command(machine, verb))
+    """As they stand in a settings file, which other agents read as well and know only commands from."""
+    return _hooks(lambda verb: {"command": launcher.hook_line(machine, verb)})
+
+
+def plugin_hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
+    """Exec form: no shell between Claude Code, which alone reads them, and the interpreter."""
+
+    def entry(verb: str) -> dict[str, Any]:
+        command, *args = launcher.hook_command(machine, verb)
+        return {"command": command, "args": args}
+
+    return _hooks(entry)
 
 
 def portable_hooks() -> dict[str, list[dict[str, Any]]]:
     """As they stand in `plugin/hooks/hooks.json`, for whoever installs the plugin from the repository: a
     script of the plugin finds the program."""
-    return _hooks(lambda verb: ["sh", PORTABLE, verb])
+    return _hooks(lambda verb: {"command": f'[ -f "{PORTABLE}" ] && exec sh "{PORTABLE}" {verb}; exit 0'})
 
 
-def _hooks(command_of: Callable[[str], list[str]]) -> dict[str, list[dict[str, Any]]]:
+def _hooks(command_of: Callable[[str], dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     def entry(verb: str) -> dict[str, Any]:
-        command, *args = command_of(verb)
-        return {"type": "command", "command": command, "args": args, "timeout": TIMEOUT_S}
+        return {"type": "command"} | command_of(verb) | {"timeout": TIMEOUT_S}
 
     recorded = {event: [{"hooks": [entry(VERBS.get(event, "hook"))]}] for event in (*RECORDED, *CHECKED)}
     recalled = {event: [{"matcher": tools, "hooks": [entry("hook")]}] for event, tools in RECALLED.items()}
@@ -105,7 +114,7 @@ def marketplace(texts: Mapping[str, str], machine: Machine, command: str, versio
     own = {path: fill_in(text, command) for path, text in texts.items() if not path.startswith("bin/")}
     description = json.loads(own[".claude-plugin/plugin.json"])["description"]
     own |= {
-        "hooks/hooks.json": _json({"description": description, "hooks": hooks(machine)}),
+        "hooks/hooks.json": _json({"description": description, "hooks": plugin_hooks(machine)}),
         ".mcp.json": _json({"mcpServers": {launcher.SERVER: launcher.mcp_server(machine)}}),
     }
     plugin = {"name": PLUGIN, "source": f"./{PLUGIN_ROOT}", "version": version, "description": description}

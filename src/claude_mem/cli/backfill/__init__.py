@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from claude_mem.agents import CLAUDE_CODE, FOLDERS
+from claude_mem.agents import CLAUDE_CODE, base
 from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, texts
 from claude_mem.cli.backfill.scan import Scan
@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
     which = f"whose transcripts (default: {CLAUDE_CODE})"
-    parser.add_argument("--agent", choices=sorted(FOLDERS), default=CLAUDE_CODE, help=which)
+    parser.add_argument("--agent", choices=base.with_transcripts(), default=CLAUDE_CODE, help=which)
     observe = "observe without a model, or with yours"
     parser.add_argument("--provider", choices=("offline", "auto"), default="offline", help=observe)
     dollars = "stop when this run has cost this many dollars"

@@ -26,8 +26,8 @@ NAME_WIDTH = 12
 
 GROUPS = {  # heading: name: (module, purpose)
     "Connect": {
-        "install": ("install", "connect claude-mem to Claude Code: hooks, MCP server, skills and /mem"),
-        "uninstall": ("install", "disconnect from Claude Code and restore its previous settings"),
+        "install": ("install", "connect claude-mem to your coding agents: hooks, MCP server, /mem"),
+        "uninstall": ("install", "disconnect from your coding agents and restore their settings"),
         "doctor": ("doctor", "check that recording and remembering work, and say how to fix what does not"),
         "repair": ("commands.repair", "mend an install: hooks, plugin, permissions, sockets, settings"),
         "off": ("commands.on_off", "pause: record nothing and inject nothing until `claude-mem on`"),
@@ -74,7 +74,7 @@ GROUPS = {  # heading: name: (module, purpose)
         "version": ("commands.help", "print version information"),
     },
     "Run by coding agents, or for a manual setup": {
-        "hooks": ("commands.hooks", "print the hooks for Claude Code's settings.json"),
+        "hooks": ("commands.hooks", "print the hooks for an agent's settings"),
         "mcp": ("commands.hooks", "run an MCP server on stdin and stdout"),
         "statusline": ("status", "print one line for Claude Code's status line"),
         "slash": ("commands.slash", "answer Claude Code's /mem command"),

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         json=False,
     )
     which = f"for which agent (default: {AGENT})"
-    hooks.add_argument("--agent", choices=sorted(FOLDERS), default=AGENT, help=which)
+    hooks.add_argument("--agent", choices=tuple(FOLDERS), default=AGENT, metavar="NAME", help=which)
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
     commands.add(

@@ -64,7 +64,7 @@ def _run_open(args: argparse.Namespace) -> int:
     else:
         output.message(f"The viewer is open in your browser: http://127.0.0.1:{answer['port']}/")
     if not is_connected(settings.Settings(settings.data_directory())):
-        output.message("Claude Code is not connected, so nothing new is recorded. Run: claude-mem install")
+        output.message("No coding agent is connected, so nothing new is recorded. Run: claude-mem install")
     return OK
 
 

@@ -53,8 +53,8 @@ def add(commands: Commands) -> None:
             "Mends what `claude-mem doctor` can name and a program can mend: hooks that point\n"
             "to nothing, an outdated copy of the plugin, a missing MCP server, permissions,\n"
             "left-over sockets, a worker that hangs, damaged settings (a copy is kept). For\n"
-            "the rest it says what you have to do, and exits 1. It changes Claude Code's\n"
-            "settings only where `claude-mem install` has connected it."
+            "the rest it says what you have to do, and exits 1. It changes the settings of\n"
+            "your agents only where `claude-mem install` has connected it."
         ),
         example="claude-mem repair --dry-run\nclaude-mem repair",
         run=_run,
@@ -189,7 +189,7 @@ def _connections(chosen: Settings) -> Iterator[Fault]:
         yield Fault("client", str(error), "fix that file, then: claude-mem repair")
         return
     if not found:
-        yield Fault("client", "Claude Code is not connected", "claude-mem install")
+        yield Fault("client", "no coding agent is connected", "claude-mem install")
     for agent, connection in outdated:
         yield _reconnected(agent, connection)
 

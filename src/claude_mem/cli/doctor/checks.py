@@ -74,7 +74,7 @@ def last_event(facts: Facts) -> Finding:
     if isinstance(facts.spool, Unknown) or isinstance(facts.database, Unknown):
         return warn("last event", "unknown")
     if getattr(facts.connected, "how", ()):
-        return ok("last event", "none yet", "start a new session of Claude Code")
+        return ok("last event", "none yet", "start a new session")
     step = "claude-mem install, then start a new session"
     return bad("last event", "none received", step, stops="no hook has run yet")
 
@@ -82,13 +82,17 @@ def last_event(facts: Facts) -> Finding:
 def judge_connection(fact: Connected) -> Iterator[Finding]:
     how = " and ".join(fact.how)
     if not how:
-        says = "Claude Code is not connected, according to its user and project settings"
-        yield bad("client", says, "claude-mem install", stops="Claude Code is not connected")
+        says = "no coding agent is connected, according to their user and project settings"
+        yield bad("client", says, "claude-mem install", stops="no coding agent is connected")
     elif not fact.current:
         says = f"connected: {how}, but not as this version would connect it"
         yield warn("client", says, "claude-mem repair")
     else:
         yield ok("client", f"connected: {how}")
+    for says in fact.limits:
+        yield ok("client", says)
+    for title, name in fact.others if how else ():
+        yield ok("client", f"{title} is here, but not connected", f"claude-mem install --agent {name}")
 
 
 def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:

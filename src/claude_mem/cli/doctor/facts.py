@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import Struct, field
 
 from claude_mem import settings
+from claude_mem.agents import FOLDERS, base
+from claude_mem.agents.base import Agent
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, pause_switches, replacement
 from claude_mem.serve.pause_switches import PauseState
@@ -47,6 +49,8 @@ class Unknown(Struct, frozen=True):
 class Connected(Struct, frozen=True):
     how: tuple[str, ...]  # each connection there is, in words
     current: bool = True  # an install would change nothing
+    limits: tuple[str, ...] = ()  # where an agent gives memory no place, and what its user has to do
+    others: tuple[tuple[str, str], ...] = ()  # agents that are here and not connected: title and name
 
 
 class Interpreter(Struct, frozen=True):
@@ -298,8 +302,21 @@ def _connected(chosen: Settings) -> Connected:
     from claude_mem.cli.install import connections
 
     found = connections(chosen)
-    how = tuple(f"{agent.title} {connection.how}" for agent, connection in found)
-    return Connected(how, all(connection.is_current for _, connection in found))
+    how = tuple(f"{_with_version(agent)} {connection.how}" for agent, connection in found)
+    named = {agent.name: agent for agent, _ in found}
+    limits = [text for agent in named.values() for text in (base.limits(agent), agent.needs) if text]
+    others = [agent for agent in map(base.load, FOLDERS) if agent.name not in named and agent.is_there()]
+    return Connected(
+        how,
+        all(connection.is_current for _, connection in found),
+        tuple(limits),
+        tuple((agent.title, agent.name) for agent in others),
+    )
+
+
+def _with_version(agent: Agent) -> str:
+    version = agent.version()
+    return f"{agent.title} {version}" if version else agent.title
 
 
 def _worker(chosen: Settings) -> WorkerFacts:

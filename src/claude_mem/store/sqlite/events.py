@@ -196,6 +196,8 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionRow, now: int) -
     """Queue an event and let its session follow it; False, with nothing changed, if its effect is there."""
     event, origin = new.event, new.origin
     is_prompt, number = event.kind is Kind.PROMPT, state.prompt_number(event)
+    if is_prompt and _is_repeated(db, event):
+        return False
     settled = event.private or event.kind in _UNREMARKABLE
     words, tool = (None, None) if event.private else (event.text, event.tool)
     texts = (words, *((tool.input, tool.response) if tool else ()))
@@ -207,7 +209,7 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionRow, now: int) -
     }
     job = values | {
         "event_id": event.id,
-        "effect_key": event.effect_key,
+        "effect_key": event.effect_key_in(number),
         "tool_name": tool and tool.name,
         "tool_use_id": tool and tool.use_id,
         "tool_input": tool and tool.input,
@@ -226,6 +228,15 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionRow, now: int) -
         state.prompt_counter = number
         execute(db, "add_prompt", **values, prompt=words)
     return True
+
+
+def _is_repeated(db: sqlite3.Connection, event: Event) -> bool:
+    """A prompt that names no turn and says what the current turn began with: two hooks report it."""
+    if event.prompt_id or not event.has_agent_in_session:
+        return False
+    row = execute(db, "turn_prompt", session=text(event.session)).fetchone()
+    words = None if event.private or event.text is None else text(event.text)
+    return row is not None and row["kind"] == Kind.PROMPT and row["prompt"] == words
 
 
 def _known_sessions(db: sqlite3.Connection, sessions: Sequence[str]) -> dict[str, KnownSession]:

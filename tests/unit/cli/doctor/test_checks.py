@@ -99,7 +99,7 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
         (changed("disk", free=0), "the disk is full"),
         (
             replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE, connected=Connected(())),
-            "Claude Code is not connected",
+            "no coding agent is connected",
         ),
     ],
 )
@@ -326,4 +326,4 @@ def test_without_a_database_nothing_is_said_of_an_index() -> None:
 def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> None:
     findings = judge(replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE))
     assert why_not(findings) is None
-    assert findings[0].next == "start a new session of Claude Code"
+    assert findings[0].next == "start a new session"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.serve import driving
 
-from claude_mem.agents import launcher
-from claude_mem.agents.claude_code import registration, settings_file
+from claude_mem.agents import launcher, settings_file
+from claude_mem.agents.claude_code import registration
 from claude_mem.cli import output
 from claude_mem.cli.doctor import judge, render
 from claude_mem.cli.doctor.checks import Finding, judge_connection
@@ -87,7 +87,7 @@ def test_what_fails_is_unknown_with_its_reason() -> None:
 def test_an_unconnected_client_is_named_with_the_command_that_connects_it() -> None:
     (finding,) = judge_connection(Connected(()))
     assert (finding.level, finding.next) == ("bad", "claude-mem install")
-    assert finding.stops == "Claude Code is not connected"
+    assert finding.stops == "no coding agent is connected"
 
 
 def test_a_connection_of_another_version_or_place_is_to_be_made_anew() -> None:

@@ -1,4 +1,4 @@
-"""Edits a Claude Code settings file: text in, text out; the user's own entries are preserved."""
+"""Edits a settings file of Claude Code's kind: text in, text out; the user's own entries are preserved."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Malformed(ClaudeMemError):
     """The user has to fix the file; `str()` shows where."""
 
 
-def parsed(text: str, path: str) -> dict[str, Any]:
-    """The file's object; {} for an empty or absent one. Raises Malformed, with the line that is wrong."""
+def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
+    """The file's object; {} for an empty or absent one. `strict`: all of its hooks must be lists of groups.
+    Raises Malformed, with the line that is wrong."""
     plain = text.removeprefix(BOM)
     if not plain.strip():
         return {}
@@ -44,7 +45,7 @@ def parsed(text: str, path: str) -> dict[str, Any]:
         if not isinstance(found.get(key, {}), dict):
             raise Malformed(f"{path}: {key} must be an object. Nothing was changed.")
     for event, groups in found.get("hooks", {}).items():
-        if not isinstance(groups, list) or not all(_is_group(group) for group in groups):
+        if strict and not _are_groups(groups):
             raise Malformed(
                 f"{path}: hooks.{event} must be a list of objects with a list of hooks. Nothing was changed."
             )
@@ -76,15 +77,18 @@ def without_hooks(settings: dict[str, Any], which: Callable[[object], bool]) -> 
     """Without the hooks that `which` picks, and without what is left empty by it."""
     if not any(map(which, all_hooks(settings))):
         return settings
-    left = {event: _without(groups, which) for event, groups in settings["hooks"].items()}
+    left = {
+        event: _without(groups, which) if _are_groups(groups) else groups
+        for event, groups in settings["hooks"].items()
+    }
     left = {event: groups for event, groups in left.items() if groups or not settings["hooks"][event]}
     rest = {key: value for key, value in settings.items() if key != "hooks"}
     return settings | {"hooks": left} if left else rest
 
 
 def all_hooks(settings: dict[str, Any]) -> list[object]:
-    groups = [group for groups in settings.get("hooks", {}).values() for group in groups]
-    return [hook for group in groups for hook in group.get("hooks", [])]
+    named = [groups for groups in settings.get("hooks", {}).values() if _are_groups(groups)]
+    return [hook for groups in named for group in groups for hook in group.get("hooks", [])]
 
 
 def with_entry(settings: dict[str, Any], section: str, name: str, value: object) -> dict[str, Any]:
@@ -110,8 +114,10 @@ def _without(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> l
     return left
 
 
-def _is_group(group: object) -> bool:
-    return isinstance(group, dict) and isinstance(group.get("hooks", []), list)
+def _are_groups(groups: object) -> bool:
+    return isinstance(groups, list) and all(
+        isinstance(group, dict) and isinstance(group.get("hooks", []), list) for group in groups
+    )
 
 
 def _finite(number: str) -> float:

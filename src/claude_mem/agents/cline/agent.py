@@ -1,0 +1,46 @@
+"""Cline CLI, as `agents.base` declares an agent. Its hooks are programs, each named after its event."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import launcher
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.cline.dialect import EVENTS
+from claude_mem.agents.file_changes import read_text
+from claude_mem.agents.file_installer import Part, data_dir_note, json_part, own_file
+from claude_mem.agents.launcher import Machine, hook_line
+
+NAME = "cline"
+ENDINGS = (".sh", ".bash", "")
+"""It runs every file of an event's name: beside a user's own, ours has another ending."""
+
+
+def home() -> Path:
+    return Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline")
+
+
+def hooks(machine: Machine) -> dict[str, Any]:
+    """By the names of their files."""
+    note = data_dir_note(machine)
+    return {event: f"#!/bin/sh\n# {note}\n{hook_line(machine, event, NAME)}\n" for event in EVENTS}
+
+
+def parts(machine: Machine) -> list[Part]:
+    data = Path(os.environ.get("CLINE_DATA_DIR") or home() / "data")
+    server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+    programs = [own_file(_file(event), text, executable=True) for event, text in hooks(machine).items()]
+    servers = data / "settings/cline_mcp_settings.json"
+    return [*programs, json_part(servers, servers="mcpServers", server=server)]
+
+
+def _file(event: str) -> Path:
+    files = [home() / f"hooks/{event}{ending}" for ending in ENDINGS]
+    ours = (file for file in files if launcher.MARK in (read_text(file) or ""))
+    return next(ours, next((file for file in files if not file.exists()), files[0]))
+
+
+AGENT = Agent(NAME, "Cline", "cline", home, parse, hooks, parts)

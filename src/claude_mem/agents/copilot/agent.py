@@ -1,0 +1,57 @@
+"""GitHub Copilot CLI, as `agents.base` declares an agent."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import launcher
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.file_installer import Part, json_part, own_file
+from claude_mem.agents.launcher import Machine, hook_line
+
+NAME = "copilot"
+EVENTS = (
+    "sessionStart",
+    "userPromptSubmitted",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "agentStop",
+    "sessionEnd",
+)
+"""Its payloads do not name their event: the command does."""
+TIMEOUT_S = 10
+
+
+def home() -> Path:
+    return Path(os.environ.get("COPILOT_HOME") or Path.home() / ".copilot")
+
+
+def hooks(machine: Machine) -> dict[str, Any]:
+    def entry(event: str) -> dict[str, Any]:
+        return {"type": "command", "bash": hook_line(machine, event, NAME), "timeoutSec": TIMEOUT_S}
+
+    return {"version": 1, "hooks": {event: [entry(event)] for event in EVENTS}}
+
+
+def parts(machine: Machine) -> list[Part]:
+    text = json.dumps(hooks(machine), indent=2) + "\n"
+    server = launcher.mcp_server(machine) | {"type": "local", "tools": ["*"]}
+    return [
+        own_file(home() / "hooks/claude-mem.json", text, data_dir_in=_data_dir_in),
+        json_part(home() / "mcp-config.json", servers="mcpServers", server=server),
+    ]
+
+
+def _data_dir_in(text: str) -> str | None:
+    try:
+        return launcher.data_dir_of(json.loads(text)["hooks"]["sessionStart"][0])
+    except (ValueError, KeyError, TypeError, IndexError):
+        return None
+
+
+AGENT = Agent(NAME, "Copilot CLI", "copilot", home, parse, hooks, parts)

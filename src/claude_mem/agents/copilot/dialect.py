@@ -1,0 +1,58 @@
+"""What Copilot CLI's hooks say: in words of its own or, where it runs a project's hooks for Claude Code, in
+almost theirs. Both come to the same, so that an event that two hooks report counts once.
+"""
+
+from __future__ import annotations
+
+_CLAUDE_CODES = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SessionEnd",
+)
+EVENTS = {
+    "sessionStart": "SessionStart",
+    "userPromptSubmitted": "UserPromptSubmit",
+    "preToolUse": "PreToolUse",
+    "postToolUse": "PostToolUse",
+    "postToolUseFailure": "PostToolUseFailure",
+    "agentStop": "Stop",
+    "sessionEnd": "SessionEnd",
+} | {name: name for name in _CLAUDE_CODES}
+KEYS = {
+    "sessionId": "session_id",
+    "transcriptPath": "transcript_path",
+    "toolName": "tool_name",
+    "toolArgs": "tool_input",
+    "toolResult": "tool_response",
+    "tool_result": "tool_response",
+    "toolCallId": "tool_use_id",
+    "initialPrompt": "initial_prompt",
+    "stopReason": "stop_reason",
+}
+PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
+_ANSWER = {"result_type": "resultType", "text_result_for_llm": "textResultForLlm"}
+
+
+def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
+    given, answered = payload.get("tool_input"), payload.get("tool_response")
+    if isinstance(given, str):  # JSON in JSON
+        from claude_mem.hook import json_text
+
+        payload["tool_input"] = json_text.parse(given) or given
+    if isinstance(answered, dict):
+        payload["tool_response"] = {_ANSWER.get(key, key): value for key, value in answered.items()}
+    if event == "SessionStart":
+        payload.pop("initial_prompt", None)  # it comes again, as a prompt
+        if payload.get("source") == "new":
+            payload["source"] = "startup"
+    return payload
+
+
+def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:
+    """It shows its user nothing, and stops no turn."""
+    del event, message, reason
+    return {"additionalContext": context} if context else {}

@@ -1,0 +1,34 @@
+"""Factory droid, as `agents.base` declares an agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import launcher
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.droid.dialect import EVENTS
+from claude_mem.agents.file_installer import Part, hook_groups, json_part
+from claude_mem.agents.launcher import Machine
+
+NAME = "droid"
+TIMEOUT_S = 10
+
+
+def home() -> Path:
+    return Path.home() / ".factory"
+
+
+def hooks(machine: Machine) -> dict[str, Any]:
+    return {"hooks": hook_groups(machine, NAME, EVENTS, timeout=TIMEOUT_S)}
+
+
+def parts(machine: Machine) -> list[Part]:
+    return [
+        json_part(home() / "settings.json", hooks=hooks(machine)["hooks"]),
+        json_part(home() / "mcp.json", servers="mcpServers", server=launcher.mcp_server(machine)),
+    ]
+
+
+AGENT = Agent(NAME, "Factory droid", "droid", home, parse, hooks, parts)

@@ -1,0 +1,307 @@
+"""Connects claude-mem to an agent by files alone, and disconnects it: an `Installer` of `agents.base`.
+
+An agent says what goes into which file (`Part`); this adds it, records it, and takes it back to the byte.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from claude_mem.agents import launcher, settings_file
+from claude_mem.agents.base import Agent, Installation, Wanted
+from claude_mem.agents.file_changes import Change, Journal, Plan, read_text
+from claude_mem.agents.install_record import InstallRecord, load_record
+from claude_mem.agents.launcher import Machine, hook_line
+from claude_mem.agents.settings_file import Malformed
+from claude_mem.hook import paths
+
+USER = "user"
+
+
+class Part(Struct, frozen=True):
+    """What of ours is in one file. `without` gets a text that it is in; None: nothing else is in the file."""
+
+    path: Path
+    with_us: Callable[[str], str]
+    without_us: Callable[[str], str | None]
+    data_dir_in: Callable[[str], str | None]  # of a text that we are in: "" for the default; None: not in it
+    executable: bool = False
+
+
+# A settings file in JSON: hooks by their events, and a section that names MCP servers.
+
+
+def json_part(
+    path: Path,
+    *,
+    hooks: Mapping[str, list[dict[str, Any]]] | None = None,
+    servers: str = "",
+    server: Mapping[str, Any] | None = None,
+) -> Part:
+    """`servers`: the section in which MCP servers are named."""
+
+    def with_us(text: str) -> str:
+        found = wants = settings_file.parsed(text, str(path), strict=False)
+        if hooks:
+            wants = settings_file.with_hooks(wants, dict(hooks))
+        if server:
+            wants = settings_file.with_entry(wants, servers, launcher.SERVER, dict(server))
+        return text if wants == found and text.strip() else settings_file.written(wants, text)
+
+    def without_us(text: str) -> str | None:
+        found = settings_file.parsed(text, str(path), strict=False)
+        left = settings_file.without_hooks(found, launcher.is_ours)
+        if _is_our_server(left):
+            left = settings_file.without_entry(left, servers, launcher.SERVER)
+        if left == found:
+            return text
+        return settings_file.written(left, text) if left else None
+
+    def data_dir_in(text: str) -> str | None:
+        found = settings_file.parsed(text, str(path), strict=False)
+        for hook in filter(launcher.is_ours, settings_file.all_hooks(found)):
+            return launcher.data_dir_of(hook) or ""
+        return "" if _is_our_server(found) else None
+
+    def _is_our_server(found: dict[str, Any]) -> bool:
+        entry = found.get(servers, {}).get(launcher.SERVER) if servers else None
+        return launcher.is_our_server(entry)
+
+    return Part(path, with_us, without_us, data_dir_in)
+
+
+def hook_groups(
+    machine: Machine, agent: str, events: Iterable[str], *, timeout: int, **more: str
+) -> dict[str, list[dict[str, Any]]]:
+    """The hooks for these events of an agent, as Claude Code's settings would have them."""
+
+    def entry(event: str) -> dict[str, Any]:
+        verb = "context" if event == "SessionStart" else "hook"
+        return {"type": "command", **more, "command": hook_line(machine, verb, agent), "timeout": timeout}
+
+    return {event: [{"hooks": [entry(event)]}] for event in events}
+
+
+def own_file(
+    path: Path, text: str, *, data_dir_in: Callable[[str], str | None] | None = None, executable: bool = False
+) -> Part:
+    """A file that is ours alone; another's by its name is left as it is. `data_dir_in`: where one of ours
+    records, None: the default."""
+
+    def with_us(there: str) -> str:
+        return text if not there or launcher.MARK in there else there
+
+    def found_in(there: str) -> str | None:
+        return ((data_dir_in or _noted_data_dir)(there) or "") if launcher.MARK in there else None
+
+    return Part(path, with_us, lambda there: None if launcher.MARK in there else there, found_in, executable)
+
+
+_NOTE = re.compile(r"claude-mem data directory: (\".*\")$", re.MULTILINE)
+
+
+def data_dir_note(machine: Machine) -> str:
+    """A line for a comment in a file of ours."""
+    where = json.dumps(machine.data_dir or "")
+    return (
+        f"Written by claude-mem install; claude-mem uninstall removes it. claude-mem data directory: {where}"
+    )
+
+
+def _noted_data_dir(text: str) -> str | None:
+    found = _NOTE.search(text)
+    return json.loads(found[1]) if found else None
+
+
+# A table in a TOML file. It is appended and cut out as text: the rest of the file is not ours to rewrite.
+
+
+def toml_server(path: Path, machine: Machine) -> Part:
+    head = f'[mcp_servers."{launcher.SERVER}"]'
+    server = launcher.mcp_server(machine)
+    lines = [head, f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
+    if "env" in server:
+        members = ", ".join(f"{name} = {json.dumps(value)}" for name, value in server["env"].items())
+        lines.append(f"env = {{ {members} }}")
+    table = "\n".join(lines) + "\n"
+
+    def entry(text: str) -> Any:
+        try:
+            found = tomllib.loads(text).get("mcp_servers", {})
+        except tomllib.TOMLDecodeError as error:
+            raise Malformed(f"{path} is not valid TOML ({error}). Nothing was changed.") from None
+        return found.get(launcher.SERVER) if isinstance(found, dict) else None
+
+    def with_us(text: str) -> str:
+        there = entry(text)
+        if there == tomllib.loads(table)["mcp_servers"][launcher.SERVER] or (
+            there is not None and not launcher.is_our_server(there)
+        ):
+            return text  # up to date, or somebody's own
+        left = (without_us(text) or "") if there is not None else text
+        gap = "" if not left else "\n" if left.endswith("\n") else "\n\n"
+        wants = left + gap + table
+        if entry(wants) is None:
+            raise Malformed(f"{path}: mcp_servers cannot be added to. Nothing was changed.")
+        return wants
+
+    def without_us(text: str) -> str | None:
+        if not launcher.is_our_server(entry(text)):
+            return text
+        before, _, after = text.partition(head)
+        ours = after.splitlines(keepends=True)
+        end = next((at for at, line in enumerate(ours) if at and line.lstrip().startswith("[")), len(ours))
+        kept = before.removesuffix("\n") if end == len(ours) else before
+        return (kept + "".join(ours[end:])) or None
+
+    def data_dir_in(text: str) -> str | None:
+        there = entry(text)
+        if not launcher.is_our_server(there):
+            return None
+        return str(there.get("env", {}).get("CLAUDE_MEM_DATA_DIR", ""))
+
+    return Part(path, with_us, without_us, data_dir_in)
+
+
+class FileConnection(Struct, frozen=True):
+    agent: Agent
+    parts: tuple[Part, ...]
+    made: InstallRecord
+    data_dir: Path
+    is_recorded: bool
+    scope: str = USER
+    is_plugin: bool = False
+    program: str | None = None
+    why_left: str | None = None
+
+    @property
+    def how(self) -> str:
+        return f"by {self.parts[0].path}"
+
+    @property
+    def is_current(self) -> bool:
+        return not _missing(self.parts, read_text)
+
+    def undo_plan(self) -> Plan:
+        changes, notes = [], []
+        ours = {part.path: part for part in self.parts}
+        for path in dict.fromkeys([*ours, *map(Path, self.made.files)]):
+            now, saved = read_text(path), self.made.files.get(str(path))
+            if now is None:
+                continue
+            if path == self.data_dir / paths.SETTINGS and holds_events(self.data_dir):
+                continue  # who may observe them was chosen before they were recorded, and holds for them
+            if saved and now == saved.after:
+                changes.append(Change(path, now, saved.before))
+            elif path in ours:
+                left = ours[path].without_us(now)
+                is_as_before = saved is not None and saved.before is not None and _is_same(left, saved.before)
+                changes.append(Change(path, now, saved.before if saved and is_as_before else left))
+            else:
+                notes.append(f"{path} was changed since the install and is kept.")
+        return Plan(tuple(each for each in changes if each.before != each.after), (), tuple(notes))
+
+    def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
+        for change in plan.changes:
+            journal.apply(change, self.made.folders)
+        if self.is_recorded:
+            journal.remove(record_path(self.agent.name, self.data_dir), self.made.folders)
+        return []
+
+
+def _is_same(left: str | None, before: str) -> bool:
+    """Whether nothing but the way it is written has changed."""
+    try:
+        return bool(json.loads(left or "{}") == json.loads(before or "{}"))
+    except ValueError:
+        return left == before
+
+
+def holds_events(data_dir: Path) -> bool:
+    spool = data_dir / paths.SPOOL
+    return (data_dir / paths.DATABASE).exists() or (spool.is_dir() and any(spool.iterdir()))
+
+
+def record_path(agent: str, data_dir: Path) -> Path:
+    return data_dir / f"install-{agent}.json"
+
+
+class FileInstaller(Struct, frozen=True):
+    agent: Agent
+
+    @property
+    def SCOPES(self) -> tuple[str, ...]:  # noqa: N802 - as a module has it
+        return (USER,)
+
+    def connections(self, data_dir: Path, program: str | None) -> list[FileConnection]:
+        """The one of this data directory, or what the agent's files show. Raises ClaudeMemError."""
+        parts, made = self._parts(data_dir), load_record(record_path(self.agent.name, data_dir))
+        if made is not None:
+            return [FileConnection(self.agent, parts, made, data_dir, True, program=program)]
+        where = [part.data_dir_in(text) for part in parts if (text := read_text(part.path)) is not None]
+        found = next((each for each in where if each is not None), None)
+        if found is None:
+            return []
+        there = Path(found) if found else Path.home() / ".claude-mem"
+        recorded = load_record(record_path(self.agent.name, there))
+        made = recorded or InstallRecord(False, USER, str(parts[0].path.parent))
+        return [
+            FileConnection(self.agent, self._parts(there), made, there, recorded is not None, program=program)
+        ]
+
+    def prepare(self, data_dir: Path, program: str | None, wanted: Wanted) -> Installation:
+        parts = self._parts(data_dir)
+        old = [
+            (each, each.undo_plan())
+            for each in self.connections(data_dir, program)
+            if each.data_dir != data_dir
+        ]
+        left = {change.path: change.after for _, undo in old for change in undo.changes}
+        plan = Plan(_missing(parts, lambda path: left[path] if path in left else read_text(path), wanted))
+
+        def connect(journal: Journal) -> None:
+            for each, undo in old:
+                each.disconnect(journal, undo)
+            record = record_path(self.agent.name, data_dir)
+            made = load_record(record) or InstallRecord(False, USER, str(parts[0].path.parent))
+            for path in (record, *(change.path for change in plan.changes)):
+                made = made.with_folders(path)
+            for change in plan.changes:
+                made = made.with_file(change.path, _before(change, parts), change.after)
+            journal.write(record, made.as_text())
+            for change in plan.changes:
+                journal.apply(change, ())
+
+        return Installation(old, plan, "", self.agent.installed_at(), connect)
+
+    def _parts(self, data_dir: Path) -> tuple[Part, ...]:
+        is_default = data_dir == Path.home() / ".claude-mem"
+        assert self.agent.parts is not None
+        return tuple(self.agent.parts(launcher.this_machine(None if is_default else str(data_dir))))
+
+
+def _missing(
+    parts: Sequence[Part], read: Callable[[Path], str | None], wanted: Wanted | None = None
+) -> tuple[Change, ...]:
+    """What an install would change."""
+    new = dict(wanted.new_files) if wanted else {}
+    changes = [Change(path, read(path), text) for path, text in new.items()]
+    for part in parts:
+        before = read(part.path)
+        changes.append(Change(part.path, before, part.with_us(before or ""), part.executable))
+    return tuple(each for each in changes if each.before != each.after)
+
+
+def _before(change: Change, parts: Sequence[Part]) -> str | None:
+    """What a file held without us: an older install of ours may be in it whose record is gone."""
+    part = next((each for each in parts if each.path == change.path), None)
+    if part is None or change.before is None or part.data_dir_in(change.before) is None:
+        return change.before
+    return part.without_us(change.before)

@@ -1,0 +1,26 @@
+"""What Qwen Code's hooks say: Claude Code's words, and a prompt without a word after each tool."""
+
+from __future__ import annotations
+
+EVENTS = {
+    name: name
+    for name in (
+        "SessionStart",
+        "UserPromptSubmit",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "Stop",
+        "SubagentStop",
+        "PreCompact",
+        "SessionEnd",
+    )
+}
+KEYS: dict[str, str] = {}
+PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
+
+
+def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
+    """A prompt that nobody typed would end a private turn."""
+    if event == "UserPromptSubmit" and not payload.get("prompt"):
+        return None
+    return payload

@@ -57,9 +57,9 @@ class Home:
     def commands(self) -> Path:
         """A directory with the commands of `programs` in it, for the user's PATH."""
         folder = self.home / "bin"
-        if not folder.exists():
-            folder.mkdir()
-            for name, program in self.programs().items():
+        folder.mkdir(exist_ok=True)
+        for name, program in self.programs().items():
+            if not (folder / name).exists():
                 (folder / name).symlink_to(program)
         return folder
 

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
-import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.harness import loopback
 from tests.harness.claude import Claude
-
-CLONE_NEWNET = 0x40000000
 
 
 @pytest.fixture(autouse=True, scope="module")
 def only_the_loopback(request: pytest.FixtureRequest) -> Iterator[None]:
     """Moves the tests of this folder, and all that they start, into a network namespace of their own: what
     wanted to leave the machine would fail. Without permission for it they run all the same, and say so."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    outside = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if libc.unshare(CLONE_NEWNET):
-            why = os.strerror(ctypes.get_errno())
-            said = request.config.pluginmanager.get_plugin("terminalreporter")
-            assert said
-            said.write_line(
-                f"{request.node.name}: not kept from the network, no namespace of its own ({why})"
-            )
-            yield
-            return
-        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    with loopback.only_the_loopback() as refused:
+        if refused:
+            loopback.report(request, refused)
         yield
-        libc.setns(outside, CLONE_NEWNET)
-    finally:
-        os.close(outside)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.harness import workers
 from tests.harness.claude import Claude, Playing, Ran, read
+from tests.harness.homes import Home
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
 
@@ -85,13 +86,13 @@ def recorded(claude: Claude, session: str) -> list[tuple[str, str | None, str]]:
     )
 
 
-def rendered(claude: Claude, words: str, *, cwd: Path | None = None, session: str | None = None) -> None:
+def rendered(home: Home, words: str, *, cwd: Path | None = None, session: str | None = None) -> None:
     """Wait until a start in `cwd` (or of a session that was compacted) is told of this."""
     if session is None:
-        name = paths.directory_context(os.fsencode(cwd or claude.project))
+        name = paths.directory_context(os.fsencode(cwd or home.project))
     else:
         name = paths.session_context(session.encode())
-    workers.until(lambda: words in _answer(claude.data / name), f"{words!r} is rendered")
+    workers.until(lambda: words in _answer(home.data / name), f"{words!r} is rendered")
 
 
 def rendered_work(claude: Claude, files: str, *, cwd: Path | None = None, session: str | None = None) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tests.harness.agent_clients.packages import PACKAGES, installed
 from tests.harness.model_script import Use
@@ -18,10 +18,17 @@ Files = Mapping[str, str | dict[str, Any]]
 class Client(ABC):
     name: str  # of the agent, of its command and of its package
     title: str
+    needs: tuple[str, ...] = ()  # other packages
 
     @property
     def version(self) -> str:
         return PACKAGES[self.name].version
+
+    def prepare(self) -> Self:
+        """Installed: afterwards it needs no network."""
+        for name in (self.name, *self.needs):
+            installed(name)
+        return self
 
     def program(self, home: Path) -> Path:
         return installed(self.name)
@@ -102,7 +109,8 @@ class Copilot(Client):
     name, title = "copilot", "Copilot CLI"
 
     def files(self, home: Path, url: str) -> Files:
-        return {".copilot/config.json": {"banner": "never"}}
+        # Only in a folder that it trusts does it run the hooks of a project.
+        return {".copilot/config.json": {"banner": "never", "trusted_folders": [str(home / "parcel")]}}
 
     def environment(self, url: str) -> dict[str, str]:
         return {
@@ -166,6 +174,7 @@ class Qwen(Gemini):
     """Began as Gemini CLI, and still has the names of its tools."""
 
     name, title = "qwen", "Qwen Code"
+    needs = ("node",)
 
     def program(self, home: Path) -> Path:
         """With its own Node: it wants a newer one than most systems have."""

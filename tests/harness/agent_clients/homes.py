@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from tests.harness.homes import PATIENCE_S, Home
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
 
+Steps = Sequence[Step | Callable[[], Step]]
+
 
 def internal(request: Request) -> bool:
     """Of the client's own doing: a title, a check who speaks next. The model is offered no tools for it."""
@@ -28,15 +30,17 @@ def internal(request: Request) -> bool:
 
 
 class Conversation:
-    """A model that says these steps one by one, the last one for ever, and something to internal calls."""
+    """A model that says these steps one by one, the last one for ever, and something to internal calls. A
+    step may be a function: whatever it does, it does while the client waits."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Steps) -> None:
         self._left = list(steps)
 
     def __call__(self, request: Request) -> Step:
         if internal(request):
             return Say("Parcels")
-        return self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        step = self._left.pop(0) if len(self._left) > 1 else self._left[0]
+        return step() if callable(step) else step
 
 
 def sent(request: Request) -> str:
@@ -65,11 +69,16 @@ class Ran:
 class AgentHome(Home):
     """A user's home in which one agent is configured: its model is at a port of this home's own."""
 
-    def __init__(self, at: Path, client: Client) -> None:
+    def __init__(self, at: Path, client: Client, *, beside: Home | None = None) -> None:
+        """`beside`: the user of that home has this agent too."""
         super().__init__(at)
         self.client = client
         self.model_port = workers.free_port()
-        self.repository(self.project)
+        if beside:
+            assert beside.home == self.home
+            self.port = beside.port
+        else:
+            self.repository(self.project)
         for name, text in client.files(self.home, self.model_url).items():
             file = self.home / name
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +88,7 @@ class AgentHome(Home):
     def model_url(self) -> str:
         return f"http://127.0.0.1:{self.model_port}"
 
-    def model(self, steps: Sequence[Step]) -> ModelServer:
+    def model(self, steps: Steps) -> ModelServer:
         return ModelServer(Conversation(steps), port=self.model_port)
 
     def programs(self) -> dict[str, Path]:

@@ -5,7 +5,8 @@ python -m tests.harness.agent_clients.recorder codex gemini
 A session writes a file, changes it, reads it, and runs a command that fails; the next reads it and runs one
 that does not. `<event>.json` has the payloads of an event, in order; `sessions.json` the order of all events,
 and the variables that the agent adds to the environment of a hook; `transcript.jsonl` what the agent itself
-wrote of the first session, long texts cut. Paths of this machine become /home/u.
+wrote of the first session, long texts cut. Paths of this machine become /home/u. Copilot CLI also runs the
+hooks in a project's .claude/settings.json: theirs are `claude.<event>.json`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import json
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,9 +153,9 @@ def _hooks(home: AgentHome, log: Path) -> None:
     name = home.client.name
     events = EVENTS.get(name, "").split()
 
-    def entries(timeout: int) -> dict[str, Any]:
+    def entries(timeout: int, events: Sequence[str] = events, prefix: str = "") -> dict[str, Any]:
         command = {"type": "command", "name": "recorder", "timeout": timeout}
-        return {each: [{"hooks": [command | {"command": f"{hook} {each}"}]}] for each in events}
+        return {each: [{"hooks": [command | {"command": f"{hook} {prefix}{each}"}]}] for each in events}
 
     match name:
         case "opencode":
@@ -172,6 +174,9 @@ def _hooks(home: AgentHome, log: Path) -> None:
             folder.mkdir()
             wanted = {each: [{"type": "command", "bash": f"{hook} {each}"}] for each in events}
             (folder / "recorder.json").write_text(json.dumps({"version": 1, "hooks": wanted}))
+            claude = home.project / ".claude/settings.json"  # it runs those of Claude Code there as well
+            claude.parent.mkdir()
+            claude.write_text(json.dumps({"hooks": entries(10, LIKE_CLAUDE.split(), "claude.")}))
         case "codex":
             (home.home / ".codex/hooks.json").write_text(json.dumps({"hooks": entries(10)}))
         case "gemini" | "qwen" | "droid":

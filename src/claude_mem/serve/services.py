@@ -27,9 +27,9 @@ from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.inject import Injector
-from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager
 from claude_mem.recall.transfer import Exporter, Importer
+from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.queue_history import Sampler
 from claude_mem.serve.retention import Retention
@@ -50,7 +50,7 @@ MOST_CORRECTIONS = 1_000
 class Recall(Struct, frozen=True, kw_only=True):
     """What reads and changes memory."""
 
-    memory: MemoryReader
+    memory: ViewerReader
     writer: MemoryWriter
     corrections: Corrections
     deleter: MemoryDeleter

@@ -31,10 +31,10 @@ from claude_mem.recall.filters import FilterResolver
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
-from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.projects import ProjectManager, is_directory
 from claude_mem.recall.search import Search
 from claude_mem.recall.transfer import Exporter, Importer
+from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.services import Recall, Services
@@ -204,7 +204,7 @@ def build_recall(
         data_path=settings.data_path,
     )
     return Recall(
-        memory=MemoryReader(
+        memory=ViewerReader(
             store=store,
             engine=search,
             resolver=resolver,

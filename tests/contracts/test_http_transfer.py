@@ -10,8 +10,8 @@ from tests.contracts import worker_client
 from tests.contracts.worker_client import Worker, over_tcp
 from tests.harness import workers
 
-from claude_mem.cli import client
-from claude_mem.cli.client import Sent
+from claude_mem.cli import client, import_sender
+from claude_mem.cli.import_sender import Sent
 from claude_mem.cli.output import Progress
 from claude_mem.serve import control, requests
 
@@ -152,8 +152,8 @@ def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
         {"kind": "x"},
     ]
     for taken, known in (({"project": 1, "session": 1, "observation": 2}, {}), ({}, {"observation": 2})):
-        lines, absorb = client.encoded(records), client.posted(own=True)
-        sent = client.send(lines, Sent(), absorb, Progress())
+        lines, absorb = import_sender.encoded(records), import_sender.posted(own=True)
+        sent = import_sender.send(lines, Sent(), absorb, Progress())
         assert (sent.records, sent.refused, [number for number, _ in sent.reasons]) == (6, 2, [4, 6])
         assert sent.code != 0
         assert dict(sent.taken) == taken

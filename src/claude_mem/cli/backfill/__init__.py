@@ -11,9 +11,9 @@ from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, texts
 from claude_mem.cli.backfill.scan import Scan
 from claude_mem.cli.backfill.sender import TranscriptSender
-from claude_mem.cli.client import Sent
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, change_flags
 from claude_mem.cli.filter_flags import up_to
+from claude_mem.cli.import_sender import Sent
 from claude_mem.model.errors import ClaudeMemError
 
 MOST_WAITING = 2_000  # events that may wait to be observed while more are sent

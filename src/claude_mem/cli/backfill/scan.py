@@ -18,8 +18,9 @@ from claude_mem.agents import base
 from claude_mem.agents.base import FoundTranscripts, Transcript
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
-from claude_mem.cli.client import Sent, encoded, posted, send, stream_lines
+from claude_mem.cli.client import stream_lines
 from claude_mem.cli.commands import UsageError
+from claude_mem.cli.import_sender import Sent, encoded, posted, send
 from claude_mem.imports import git_history
 from claude_mem.imports.estimate import Estimate, estimate
 from claude_mem.imports.git_history import SessionOf

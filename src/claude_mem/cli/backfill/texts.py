@@ -8,7 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from claude_mem.cli.client import Sent, request
+from claude_mem.cli.client import request
+from claude_mem.cli.import_sender import Sent
 from claude_mem.cli.output import plural, short_path
 from claude_mem.hook import notices
 from claude_mem.model.events import repository_of

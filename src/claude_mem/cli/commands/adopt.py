@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from claude_mem.cli import client, output
-from claude_mem.cli.client import Sent, kind_counts, pages, request
+from claude_mem.cli import client, import_sender, output
+from claude_mem.cli.client import pages, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
+from claude_mem.cli.import_sender import Sent, kind_counts
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.records import Record, content_key_of
 from claude_mem.settings import Settings
@@ -92,8 +93,8 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
             return code
         try:
             with output.Progress("Importing ...") as progress:
-                lines, absorb = client.encoded(source.records), client.posted(own=source.own)
-                client.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
+                lines, absorb = import_sender.encoded(source.records), import_sender.posted(own=source.own)
+                import_sender.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
         except KeyboardInterrupt:
             so_far = kind_counts(sent.taken) or "nothing"
             output.message(f"\nInterrupted. Imported so far: {so_far}. Run it again to continue.")

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from claude_mem.atomic_write import atomic_file
-from claude_mem.cli import client, filter_flags, output
-from claude_mem.cli.client import Absorb, Sent, kind_counts, request, stream_lines
+from claude_mem.cli import client, filter_flags, import_sender, output
+from claude_mem.cli.client import request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError
+from claude_mem.cli.import_sender import Absorb, Sent, kind_counts
 from claude_mem.cli.output import Progress
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -91,7 +92,7 @@ def _run_export(args: argparse.Namespace) -> int:
     data = {"path": str(path), "bytes": size, "format": form, "records": dict(counts)}
     if not args.json:
         output.message(f"{path}, {output.size(size)}, readable only by you.")
-    text = f"Exported {client.kind_counts(counts) or 'nothing: no results'}."
+    text = f"Exported {import_sender.kind_counts(counts) or 'nothing: no results'}."
     return output.result(data, text, as_json=args.json)
 
 
@@ -145,10 +146,12 @@ def _run_import(args: argparse.Namespace) -> int:
         if args.file != "-" and path.is_dir():
             raise UsageError(f"{path} is a folder.")
         source = sys.stdin.buffer if args.file == "-" else stack.enter_context(path.open("rb"))
-        absorb = stack.enter_context(_rehearsing(args.own)) if args.dry_run else client.posted(own=args.own)
+        absorb = (
+            stack.enter_context(_rehearsing(args.own)) if args.dry_run else import_sender.posted(own=args.own)
+        )
         progress = stack.enter_context(Progress("Checking ..." if args.dry_run else "Importing ..."))
         try:
-            client.send(_lines_of(source, sent), sent, absorb, progress)
+            import_sender.send(_lines_of(source, sent), sent, absorb, progress)
         except KeyboardInterrupt:
             progress.erase()
             if not args.dry_run:

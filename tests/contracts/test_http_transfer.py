@@ -10,7 +10,7 @@ from tests.contracts import worker_client
 from tests.contracts.worker_client import Worker, over_tcp
 from tests.harness import workers
 
-from claude_mem.cli import client, import_sender
+from claude_mem.cli import import_sender
 from claude_mem.cli.import_sender import Sent
 from claude_mem.cli.output import Progress
 from claude_mem.serve import control, requests
@@ -139,7 +139,7 @@ def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CLAUDE_MEM_DATA_DIR", str(worker.data))
-    monkeypatch.setattr(client, "BATCH_LINES", 3)
+    monkeypatch.setattr(import_sender, "BATCH_LINES", 3)
     project = {"kind": "project", "key": "/home/ada/sent", "name": "sent"}
     session = {"kind": "session", "session_id": "sent-1", "project": project["key"], "created_at": 1}
     told = {"kind": "observation", "session_id": "sent-1", "type": "decision", "title": "Sent", "at": 1}

@@ -34,7 +34,6 @@ from claude_mem.model.jobs import SpentSoFar
 from claude_mem.observe import mode
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.offline import Offline
-from claude_mem.observe.policy import due_at
 from claude_mem.providers import anthropic
 from claude_mem.providers.registry import Access
 from claude_mem.queue.pump import Pump
@@ -141,7 +140,7 @@ def observed(found: Sequence[Event]) -> list[Request]:
             model = anthropic.build(Access(api_key="k", base_url=server.url, model="scripted"), clock=clock)
             options = ObserverOptions(mode.load("code", []))
             observer = Observer(model, Offline().observe, options, lambda _: SpentSoFar(), tell)
-            pump = Pump(store.queue, observer.observe, observer.fall_back, due_at, clock, tell)
+            pump = Pump(store.queue, observer.observe, observer.fall_back, clock, tell)
             origins = Origins(clock)
             for event in found:
                 run(pump, clock, event.at)

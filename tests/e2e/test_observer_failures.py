@@ -22,7 +22,6 @@ from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState, SpentSoFar
 from claude_mem.observe import mode, observer
 from claude_mem.observe.offline import Offline
-from claude_mem.observe.policy import due_at
 from claude_mem.providers import anthropic
 from claude_mem.providers.registry import Access
 from claude_mem.queue.pump import Pump
@@ -65,7 +64,6 @@ class Rig:
             self.store.queue,
             watched.observe,
             watched.fall_back,
-            due_at,
             self.clock,
             self.told.append,
             jitter=lambda: 0.0,

@@ -50,7 +50,7 @@ class QueueFigures(Struct, frozen=True):
 
 
 class SessionBacklog(Struct, frozen=True):
-    """What waits in one session, for the policy that decides when it goes out."""
+    """What waits in one session, by which it is decided when it goes out."""
 
     session_id: int
     events: int

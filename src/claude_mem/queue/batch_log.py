@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from claude_mem.model.jobs import CallCost, Lease
 from claude_mem.model.memory import Findings, Nothing, Observed, Outcome
-from claude_mem.queue.retry import Decision, Fallback, Park, Settle, Wait
+from claude_mem.queue.schedule import Decision, Fallback, Park, Settle, Wait
 
 log = logging.getLogger("claude_mem.queue")
 

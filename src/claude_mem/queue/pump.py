@@ -1,4 +1,4 @@
-"""Passes queued batches to an observer when the policy says so, and settles the outcome.
+"""Passes queued batches to an observer when they are due, and settles the outcome.
 
 One step is one batch. What a provider says about itself (wait, log in, out of order) holds back all sessions,
 not only the one that asked; what a batch does holds back that batch alone.
@@ -15,7 +15,7 @@ from typing import assert_never
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-from claude_mem.model.jobs import CallCost, Lease, SessionBacklog
+from claude_mem.model.jobs import CallCost, Lease
 from claude_mem.model.memory import (
     Batch,
     Broken,
@@ -28,7 +28,7 @@ from claude_mem.model.memory import (
     Unreadable,
 )
 from claude_mem.queue.batch_log import BatchLog, BatchReport, outcome_of
-from claude_mem.queue.retry import (
+from claude_mem.queue.schedule import (
     LONGEST_WAIT_MS,
     LOOK_AGAIN_MS,
     Decision,
@@ -39,6 +39,7 @@ from claude_mem.queue.retry import (
     Wait,
     backoff,
     decide,
+    due_at,
 )
 from claude_mem.store.base import Queue
 
@@ -65,15 +66,13 @@ class Pump:
         work: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, CallCost | None]],
         fall_back: Callable[[Batch], Findings],
-        due_at: Callable[[SessionBacklog, int], int],
         clock: Clock,
         tell: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
         provider: str = "offline",
     ) -> None:
         """`fall_back` observes without a model; `provider`: who is asked, for the log."""
-        self._work, self._observe, self._due_at = work, observe, due_at
-        self._fall_back = fall_back
+        self._work, self._observe, self._fall_back = work, observe, fall_back
         self._clock, self._tell, self._jitter, self._provider = clock, tell, jitter, provider
         self.batches = BatchLog()
         self._lock = threading.Lock()
@@ -105,7 +104,7 @@ class Pump:
             for gathered in self._work.backlogs():
                 if held is not None and not gathered.offline:
                     continue
-                at = self._due_at(gathered, now)
+                at = due_at(gathered, now)
                 if at <= now and gathered.past and past is None:
                     at = now + PAST_AGAIN_MS  # somebody else looks after the past
                 elif at <= now:

@@ -12,7 +12,6 @@ from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.structs import replace
 from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
-from claude_mem.observe.policy import due_at
 from claude_mem.observe.tool_calls import ReadEvent
 from claude_mem.providers import registry
 from claude_mem.providers.registry import Access, Choice, Model
@@ -99,7 +98,5 @@ def build(
         return store.queue.spent(session_id, now())
 
     observer = Observer(called, observe_offline, options, spent, tell, clean=clean)
-    pump = Pump(
-        store.queue, observer.observe, observer.fall_back, due_at, now, tell, provider=chosen.provider
-    )
+    pump = Pump(store.queue, observer.observe, observer.fall_back, now, tell, provider=chosen.provider)
     return Observing(pump, observer, chosen, called, store, now)

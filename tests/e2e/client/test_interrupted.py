@@ -17,7 +17,7 @@ from tests.harness.homes import PATIENCE_S
 from tests.harness.model_script import Hang, Say, Step, Use
 from tests.harness.model_server import ModelServer
 
-from claude_mem.observe import policy
+from claude_mem.queue import schedule
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_a_killed_session_loses_nothing_and_is_remembered_once_it_has_been_silen
     assert (left.code, left.err) == (-signal.SIGKILL, "")
     only_a_worker_is_left(claude)
     assert recorded(claude, left.session) == left.events("ready"), "it may only be thinking"
-    pass_time(claude, policy.IDLE_MS)
+    pass_time(claude, schedule.IDLE_MS)
     claude.settle()
     assert recorded(claude, left.session) == left.events("done")
     assert taught(claude, left.session) == [left.file]

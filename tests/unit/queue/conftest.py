@@ -11,7 +11,6 @@ from tests.harness import hook_process
 from tests.unit.queue.pumping import SECOND, Make, fall_back
 
 from claude_mem import settings
-from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.serve.services import Services
 from claude_mem.store.sqlite import SqliteStore
@@ -41,9 +40,7 @@ def told() -> list[str]:
 
 @pytest.fixture
 def make(store: SqliteStore, clock: SettableClock, told: list[str]) -> Make:
-    return lambda observe: Pump(
-        store.queue, observe, fall_back, due_at, clock, told.append, jitter=lambda: 0.0
-    )
+    return lambda observe: Pump(store.queue, observe, fall_back, clock, told.append, jitter=lambda: 0.0)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from tests.unit.queue.pumping import fall_back
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Batch, Findings, Observed, Outcome, Paused
-from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import BackfillOptions
@@ -49,7 +48,7 @@ class Observer:
 
 
 def pump(store: SqliteStore, observe: Observer, clock: SettableClock) -> Pump:
-    return Pump(store.queue, observe, fall_back, due_at, clock, lambda _: None, lambda: 0.0)
+    return Pump(store.queue, observe, fall_back, clock, lambda _: None, lambda: 0.0)
 
 
 def turn(events: Events, session: str, *, past: bool = True) -> list[Event]:
@@ -126,7 +125,7 @@ def test_a_model_that_cannot_be_asked_holds_up_nothing_that_needs_none(
         seen.append(batch.session)
         return (Observed(Findings()) if batch.offline else Paused("Log in.")), None
 
-    pumping = Pump(store.queue, observe, fall_back, due_at, clock, lambda _: None, lambda: 0.0)
+    pumping = Pump(store.queue, observe, fall_back, clock, lambda _: None, lambda: 0.0)
     store.events.accept(new_events(*turn(events, "live", past=False)))
     pumping.step()
     store.events.accept_past(new_events(*turn(events, "asks")), BackfillOptions(offline=False))

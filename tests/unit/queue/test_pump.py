@@ -29,10 +29,9 @@ from claude_mem.model.memory import (
     Observed,
     Summary,
 )
-from claude_mem.observe import policy
-from claude_mem.observe.policy import due_at
+from claude_mem.queue import schedule
 from claude_mem.queue.pump import STORE_HOLD_MS, Pump
-from claude_mem.queue.retry import backoff
+from claude_mem.queue.schedule import backoff
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.queue import Queue
 
@@ -65,7 +64,7 @@ def test_nothing_goes_out_before_it_is_due(
     pump = make(observer)
     tool = events.tool()
     store.events.accept(new_events(tool))
-    quiet_at = tool.at + policy.IDLE_MS
+    quiet_at = tool.at + schedule.IDLE_MS
     assert pump.step() == quiet_at
     clock.now = quiet_at - 1
     assert pump.step() == quiet_at
@@ -99,7 +98,7 @@ def test_the_soonest_of_what_must_wait_is_when_to_look_again(
 ) -> None:
     late, soon = events.tool("late", at=NOON + SECOND), events.tool("soon", at=NOON)
     store.events.accept(new_events(late, soon))
-    assert make(Script()).step() == soon.at + policy.IDLE_MS
+    assert make(Script()).step() == soon.at + schedule.IDLE_MS
 
 
 def test_who_wrote_an_observation_is_kept_with_it(
@@ -216,7 +215,6 @@ def test_a_damaged_store_is_not_the_batchs_fault_and_is_heard_of(
             Damaged(store.readers, store.writer, clock),
             observer,
             fall_back,
-            due_at,
             clock,
             told.append,
             jitter=lambda: 0.0,

@@ -28,7 +28,6 @@ from claude_mem.model.memory import (
     Observed,
     Outcome,
 )
-from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import Pump
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.queue import Queue
@@ -103,7 +102,6 @@ def test_an_abort_does_not_miss_whoever_is_about_to_begin(
             AbortedWhileItLeases(store.readers, store.writer, clock),
             observer,
             fall_back,
-            due_at,
             clock,
             told.append,
             jitter=lambda: 0.0,

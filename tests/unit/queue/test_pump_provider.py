@@ -39,9 +39,8 @@ from claude_mem.model.memory import (
     Throttled,
     Unreadable,
 )
-from claude_mem.observe.policy import due_at
 from claude_mem.queue.pump import SHORTEST_HOLD_MS, Pump
-from claude_mem.queue.retry import LOOK_AGAIN_MS, backoff
+from claude_mem.queue.schedule import LOOK_AGAIN_MS, backoff
 from claude_mem.store.sqlite import SqliteStore
 
 
@@ -82,7 +81,7 @@ def test_a_fallback_that_fails_leaves_the_batch_parked_with_that_reason(
         raise KeyError("secret words")
 
     observer = Script(*[Unreadable("prose")] * 3)
-    pump = Pump(store.queue, observer, fail, due_at, clock, told.append, jitter=lambda: 0.0)
+    pump = Pump(store.queue, observer, fail, clock, told.append, jitter=lambda: 0.0)
     a_turn(store, events)
     for attempt in (1, 2):
         pump.step()

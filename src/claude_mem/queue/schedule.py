@@ -1,4 +1,9 @@
-"""What happens to a batch after an attempt. Pure: a day of retries is tested in microseconds."""
+"""When a session's events go out as a batch, and what happens to the batch after an attempt. Pure: a day of
+retries is tested in microseconds.
+
+A call pays for its instructions whatever it is about, so events are gathered: a turn, or as much of one as
+fits a prompt, never one tool use.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,30 @@ from typing import assert_never
 
 from msgspec import Struct
 
+from claude_mem.model.jobs import SessionBacklog
 from claude_mem.model.memory import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
+
+ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
+ENOUGH_EVENTS = 150
+IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in two
 
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
+
+
+def due_at(gathered: SessionBacklog, now: int) -> int:
+    """When it goes out: `now`, or a time to look again, unless something arrives before."""
+    # Nothing of ours waits longer than a day: a time further ahead is of a clock that has been set back.
+    if now < gathered.due_at <= now + LONGEST_WAIT_MS:
+        return gathered.due_at
+    if gathered.attempts > 0 or gathered.turn_ended:
+        return now
+    if gathered.characters >= ENOUGH_CHARACTERS or gathered.events >= ENOUGH_EVENTS:
+        return now
+    # Likewise an event from the future: waiting for its time to come could take years.
+    return now if gathered.newest_at > now + IDLE_MS else max(now, gathered.newest_at + IDLE_MS)
 
 
 class Settle(Struct, frozen=True):

@@ -84,36 +84,17 @@ def _is_name(character: str) -> bool:
 def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
     name = text[at:end]
     if kind == WEAK_KEY:
-        word = (
-            text[max(at - 16, 0) : at]
-            .rstrip(" ")
-            .replace("\n", " ")
-            .rpartition(" ")[2]
-            .lower()
-            .lstrip("*`_\"'")
-        )
-        if word in NO_KEY_AFTER:
+        stronger = _kind_by_word_before(text, at)
+        if stronger is None:
             return None
-        if text[at - 1 : at] == " " and word in KEY_AFTER:
-            kind = PASSWORD if word.endswith("shared") else KEY
+        kind = stronger
     if text[at - 1 : at] == ":" == text[end : end + 1]:  # arn:aws:secretsmanager:eu-west-1:1234:secret:name
         return None
     if "::" in text[max(at - 40, 0) : at].rpartition('"')[2] and text[at - 1 : at] == ":":
         return None
-    after = end
-    while text.startswith("\\", after):
-        after += 1
-    is_quoted = text[after : after + 1] in QUOTES and after < len(text)
-    if is_quoted:
-        after += 1
-        while text[after : after + 1] in ("]", ")") and after < end + 16:
-            after += 1
-    else:
-        after = end
-        while text.startswith(("[]", "]", "*", "?"), after) and after < end + 2:
-            after += 1 + text.startswith("[", after)
-        if text.startswith("</", after):  # <key>ApiSecret</key>⏎<string>X</string>
-            return _in_next_element(text, after, kind)
+    after, is_quoted = _past_name(text, end)
+    if not is_quoted and text.startswith("</", after):  # <key>ApiSecret</key>⏎<string>X</string>
+        return _in_next_element(text, after, kind)
     space = _skip(text, after)
     separator = _separator(text, space)
     if separator:
@@ -133,6 +114,40 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
         return _assigned(text, at, _skip(text, space + 1), kind, name, False)
     if is_quoted:
         return _after_quoted_name(text, low, after, kind)
+    return _without_separator(text, at, end, after, space, kind)
+
+
+def _kind_by_word_before(text: str, at: int) -> str | None:
+    """What a name such as `key` is by the word before it. None: no secret's."""
+    word = (
+        text[max(at - 16, 0) : at].rstrip(" ").replace("\n", " ").rpartition(" ")[2].lower().lstrip("*`_\"'")
+    )
+    if word in NO_KEY_AFTER:
+        return None
+    if text[at - 1 : at] == " " and word in KEY_AFTER:
+        return PASSWORD if word.endswith("shared") else KEY
+    return WEAK_KEY
+
+
+def _past_name(text: str, end: int) -> tuple[int, bool]:
+    """Behind what closes a name (quotes, brackets), and whether it was quoted."""
+    after = end
+    while text.startswith("\\", after):
+        after += 1
+    if text[after : after + 1] in QUOTES and after < len(text):
+        after += 1
+        while text[after : after + 1] in ("]", ")") and after < end + 16:
+            after += 1
+        return after, True
+    after = end
+    while text.startswith(("[]", "]", "*", "?"), after) and after < end + 2:
+        after += 1 + text.startswith("[", after)
+    return after, False
+
+
+def _without_separator(text: str, at: int, end: int, after: int, space: int, kind: str) -> Span | None:
+    """`name("X")`, `<name>X`, `--name X`, `name⏎X`, or told in a sentence."""
+    name = text[at:end]
     if text.startswith(("(", '{"'), after) or (text.startswith(",", after) and text[at - 1 : at] == ":"):
         start = _skip(text, after + 1)
         return _quoted(text, start, kind, is_sure=kind == PASSWORD) if _opens_quote(text, start) else None

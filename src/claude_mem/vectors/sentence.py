@@ -48,17 +48,7 @@ class OnnxFolder(LocalModel):
             raise VectorsUnavailable(
                 f"A sentence model needs onnxruntime (pip install onnxruntime): {error}."
             ) from error
-        file = model_file(self._folder)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 3  # errors; they are raised as well
-        try:
-            session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-            tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
-        except Exception as error:  # neither library raises anything narrower
-            raise VectorsUnavailable(f"The model in {self._folder} cannot be read: {error}.") from error
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(_longest(self._folder))
+        session, tokenizer = self._open(onnxruntime, Tokenizer)
         wanted = [each.name for each in session.get_inputs()]
         if unknown := set(wanted) - set(INPUTS):
             raise VectorsUnavailable(
@@ -80,13 +70,7 @@ class OnnxFolder(LocalModel):
                 (found,) = session.run([output], {name: given[name] for name in wanted})
             except Exception as error:
                 raise VectorsUnavailable(f"The model in {self._folder} failed: {error}.") from error
-            found = np.asarray(found, dtype=np.float32)
-            if found.ndim == 2:
-                return found
-            if takes_first:
-                return found[:, 0]
-            shares = mask[:, :, None].astype(np.float32)
-            return (found * shares).sum(axis=1) / np.maximum(shares.sum(axis=1), 1.0)
+            return _pooled(np, np.asarray(found, dtype=np.float32), mask, takes_first)
 
         def embed(texts: Sequence[str]) -> Sequence[Vector]:
             # Not as a batch: the tokenizer would start threads.
@@ -98,6 +82,30 @@ class OnnxFolder(LocalModel):
             return [vectors[at] for at in range(len(texts))]
 
         return embed
+
+    def _open(self, onnxruntime: Any, tokenizers: Any) -> tuple[Any, Any]:
+        file = model_file(self._folder)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors; they are raised as well
+        try:
+            session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+            tokenizer = tokenizers.from_file(str(self._folder / TOKENIZER))
+        except Exception as error:  # neither library raises anything narrower
+            raise VectorsUnavailable(f"The model in {self._folder} cannot be read: {error}.") from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(_longest(self._folder))
+        return session, tokenizer
+
+
+def _pooled(np: Any, found: Any, mask: Any, takes_first: bool) -> Any:
+    """One vector a text, of the vectors of its tokens."""
+    if found.ndim == 2:
+        return found
+    if takes_first:
+        return found[:, 0]
+    shares = mask[:, :, None].astype(np.float32)
+    return (found * shares).sum(axis=1) / np.maximum(shares.sum(axis=1), 1.0)
 
 
 class FastEmbed(LocalModel):

@@ -138,26 +138,8 @@ def build_recall(
 ) -> Recall:
     """`closing` closes what is opened here. `instructions`: what every call of the observer's model begins
     with."""
-    excluded = ExcludedProjects(settings.excluded_projects)
-    store.text_index.prepare()
-    embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
-    git_facts = GitFacts(store.projects, origin_of)
-    for each in (embedder, vectors, git_facts):
-        if each is not None:
-            closing.callback(each.close)
-    background = BackgroundWork(
-        store=store,
-        vectors=VectorIndexer(store.embeddings, vectors, embedder) if vectors else None,
-        clock=now,
-    )
-    search = Search(store.memories, now, Similarity(embedder, vectors) if vectors else None, git_facts)
-    resolver = FilterResolver(
-        store=store,
-        clock=now,
-        zone=local_zone,
-        key_of=lambda cwd: origin_of(cwd).key,
-        facts_of=git_facts.facts,
-    )
+    is_excluded = ExcludedProjects(settings.excluded_projects).holds
+    git_facts, background, search, resolver = _build_search(settings, store, closing, origin_of, clean)
     projects = ProjectManager(
         store=store,
         origin_of=origin_of,
@@ -174,7 +156,7 @@ def build_recall(
         resolver=resolver,
         check_staleness=git_facts,
         origin_of=origin_of,
-        is_excluded=excluded.holds,
+        is_excluded=is_excluded,
         clock=now,
         zone=local_zone,
         note=note,
@@ -190,19 +172,12 @@ def build_recall(
     writer = MemoryWriter(
         store=store,
         origin_of=origin_of,
-        is_excluded=excluded.holds,
+        is_excluded=is_excluded,
         clock=now,
         clean=clean,
         changed=background.memory_changed,
     )
     spool = Spool()
-    copies = OtherCopies(
-        copies=store.copies,
-        exports=ExportedFiles(settings.data_path(paths.EXPORTS)),
-        unread=spool.unreadable,
-        remove_unread=spool.remove_unreadable,
-        data_path=settings.data_path,
-    )
     return Recall(
         memory=ViewerReader(
             store=store,
@@ -217,7 +192,7 @@ def build_recall(
         deleter=MemoryDeleter(
             store=store,
             resolver=resolver,
-            copies=copies,
+            copies=_build_copies(settings, store, spool),
             drain=drain,
             changed=background.memory_changed,
             forgotten=corrections.drop_forgotten,
@@ -243,6 +218,45 @@ def build_recall(
             tidy_spool=spool.tidy,
         ),
         background=background,
+    )
+
+
+def _build_search(
+    settings: Settings,
+    store: Store,
+    closing: ExitStack,
+    origin_of: Callable[[str], Origin],
+    clean: Callable[[str], str],
+) -> tuple[GitFacts, BackgroundWork, Search, FilterResolver]:
+    store.text_index.prepare()
+    embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
+    git_facts = GitFacts(store.projects, origin_of)
+    for each in (embedder, vectors, git_facts):
+        if each is not None:
+            closing.callback(each.close)
+    background = BackgroundWork(
+        store=store,
+        vectors=VectorIndexer(store.embeddings, vectors, embedder) if vectors else None,
+        clock=now,
+    )
+    search = Search(store.memories, now, Similarity(embedder, vectors) if vectors else None, git_facts)
+    resolver = FilterResolver(
+        store=store,
+        clock=now,
+        zone=local_zone,
+        key_of=lambda cwd: origin_of(cwd).key,
+        facts_of=git_facts.facts,
+    )
+    return git_facts, background, search, resolver
+
+
+def _build_copies(settings: Settings, store: Store, spool: Spool) -> OtherCopies:
+    return OtherCopies(
+        copies=store.copies,
+        exports=ExportedFiles(settings.data_path(paths.EXPORTS)),
+        unread=spool.unreadable,
+        remove_unread=spool.remove_unreadable,
+        data_path=settings.data_path,
     )
 
 

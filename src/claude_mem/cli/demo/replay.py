@@ -95,30 +95,7 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
         scrubs = suspect.is_suspect(payload) or (data_dir / paths.PRIVATE).exists()
         bare.append(_run(BARE, b"", env, data_dir))
         hooks.append(_run(COMMAND, payload, env, data_dir, scrubs=scrubs))
-    last = time.monotonic()
-
-    def health() -> Mapping[str, Any]:
-        return control.status(data_dir).health or {}
-
-    def is_drained() -> bool:
-        return not any((data_dir / paths.SPOOL).glob("*.json"))
-
-    def is_observed() -> bool:
-        queue = health().get("queue")
-        return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
-
-    def is_ready() -> bool:
-        match health().get("recall"):
-            case {"index": {"waiting": 0}, "context": {"fresh": True}}:
-                return True
-        return False
-
-    _wait(lambda: control.status(data_dir).state == "running", "the worker did not start", data_dir)
-    _wait(is_drained, "the spool was not drained", data_dir)
-    drained_after_s = time.monotonic() - last
-    _wait(is_observed, "some events were not observed", data_dir)
-    observed_after_s = time.monotonic() - last
-    _wait(is_ready, "the context was not rendered", data_dir)
+    drained_after_s, observed_after_s = _wait_for_memory(data_dir)
     start, prompt = recorded("next.jsonl")
     session = _query(data_dir, f"/api/session/{json.loads(payloads[0])['session_id']}")
     context = _injected(_run(COMMAND, start, env, data_dir))
@@ -126,7 +103,7 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
     results = _query(data_dir, "/api/search", q=QUERY, limit=RESULTS)["results"]
     history = _query(data_dir, "/api/file", path=FILE, limit=RESULTS)["results"]
     reminder = _injected(_run(COMMAND, prompt, env, data_dir))
-    _wait(is_drained, "the spool was not drained", data_dir)
+    _wait_for_drain(data_dir)
     contents = list(_contents(data_dir))
     wanted = (*HIDDEN.values(), *INSTEAD.values(), PUBLIC)
     return Replay(
@@ -145,6 +122,40 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
         files=len(contents),
         found={text: sum(text.lower().encode() in each for each in contents) for text in wanted},
     )
+
+
+def _wait_for_memory(data_dir: Path) -> tuple[float, float]:
+    """Until all of it is observed and ready to be injected. Returns when the spool was drained and when all
+    was observed, in seconds from now."""
+    began = time.monotonic()
+
+    def health() -> Mapping[str, Any]:
+        return control.status(data_dir).health or {}
+
+    def is_observed() -> bool:
+        queue = health().get("queue")
+        return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
+
+    def is_ready() -> bool:
+        match health().get("recall"):
+            case {"index": {"waiting": 0}, "context": {"fresh": True}}:
+                return True
+        return False
+
+    _wait(lambda: control.status(data_dir).state == "running", "the worker did not start", data_dir)
+    _wait_for_drain(data_dir)
+    drained_after_s = time.monotonic() - began
+    _wait(is_observed, "some events were not observed", data_dir)
+    observed_after_s = time.monotonic() - began
+    _wait(is_ready, "the context was not rendered", data_dir)
+    return drained_after_s, observed_after_s
+
+
+def _wait_for_drain(data_dir: Path) -> None:
+    def is_drained() -> bool:
+        return not any((data_dir / paths.SPOOL).glob("*.json"))
+
+    _wait(is_drained, "the spool was not drained", data_dir)
 
 
 def _run(

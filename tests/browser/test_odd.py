@@ -66,8 +66,13 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Odd]:
             for nth, path in enumerate(FILES)
         ]
         begun, ended = (
-            payloads.prompt("Rename it everywhere: " + "y" * 300, session, **told),
-            payloads.payload("Stop", session, **told, last_assistant_message="All of them."),
+            payloads.prompt("Rename the ledger's column everywhere: " + "y" * 300, session, **told),
+            payloads.payload(
+                "Stop",
+                session,
+                **told,
+                last_assistant_message="Renamed the ledger's column in all fifty files.",
+            ),
         )
         for payload in (begun, *edits, ended):
             assert hook_process.run(data, payload).code == 0

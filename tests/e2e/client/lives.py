@@ -22,15 +22,20 @@ def make(claude: Claude, name: str, *more: str, cwd: Path | None = None) -> Ran:
     """A session in which `name`.py is made, to its end, with what it taught."""
     path = (cwd or claude.project) / f"{name}.py"
     write = Use("Write", {"file_path": str(path), "content": source(path.stem)})
-    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say("Done.")])) as server:
+    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say(made(path.stem))])) as server:
         ran = claude.run(server, f"Make {name}.py.", *more, cwd=cwd)
-    assert (ran.code, ran.result, ran.err) == (0, "Done.", "")
+    assert (ran.code, ran.result, ran.err) == (0, made(path.stem), "")
     claude.settle()
     return ran
 
 
 def source(name: str) -> str:
     return f"def {name}():\n    return 7\n"
+
+
+def made(name: str) -> str:
+    """What the agent says it did."""
+    return f"Added {name}.py: {name}() returns the number seven."
 
 
 def greet(claude: Claude, *more: str, cwd: Path | None = None) -> tuple[Ran, Request]:

@@ -17,7 +17,7 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.client.lives import greet, make, memories, refs, rendered_work, source, taught, times
+from tests.e2e.client.lives import greet, made, make, memories, refs, rendered_work, source, taught, times
 from tests.harness import checker, workers
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Request, Say, Use
@@ -72,7 +72,7 @@ def story(house: Claude) -> Story:
 
 def _fork(story: Story, talker: str) -> None:
     write = Use("Write", {"file_path": str(story.claude.project / "otter.py"), "content": source("otter")})
-    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say("Done.")])) as server:
+    with ModelServer(Playing([Say("Writing.", uses=(write,)), Say(made("otter"))])) as server:
         story.sessions["fork"] = story.claude.run(
             server, "Make otter.py.", "--resume", talker, "--fork-session"
         )

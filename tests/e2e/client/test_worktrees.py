@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import greet, recorded, rendered_work, source, taught, times
+from tests.e2e.client.lives import greet, made, recorded, rendered_work, source, taught, times
 from tests.harness import checker
 from tests.harness.claude import Claude, Playing
 from tests.harness.homes import PATIENCE_S
@@ -48,7 +48,7 @@ def _both(claude: Claude, trees: dict[str, Path]) -> dict[str, str]:
 
     def script(name: str) -> Script:
         first = iter([both.wait])
-        playing = Playing([*(Say("", uses=(use,)) for use in uses(trees[name], name)), Say(f"A {name}.")])
+        playing = Playing([*(Say("", uses=(use,)) for use in uses(trees[name], name)), Say(made(name))])
 
         def answer(request: Request) -> Step:
             for wait in first:

@@ -7,12 +7,11 @@ scrubbed: every text goes through `clean`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import get_args
 
 from claude_mem.imports.import_report import Clean, SourceProject, SourceReport
 from claude_mem.imports.jsonl import Fields, paths_in
 from claude_mem.model.records import Record
-from claude_mem.model.refs import ObservationType
+from claude_mem.model.refs import TYPES
 from claude_mem.store.foreign_tables import ForeignDatabase
 
 NAME = "claude-mem-ts"
@@ -20,7 +19,6 @@ TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")
 UNREAD = ("tool_uses",)
 """Raw evidence, which it stores since 13.25: counted, and left where it is."""
 
-TYPES: tuple[str, ...] = get_args(ObservationType)
 CLIENTS = {"claude": "claude-code"}
 OBSERVERS = "observer-sessions"
 """The project of sessions in which its observer talks to itself; early versions took those for the user's."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import get_args
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.imports.import_report import (
@@ -20,7 +19,7 @@ from claude_mem.imports.import_report import (
     project_named,
 )
 from claude_mem.model.records import Record
-from claude_mem.model.refs import ObservationType
+from claude_mem.model.refs import TYPES
 
 MOST_ITEMS = 1_000
 _SECONDS_UNTIL = 100_000_000_000  # as milliseconds that is 1973, as seconds the year 5138
@@ -105,7 +104,6 @@ def _as_text(value: object) -> str:
 CLIENT = "jsonl"
 LONGEST = 4 << 20  # characters of a line
 MOST_TITLE = 200
-TYPES: tuple[str, ...] = get_args(ObservationType)
 
 TEXT = ("text", "content", "memory", "narrative", "body", "note", "description", "summary")
 TITLE = ("title", "name", "subject", "headline")

@@ -157,3 +157,4 @@ def plain_path(path: str) -> str:
 
 
 ObservationType = Literal["bugfix", "feature", "refactor", "change", "discovery", "decision"]
+TYPES: tuple[ObservationType, ...] = get_args(ObservationType)

@@ -13,12 +13,11 @@ from typing import Any, get_args
 from msgspec import Struct
 
 from claude_mem.model.errors import SettingsError
-from claude_mem.model.refs import ObservationType
+from claude_mem.model.refs import TYPES
 from claude_mem.settings.declarations import Verbosity
 
 USUAL = "code"
 SHIPPED = Path(__file__).parent / "modes"
-TYPES: tuple[str, ...] = get_args(ObservationType)
 VERBOSITIES: tuple[Verbosity, ...] = get_args(Verbosity)
 KEYS = ("description", "language", "extra", "record", "skip", "types", "concepts")
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import get_args
 
 from msgspec import Struct
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
-from claude_mem.model.refs import ObservationType
+from claude_mem.model.refs import TYPES, ObservationType
 
 # Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
 # one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.
@@ -137,7 +136,7 @@ MOST_ITEMS = 20
 MOST_FILES = 200
 MOST_PREVIEW = 200
 
-TYPES: dict[str, ObservationType] = {name: name for name in get_args(ObservationType)}
+_TYPES: dict[str, ObservationType] = {name: name for name in TYPES}
 ITEMS = {"facts": "fact", "concepts": "concept"} | dict.fromkeys(
     ("files_read", "files_modified", "files_edited"), "file"
 )
@@ -270,7 +269,7 @@ def _unbulleted(line: str) -> str:
 
 def _observation(block: _Block) -> Observation | None:
     texts, lists = block.texts, block.lists
-    kind = TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()))
+    kind = _TYPES.get("".join(texts.get("type", "").lower().replace("-", " ").split()))
     text = texts.get("text", "")  # the older form: type and text, nothing else
     title = shortened(one_line(texts.get("title", ""))) or first_sentence(text)
     subtitle = shortened(one_line(texts.get("subtitle", "")))

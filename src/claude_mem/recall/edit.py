@@ -8,7 +8,6 @@ import hashlib
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 from msgspec import UNSET, Struct
 
@@ -26,10 +25,9 @@ from claude_mem.api.memories import (
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
-from claude_mem.model.refs import Card, ObservationType, Ref, Source
+from claude_mem.model.refs import TYPES, Card, ObservationType, Ref, Source
 from claude_mem.privacy import excluded_projects
 from claude_mem.recall.context_files import OnChange
-from claude_mem.recall.filters import TYPES
 from claude_mem.store.base import Store
 from claude_mem.store.values import FieldValue, Revision
 
@@ -296,4 +294,4 @@ def _observation(text: str, field: str = "ids") -> Ref:
 def _type(value: str | None) -> ObservationType:
     if value not in TYPES:
         raise InvalidInput("type", f"Unknown type {value!r}. Use one of: {', '.join(TYPES)}.")
-    return cast(ObservationType, value)
+    return value

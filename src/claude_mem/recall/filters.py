@@ -6,17 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import get_args
 
 from claude_mem.api.filters import FilterRequest
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
-from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, ObservationType, is_of_file
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
 from claude_mem.recall.dates import interval
 from claude_mem.recall.staleness import RepoFacts, when_tagged
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
-TYPES: tuple[str, ...] = get_args(ObservationType)
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """All kinds of memory but raw evidence."""
 

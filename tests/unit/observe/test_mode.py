@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.model.errors import SettingsError
+from claude_mem.model.refs import TYPES
 from claude_mem.observe import mode
 
 MINE = """
@@ -29,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 
 def test_the_code_mode_ships_with_all_types() -> None:
     code = mode.load("code", [])
-    assert {name for name, _ in code.types} == set(mode.TYPES)
+    assert {name for name, _ in code.types} == set(TYPES)
     assert all(code.skips(verbosity) for verbosity in mode.VERBOSITIES)
     assert len(code.skips("minimal")) > len(code.skips("verbose"))
 

@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
+from claude_mem.model.refs import TYPES
 from claude_mem.observe import reply
 
 FULL = """
@@ -367,7 +368,7 @@ PROSE = st.none() | TEXT.map(str.strip).filter(bool)
 CONCEPTS = st.lists(st.sampled_from(["gotcha", "pattern", "why"]), unique=True).map(tuple)
 OBSERVATION = st.builds(
     Observation,
-    st.sampled_from(sorted(reply.TYPES.values())),
+    st.sampled_from(TYPES),
     title=LINE,
     subtitle=st.none() | LINE,
     narrative=PROSE,

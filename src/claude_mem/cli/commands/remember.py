@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import Commands, UsageError
+from claude_mem.model.refs import TYPES
 
-TYPES = ("bugfix", "feature", "refactor", "change", "discovery", "decision")
 MOST_BYTES = 400_000
 NEAR = 3  # names that may have been meant
 

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from claude_mem.api.projects import FacetsAnswer
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError, StoreForeign
-from claude_mem.model.refs import ObservationType, Ref, span
+from claude_mem.model.refs import TYPES, Ref, span
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import (
     backup,
@@ -137,7 +137,6 @@ LOOKED_AT = 20_000
 OF_CONCEPTS = 2_000
 MOST = 200
 MOST_PROJECTS = 500
-_TYPES: tuple[str, ...] = get_args(ObservationType)
 
 
 class Statistics(Part):
@@ -181,7 +180,7 @@ class Statistics(Part):
         return days
 
     def types(self, project_id: int) -> dict[str, int]:
-        found = self._rows("types_of_project", project_id=project_id, types=json.dumps(_TYPES))
+        found = self._rows("types_of_project", project_id=project_id, types=json.dumps(TYPES))
         return {row["type"]: row["times"] for row in found}
 
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
@@ -196,7 +195,7 @@ class Statistics(Part):
             named = execute(db, concepts, most=OF_CONCEPTS, **of)
             return FacetsAnswer(
                 projects=tuple(row["name"] for row in execute(db, "project_names", limit=MOST_PROJECTS)),
-                types=_TYPES,
+                types=TYPES,
                 branches=tuple(row["branch"] for row in execute(db, "branches_of", **of)),
                 clients=tuple(row["client"] for row in execute(db, "clients_of", **of)),
                 concepts=tuple(row["concept"] for row in named if isinstance(row["concept"], str)),

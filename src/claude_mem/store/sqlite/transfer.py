@@ -17,7 +17,7 @@ from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
-from claude_mem.model.refs import ObservationType, Source
+from claude_mem.model.refs import TYPES, Source
 from claude_mem.store.sqlite import observations, projects
 from claude_mem.store.sqlite.connection import (
     Part,
@@ -84,7 +84,6 @@ def _checked_text(name: str, value: object) -> str:
 
 UNNAMED = "unknown"
 """The client of a session of one's own that says nothing of it."""
-TYPES: tuple[str, ...] = get_args(ObservationType)
 SOURCES: tuple[str, ...] = get_args(Source)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import UNSET, structs, to_builtins
@@ -12,7 +11,7 @@ from msgspec import UNSET, structs, to_builtins
 from claude_mem.api.memories import FoundMemory, FoundSession, InjectionInfo
 from claude_mem.api.projects import ProjectOverview, ProjectSummary
 from claude_mem.api.sessions import SessionSummary
-from claude_mem.model.clock import LAST_MS
+from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
@@ -112,11 +111,6 @@ def found_session(row: Mapping[str, Any], events: int, more: int) -> FoundSessio
         events=events,
         more=more,
     )
-
-
-def iso(epoch_ms: int) -> str:
-    at = datetime.fromtimestamp(max(0, min(epoch_ms, LAST_MS)) / 1000, UTC)
-    return at.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def _line(text: str | None) -> str | None:

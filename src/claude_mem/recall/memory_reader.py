@@ -18,6 +18,7 @@ from claude_mem.api.memories import (
 )
 from claude_mem.api.projects import ProjectList
 from claude_mem.api.sessions import SessionAnswer, SessionList
+from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
@@ -137,7 +138,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         ]
         return TimelineAnswer(
             anchor=json_shapes.result(middle) if middle else None,
-            at=json_shapes.iso(at),
+            at=iso(at),
             before=[json_shapes.result(self._hit(card)) for card in reversed(earlier[:before])],
             after=[json_shapes.result(self._hit(card)) for card in later[:after]],
         )

@@ -8,7 +8,7 @@ from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import FoundMemory, Provenance, SelectAnswer
 from claude_mem.api.projects import FacetsAnswer, ProjectAnswer, ProjectSummary
 from claude_mem.api.sessions import EventsAnswer
-from claude_mem.model.clock import DAY_MS
+from claude_mem.model.clock import DAY_MS, iso
 from claude_mem.model.errors import NotFound
 from claude_mem.model.refs import KINDS, Filters, MemoryKind, Ref
 from claude_mem.model.structs import replace
@@ -132,7 +132,7 @@ class ViewerReader(MemoryReader, frozen=True, kw_only=True):
             {
                 "path": each.path,
                 "changes": each.changes,
-                "last_at": json_shapes.iso(each.last_at),
+                "last_at": iso(each.last_at),
                 "last_at_epoch": each.last_at,
             }
             for each in self.store.statistics.changed_files(project_id, FILES)
@@ -145,7 +145,7 @@ class ViewerReader(MemoryReader, frozen=True, kw_only=True):
             {
                 "ref": str(ref),
                 "session_id": card.session,
-                "at": json_shapes.iso(card.created_at),
+                "at": iso(card.created_at),
                 "text": columns["next_steps"],
             }
             for ref, (card, columns) in ((ref, whole[ref]) for ref in refs if ref in whole)

@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_mem.model.clock import iso
 from claude_mem.model.errors import StoreError, StoreUnavailable
 from claude_mem.store.sqlite.connection import Writer, open_writer
-from claude_mem.store.sqlite.rows import Value, iso, storable
+from claude_mem.store.sqlite.rows import Value, storable
 
 T = TypeVar("T")
 

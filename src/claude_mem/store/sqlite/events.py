@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from claude_mem.api.system import BackfillProgress, KnownSession
+from claude_mem.model.clock import iso
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin
 from claude_mem.model.jobs import JobState, SessionStatus, next_status
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.projects import display_name, project_of
 from claude_mem.store.sqlite.queue import count
-from claude_mem.store.sqlite.rows import columns, iso, session_digest, text, value_of
+from claude_mem.store.sqlite.rows import columns, session_digest, text, value_of
 from claude_mem.store.values import (
     Accepted,
     BackfillAccepted,

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Sequence
 from threading import Lock
 
-from claude_mem.model.clock import Clock
+from claude_mem.model.clock import Clock, iso
 from claude_mem.model.refs import Ref
 from claude_mem.store.sqlite.connection import Part, Readers, Writer, execute, transaction
-from claude_mem.store.sqlite.rows import array, columns, iso, value_of
+from claude_mem.store.sqlite.rows import array, columns, value_of
 from claude_mem.store.values import Injection
 
 MOST_RENDERINGS = 500

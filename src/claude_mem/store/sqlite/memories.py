@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
-from claude_mem.model.clock import Clock
+from claude_mem.model.clock import Clock, iso
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
@@ -25,7 +25,7 @@ from claude_mem.store.sqlite.memory_filters import (
     keys_of_file,
     list_refs,
 )
-from claude_mem.store.sqlite.rows import Value, iso, text
+from claude_mem.store.sqlite.rows import Value, text
 from claude_mem.store.sqlite.text_document import split_path
 from claude_mem.store.values import FileMemory, ListPosition, Revision, TextMatches, TextQuery
 

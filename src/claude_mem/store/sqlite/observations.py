@@ -7,13 +7,14 @@ import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from claude_mem.model.clock import iso
 from claude_mem.model.jobs import Lease
 from claude_mem.model.memory import Findings, Observation, Summary, content_key
 from claude_mem.model.refs import Ref
 from claude_mem.store.similarity import supersedes
 from claude_mem.store.sqlite import text_index, vector_index
 from claude_mem.store.sqlite.connection import execute
-from claude_mem.store.sqlite.rows import Value, array, columns, iso, text, value_of
+from claude_mem.store.sqlite.rows import Value, array, columns, text, value_of
 from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from claude_mem.model.clock import iso
 from claude_mem.model.errors import AmbiguousProject
 from claude_mem.model.events import Origin
 from claude_mem.model.events import enclosing_directories as paths_around
@@ -16,7 +17,7 @@ from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import text_index, vector_index
 from claude_mem.store.sqlite.connection import Part, execute, transaction
-from claude_mem.store.sqlite.rows import Value, array, columns, iso, text, value_of
+from claude_mem.store.sqlite.rows import Value, array, columns, text, value_of
 from claude_mem.store.values import Project, ProjectDetails
 
 AT_ONCE = 500

@@ -7,7 +7,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from claude_mem.model.clock import DAY_MS
+from claude_mem.model.clock import DAY_MS, iso
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import (
@@ -26,7 +26,7 @@ from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
 from claude_mem.store.sqlite.forget import Deleted, delete_memories
 from claude_mem.store.sqlite.observations import remember
-from claude_mem.store.sqlite.rows import Value, columns, iso, value_of
+from claude_mem.store.sqlite.rows import Value, columns, value_of
 from claude_mem.store.values import DailyCost
 
 HORIZON_MS = DAY_MS

@@ -6,7 +6,6 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from itertools import islice
 from typing import Any, TypeVar, get_origin
@@ -14,14 +13,11 @@ from typing import Any, TypeVar, get_origin
 from msgspec import Struct, convert
 from msgspec.structs import asdict, fields
 
-from claude_mem.model.clock import LAST_MS
-
 T = TypeVar("T")
 AnyStruct = TypeVar("AnyStruct", bound=Struct)
 Value = str | int | float | None
 
 _LARGEST = 2**63 - 1
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def storable(value: Value) -> Value:
@@ -48,12 +44,6 @@ def integer(value: int) -> int:
 def array(values: Sequence[object]) -> str:
     """A JSON array as text; plain letters stay readable and searchable."""
     return json.dumps(values, ensure_ascii=False, default=str)
-
-
-def iso(epoch_ms: int) -> str:
-    """ISO 8601 in UTC to the millisecond, as JavaScript writes it."""
-    at = _EPOCH + timedelta(milliseconds=max(0, min(epoch_ms, LAST_MS)))
-    return at.isoformat(timespec="milliseconds")[: -len("+00:00")] + "Z"
 
 
 def batches(values: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from claude_mem.model import records as model_records
-from claude_mem.model.clock import LAST_MS, Clock
+from claude_mem.model.clock import LAST_MS, Clock, iso
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
@@ -28,7 +28,7 @@ from claude_mem.store.sqlite.connection import (
     transaction,
     translated,
 )
-from claude_mem.store.sqlite.rows import Value, array, batches, columns, iso, text, value_of
+from claude_mem.store.sqlite.rows import Value, array, batches, columns, text, value_of
 from claude_mem.store.values import ExportSelection, ImportResult
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps

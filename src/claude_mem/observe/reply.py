@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.model.refs import TYPES, ObservationType
+from claude_mem.model.text import one_line, storable
 
 # Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
 # one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.
@@ -101,10 +102,6 @@ def _decoded(match: re.Match[str]) -> str:
     return chr(code) if storable else entity
 
 
-def one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def shortened(text: str | None, most: int = MOST_CHARS) -> str | None:
     """None for no text at all."""
     if not text:
@@ -121,11 +118,6 @@ def first_sentence(text: str) -> str | None:
     start = text.strip().partition("\n")[0]
     ends = [at for at in (start.find(". "), start.find("。")) if at >= 0]
     return shortened(one_line(start[: min(ends)] if ends else start.rstrip(".")), MOST_TITLE)
-
-
-def storable(text: str) -> str:
-    """SQLite takes no lone surrogates, and its shell stops at NUL."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 # Blocks: observations and summaries.

@@ -14,6 +14,7 @@ from claude_mem.api.sessions import SessionSummary
 from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.model.text import one_line
 from claude_mem.recall import label
 from claude_mem.store.values import Injection, ListPosition, Project, ProjectDetails
 
@@ -73,7 +74,7 @@ def session(row: Mapping[str, Any]) -> SessionSummary:
         "id": row["claude_session_id"],
         "session_id": row["claude_session_id"],
         "session_db_id": row["id"],
-        "title": row["title"] or _line(row["first_user_prompt"]),
+        "title": _session_title(row),
         "prompts": row["prompt_counter"],
     }
     return SessionSummary(**{name: values[name] for name in SessionSummary.__struct_fields__})
@@ -104,7 +105,7 @@ def snippet(card: Card, words: Sequence[str]) -> str:
 def found_session(row: Mapping[str, Any], events: int, more: int) -> FoundSession:
     return FoundSession(
         session_id=row["claude_session_id"],
-        title=row["title"] or _line(row["first_user_prompt"]),
+        title=_session_title(row),
         project=row["project"],
         created_at=row["created_at"],
         created_at_epoch=row["created_at_epoch"],
@@ -113,9 +114,8 @@ def found_session(row: Mapping[str, Any], events: int, more: int) -> FoundSessio
     )
 
 
-def _line(text: str | None) -> str | None:
-    line = " ".join((text or "")[:400].split())
-    return (line if len(line) <= 120 else line[:119].rstrip() + "…") or None
+def _session_title(row: Mapping[str, Any]) -> str | None:
+    return row["title"] or one_line((row["first_user_prompt"] or "")[:400], 120) or None
 
 
 _CURSOR = re.compile(r"(\d{1,15})-([spe]?\d{1,12})", re.ASCII)

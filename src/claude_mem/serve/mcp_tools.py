@@ -13,6 +13,7 @@ from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
+from claude_mem.model.text import one_line
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.label import MEMORY_FIELDS, headline
@@ -68,7 +69,9 @@ def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
     lines = [f"Project {projects.pop()}"] if len(projects) == 1 else []
     for session in sessions:
         where = f"{session['project']}: " if projects else ""
-        lines.append(f"{str(session['created_at'])[:10]} {where}{_cut(str(session['title'] or ''), SHORT)}")
+        lines.append(
+            f"{str(session['created_at'])[:10]} {where}{one_line(str(session['title'] or ''), SHORT)}"
+        )
         lines += [_answer(one) for one in results if one["session_id"] == session["session_id"]]
         if session.get("more"):
             lines[-1] += f" (+{session['more']} more: session={str(session['session_id'])[:8]})"
@@ -84,12 +87,7 @@ def _answer(result: Found) -> str:
     said = f"{title.rstrip('.')}. {snippet}" if snippet else title
     marks = f" {{{'; '.join(found)}}}" if (found := _marks(result)) else ""
     kind = result.get("type") or result["kind"]
-    return f"#{result['ref']} {kind} {_cut(said, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
-
-
-def _cut(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return f"#{result['ref']} {kind} {one_line(said, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
 
 
 def timeline_text(found: Found) -> ToolText:
@@ -150,7 +148,7 @@ def forgotten_text(found: Found) -> ToolText:
 
 def memory_line(result: Found) -> str:
     """As `#12 bugfix 2026-11-10 shop  The title  [a.py, b.py +2] (~120 tok)`."""
-    title = _cut(str(result.get("title") or result.get("snippet") or ""), LONGEST_TITLE)
+    title = one_line(str(result.get("title") or result.get("snippet") or ""), LONGEST_TITLE)
     head = " ".join(
         str(part)
         for part in (

@@ -12,6 +12,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
+from claude_mem.model.text import sentence_of
 from claude_mem.vectors.backend import VectorsUnavailable
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Deadline:
         except Exception as error:
             if not isinstance(error, self._refusals):
                 self._rest()
-            raise VectorsUnavailable(f"{self._whom} failed: {_sentence(error)}.") from error
+            raise VectorsUnavailable(f"{self._whom} failed: {sentence_of(error)}.") from error
 
     def close(self, last: Callable[[], object]) -> None:
         """Let the thread end, after what it is doing and this. Not waited for longer than a moment."""
@@ -85,7 +86,3 @@ class Deadline:
             except BaseException as error:  # the caller's to judge, also a panic of a library in Rust
                 with suppress(Exception):
                     answer.set_exception(error)
-
-
-def _sentence(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200].rstrip(" .?!") or type(error).__name__

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from claude_mem.model.text import sentence_of
 from claude_mem.vectors.backend import SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
 from claude_mem.vectors.embed import MOST_CHARACTERS, LocalModel, encodable
 
@@ -137,7 +138,7 @@ class FastEmbed(LocalModel):
         try:
             model: Any = TextEmbedding(self._named, cache_dir=str(self._folder), threads=1)
         except Exception as error:  # no such model, no network, a broken file: in its own words
-            raise VectorsUnavailable(f"fastembed cannot load {self._named}: {_line(error)}.") from error
+            raise VectorsUnavailable(f"fastembed cannot load {self._named}: {sentence_of(error)}.") from error
 
         def made_by(method: Callable[[list[str]], Any]) -> Model:
             def embed(texts: Sequence[str]) -> Sequence[Vector]:
@@ -148,7 +149,7 @@ class FastEmbed(LocalModel):
                 try:
                     found = np.asarray(list(method(list(texts))), dtype=np.float32)
                 except Exception as error:
-                    raise VectorsUnavailable(f"fastembed failed: {_line(error)}.") from error
+                    raise VectorsUnavailable(f"fastembed failed: {sentence_of(error)}.") from error
                 return unit(found, [bool(text.strip()) for text in texts])
 
             return embed
@@ -209,7 +210,3 @@ def _table(file: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200].rstrip(" .") or type(error).__name__

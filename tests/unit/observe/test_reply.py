@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.model.refs import TYPES
+from claude_mem.model.text import one_line
 from claude_mem.observe import reply
 
 FULL = """
@@ -362,7 +363,7 @@ def write(findings: Findings) -> str:
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
-LINE = TEXT.map(reply.one_line).filter(bool)
+LINE = TEXT.map(one_line).filter(bool)
 LINES = st.lists(LINE, max_size=4, unique=True).map(tuple)
 PROSE = st.none() | TEXT.map(str.strip).filter(bool)
 CONCEPTS = st.lists(st.sampled_from(["gotcha", "pattern", "why"]), unique=True).map(tuple)

@@ -9,6 +9,7 @@ from claude_mem.agents import CLAUDE_CODE, launcher
 from claude_mem.agents.claude_code import registration
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.text import storable
 from claude_mem.privacy import tags
 
 NAME = CLAUDE_CODE
@@ -109,7 +110,7 @@ def _tool(kind: Kind, payload: Mapping[str, object]) -> ToolCall | None:
 
 def _text(payload: Mapping[str, object], key: str | None) -> str | None:
     value = payload.get(key) if key else None
-    return _storable(value) if isinstance(value, str) and value else None
+    return storable(value) if isinstance(value, str) and value else None
 
 
 def _number(payload: Mapping[str, object], key: str) -> int | None:
@@ -122,11 +123,6 @@ def _json(value: object) -> str | None:
     if value is None:
         return None
     try:
-        return _storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        return storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     except RecursionError:
         raise EventUnreadable("it nests too deep") from None
-
-
-def _storable(text: str) -> str:
-    """SQLite takes no lone surrogates, and its shell stops at NUL."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Card, MemoryKind, Ref, Source
+from claude_mem.model.text import one_line
 from claude_mem.store.sqlite.connection import execute
 from claude_mem.store.sqlite.text_document import PATH_KEYS, WRITERS, relative
 
@@ -56,7 +57,7 @@ def _rows(db: sqlite3.Connection, refs: Sequence[Ref]) -> Iterable[tuple[_Make, 
 
 def _observation(row: sqlite3.Row) -> Card:
     modified = _paths(row["files_modified"])
-    title = row["title"] or _line(row["narrative"] or row["text"] or "")
+    title = row["title"] or _title(row["narrative"] or row["text"] or "")
     parts = (row["subtitle"], row["narrative"] or row["text"], *json.loads(row["facts"]))
     return Card(
         **_common(row, Ref("observation", row["id"])),
@@ -82,7 +83,7 @@ def _summary(row: sqlite3.Row) -> Card:
     parts = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
     return Card(
         **_common(row, Ref("summary", row["id"])),
-        title=_line(row["request"] or row["completed"] or row["learned"] or "A turn's summary"),
+        title=_title(row["request"] or row["completed"] or row["learned"] or "A turn's summary"),
         text="\n".join(parts),
         files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
         files_modified=edited,
@@ -93,7 +94,7 @@ def _summary(row: sqlite3.Row) -> Card:
 def _prompt(row: sqlite3.Row) -> Card:
     return Card(
         **_common(row, Ref("prompt", row["id"])),
-        title=_line(row["prompt"]),
+        title=_title(row["prompt"]),
         text=row["prompt"],
         source=_whose(row),
     )
@@ -110,7 +111,7 @@ def _evidence(row: sqlite3.Row) -> Card:
     wrote = row["tool_name"] in WRITERS
     return Card(
         **_common(row, Ref("evidence", row["id"])),
-        title=_line(title),
+        title=_title(title),
         text="\n".join(part for part in parts if part),
         type=row["tool_name"] or row["kind"],
         files=files,
@@ -147,9 +148,8 @@ def _whose(row: sqlite3.Row) -> Source:
     return "external" if row["client"] == FOREIGN else "work"
 
 
-def _line(text: str) -> str:
-    line = " ".join(text[: 4 * TITLE].split())
-    return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "…"
+def _title(text: str) -> str:
+    return one_line(text[: 4 * TITLE], TITLE)
 
 
 def _paths(array: str) -> tuple[str, ...]:

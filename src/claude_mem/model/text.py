@@ -1,0 +1,19 @@
+"""Text as it is stored and shown: on one line, cut to a length, without what SQLite cannot hold."""
+
+from __future__ import annotations
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """Its words with single spaces between them, at most so many characters."""
+    line = " ".join(text.split())
+    return line if most is None or len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def storable(text: str) -> str:
+    """SQLite takes no lone surrogates, and its shell stops at NUL."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def sentence_of(error: BaseException) -> str:
+    """What an error says, to be put into a sentence of ours."""
+    return one_line(str(error))[:200].rstrip(" .?!") or type(error).__name__

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.e2e.client import undisturbed
 from tests.e2e.client.undisturbed import (
-    KINDS,
+    HEARD,
     Course,
     all_hooks_ran_happily,
     everything_is_there_once,
@@ -112,5 +112,5 @@ def test_on_a_full_disk_every_event_is_kept_or_counted_and_the_user_is_told(
         counted = dict(line.split()[:2] for line in (claude.data / "drops").read_text().splitlines())
         dropped = int(counted["disk_full"])
         assert dropped > 0
-        assert kept_of(claude, ran).total() + dropped == sum(KINDS.values())
+        assert kept_of(claude, ran).total() + dropped == sum(HEARD.values())
         workers.finish(claude.data)

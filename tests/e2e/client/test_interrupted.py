@@ -62,7 +62,7 @@ def cut(claude: Claude, name: str, how: signal.Signals) -> Cut:
     ]
     with (
         ModelServer(Playing(steps)) as server,
-        claude.started(server, f"Make {name}.py.", cwd=place) as process,
+        claude.started(server, f"Add {name}.py: {name}() returns the number seven.", cwd=place) as process,
     ):
         server.wait_for_request(len(steps))
         process.send_signal(how)

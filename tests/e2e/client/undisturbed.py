@@ -19,15 +19,9 @@ from tests.harness.model_server import ModelServer
 
 PROMPT = "Make a.py, see it fail, read it."
 USES = ["toolu_write", "toolu_fail", "toolu_read"]
-KINDS = {
-    "session_start": 1,
-    "prompt": 1,
-    "tool_use": 2,
-    "tool_failure": 1,
-    "said": 1,
-    "stop": 1,
-    "session_end": 1,
-}
+HEARD = {"session_start": 1, "prompt": 1, "tool_use": 2, "tool_failure": 1, "stop": 1, "session_end": 1}
+KINDS = HEARD | {"said": 1}
+"""What hooks report, and what of the turn is in the transcript alone."""
 HOOKS = {
     "SessionStart": 1,
     "UserPromptSubmit": 1,

@@ -33,7 +33,7 @@ from claude_mem.model.memory import Batch, Observed
 from claude_mem.observe import evidence
 from claude_mem.observe.offline import Offline
 from claude_mem.observe.tool_calls import read_all
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.recall.search import Search
 from claude_mem.settings import Settings

@@ -39,7 +39,7 @@ import dots
 from claude_mem.model.events import Origin
 from claude_mem.recall import fuse, rank
 from claude_mem.recall import injection_rules as rules
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.store.values import Injection
 from claude_mem.vectors.backend import Embedder

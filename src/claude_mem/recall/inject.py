@@ -19,7 +19,7 @@ from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import command_history, json_shapes, paths, rank, render
 from claude_mem.recall import injection_rules as rules
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext

@@ -24,7 +24,7 @@ from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
-from claude_mem.recall.filters import UNDERSTOOD, FilterResolver
+from claude_mem.recall.filter_resolver import UNDERSTOOD, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.results import LISTED_PER_SESSION, Fold, SessionHits, by_session, without_question
 from claude_mem.recall.search import CheckStaleness, Search, SearchResults

@@ -23,7 +23,7 @@ from claude_mem.model.refs import (
 )
 from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, paths, rank
-from claude_mem.recall.filters import fits
+from claude_mem.recall.filter_resolver import fits
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.staleness import with_newer
 from claude_mem.store.base import KeyFilter, Memories

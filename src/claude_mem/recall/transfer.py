@@ -14,7 +14,7 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import map_text, replace
-from claude_mem.recall.filters import UNDERSTOOD, FilterResolver, fits
+from claude_mem.recall.filter_resolver import UNDERSTOOD, FilterResolver, fits
 from claude_mem.recall.search import Search
 from claude_mem.store.base import Store, Transfer
 from claude_mem.store.values import ExportSelection, ImportResult

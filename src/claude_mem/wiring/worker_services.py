@@ -27,7 +27,7 @@ from claude_mem.recall.dates import local_zone
 from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.exported_files import ExportedFiles
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens

@@ -19,7 +19,7 @@ from claude_mem.model.refs import Card, Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import MemoryWriter
-from claude_mem.recall.filters import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import InjectionLimits, Injector
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search, SearchResults

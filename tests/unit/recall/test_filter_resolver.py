@@ -12,7 +12,7 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Filters
-from claude_mem.recall.filters import fits
+from claude_mem.recall.filter_resolver import fits
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import command_history, json_shapes, paths, rank, render
+from claude_mem.recall import command_history, json_shapes, query_paths, rank, render
 from claude_mem.recall import injection_rules as rules
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
@@ -204,14 +204,14 @@ class Injector(Struct, frozen=True, kw_only=True):
         injected = self._injected(session)
         if not path or any(each.about == path for each in injected):
             return Rendered()
-        short, known = paths.path_inside(path, cwd, project.root), rules.injected_refs(injected)
+        short, known = query_paths.path_inside(path, cwd, project.root), rules.injected_refs(injected)
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
             for each in self.store.memories.of_file(short, observed, LOOKED_AT)
             if each.card.session != session
             and each.card.ref not in known
-            and paths.is_about(each.card, path, short)
+            and query_paths.is_about(each.card, path, short)
         ]
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         recent = map(self._hit, self.store.memories.list_cards(standing, limit=RECENT))

@@ -10,7 +10,7 @@ from claude_mem.model.full_text import STOP_WORDS, query_words
 from claude_mem.model.refs import Hit, Ref
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
-from claude_mem.recall import paths
+from claude_mem.recall import query_paths
 from claude_mem.recall.render import StartMaterial
 from claude_mem.store.values import Injection
 
@@ -82,7 +82,7 @@ def is_worth_searching(prompt: str) -> bool:
     """Nobody asked by a notification, and the agent knows what it sent out; one word tells too little."""
     if tags.is_task_notification(prompt):
         return False
-    return len(telling_words(prompt)) >= FEWEST_WORDS or bool(paths.paths_in(prompt))
+    return len(telling_words(prompt)) >= FEWEST_WORDS or bool(query_paths.paths_in(prompt))
 
 
 def telling_words(prompt: str) -> set[str]:

@@ -22,7 +22,7 @@ from claude_mem.model.refs import (
     span,
 )
 from claude_mem.model.structs import replace
-from claude_mem.recall import fuse, paths, rank
+from claude_mem.recall import fuse, query_paths, rank
 from claude_mem.recall.filter_resolver import fits
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.staleness import with_newer
@@ -112,7 +112,7 @@ class Search:
             weight,
             files,
             lambda key: kind_at(key) in kinds and (only is None or key in only),
-            file_weight=fuse.ONLY_FILES if paths.is_only_paths(query) else 1.0,
+            file_weight=fuse.ONLY_FILES if query_paths.is_only_paths(query) else 1.0,
         )
         keys = fuse.ranked(fused, RANKED_PER_SESSION)
         chunks = iter(lambda: list(islice(keys, HURRIED_CHUNK if hurried else CHUNK)), [])
@@ -145,12 +145,14 @@ class Search:
     def _files(self, query: str, filters: Filters, key_filter: KeyFilter | None) -> dict[int, float]:
         """What a session did about a file counts whole, whatever of it passes."""
         found: dict[int, float] = {}
-        for path in paths.paths_in(query)[:MOST_PATHS]:
+        for path in query_paths.paths_in(query)[:MOST_PATHS]:
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}
             for key, how in self._touched(path, filters, key_filter).items():
                 touched[how].append(key)
-            beside = [self._beside(folder, filters, key_filter) for folder in paths.parent_folders(path)]
-            lifts = paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
+            beside = [
+                self._beside(folder, filters, key_filter) for folder in query_paths.parent_folders(path)
+            ]
+            lifts = query_paths.lifts(touched["modified"], touched["read"], touched["named"], beside)
             for key, lift in lifts.items():
                 found[key] = found.get(key, 0.0) + lift
         return found

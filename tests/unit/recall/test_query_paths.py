@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claude_mem.model.refs import Ref, is_of_file, memory_key
-from claude_mem.recall.paths import is_only_paths, lifts, parent_folders, paths_in
+from claude_mem.recall.query_paths import is_only_paths, lifts, parent_folders, paths_in
 
 
 def at(session: int, id: int) -> int:

@@ -19,7 +19,7 @@ from claude_mem.privacy.credential_names import (
     kind_of,
 )
 from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
-from claude_mem.privacy.sentences import (
+from claude_mem.privacy.told_secrets import (
     ENDS,
     HARD_ENDS,
     LOOK,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from claude_mem.settings import Settings
 from claude_mem.vectors.backend import Embedder, VectorsUnavailable
-from claude_mem.vectors.embed import WordLlama
+from claude_mem.vectors.local_model import WordLlama
 
 if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 from claude_mem.providers.failure import Refused, Unreached
 from claude_mem.providers.http import document, post
 from claude_mem.vectors.backend import HURRIED_S, QUERY_S, SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
-from claude_mem.vectors.embed import MOST_CHARACTERS, encodable
+from claude_mem.vectors.local_model import MOST_CHARACTERS, encodable
 from claude_mem.vectors.sentence import unit
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pytest
 
 from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcript_files, transcript_lines, transcripts
-from claude_mem.imports import estimate
 from claude_mem.model.events import Kind
 from claude_mem.privacy import excluded_files, scrub_payload
+from claude_mem.providers import price
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 pytestmark = pytest.mark.skipif(
@@ -74,7 +74,7 @@ def test_they_are_found_and_their_cost_is_near_what_was_measured() -> None:
         *_, end = transcripts.read(each.path)
         assert each.first_at <= end.at <= each.last_at
     counts = list(map(transcripts.count, seen.transcripts))
-    _, asked = estimate.estimate(counts, [("x", "y")])
+    _, asked = price.estimate(counts, [("x", "y")])
     # benchmarks/cost.py: 30 calls, 98,714 tokens sent.
     assert tuple(map(sum, zip(*counts, strict=True))) == (456, 29)
     assert abs(asked.calls - 30) <= 3

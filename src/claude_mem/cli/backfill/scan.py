@@ -22,12 +22,12 @@ from claude_mem.cli.client import stream_lines
 from claude_mem.cli.commands import UsageError
 from claude_mem.cli.import_sender import Sent, encoded, posted, send
 from claude_mem.imports import git_history
-from claude_mem.imports.estimate import Estimate, estimate
 from claude_mem.imports.git_history import SessionOf
 from claude_mem.imports.import_report import SourceProject, SourceReport
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import enclosing_directories, repository_of
 from claude_mem.model.records import Record
+from claude_mem.providers.price import Estimate, estimate
 from claude_mem.settings import Settings
 
 

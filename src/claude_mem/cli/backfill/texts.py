@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from claude_mem.agents.base import Transcript
     from claude_mem.cli.backfill import BackfillRun
     from claude_mem.cli.backfill.scan import Commits, Scan
-    from claude_mem.imports.estimate import Estimate
+    from claude_mem.providers.price import Estimate
 
 PROJECTS_SHOWN = 8
 BAR_WIDTH = 24

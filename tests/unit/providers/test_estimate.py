@@ -7,9 +7,8 @@ from pathlib import Path
 from tests.unit.agents.transcript_shapes import Fields, answers, says, user, uses, write
 
 from claude_mem.agents.claude_code import transcripts
-from claude_mem.imports import estimate
-from claude_mem.imports.estimate import OFFLINE
 from claude_mem.providers import price
+from claude_mem.providers.price import OFFLINE
 from claude_mem.providers.registry import CHEAP_CLAUDE
 
 LS = {"command": "ls"}
@@ -40,14 +39,14 @@ def test_a_file_that_is_gone_counts_as_nothing(tmp_path: Path) -> None:
 
 
 def test_offline_is_free_and_always_offered() -> None:
-    assert estimate.estimate([ONE], []) == [OFFLINE]
+    assert price.estimate([ONE], []) == [OFFLINE]
     assert (OFFLINE.calls, OFFLINE.usd) == (0, 0.0)
 
 
 def test_each_model_is_priced_by_the_call() -> None:
-    _, known, unknown = estimate.estimate([ONE], [("anthropic", CHEAP_CLAUDE), ("openai", "no-such-model")])
-    tokens = 2 * (estimate.INSTRUCTIONS + estimate.PER_TURN) + 4 * estimate.PER_USE
-    assert (known.calls, known.input_tokens, known.output_tokens) == (2, tokens, 2 * estimate.PER_REPLY)
+    _, known, unknown = price.estimate([ONE], [("anthropic", CHEAP_CLAUDE), ("openai", "no-such-model")])
+    tokens = 2 * (price.INSTRUCTIONS + price.PER_TURN) + 4 * price.PER_USE
+    assert (known.calls, known.input_tokens, known.output_tokens) == (2, tokens, 2 * price.PER_REPLY)
     whole = price.cost(CHEAP_CLAUDE, input=tokens, output=known.output_tokens)
     assert known.usd is not None
     assert whole is not None
@@ -56,10 +55,10 @@ def test_each_model_is_priced_by_the_call() -> None:
 
 
 def test_nothing_found_costs_nothing() -> None:
-    _, none = estimate.estimate([], [("x", "y")])
+    _, none = price.estimate([], [("x", "y")])
     assert (none.calls, none.input_tokens, none.usd) == (0, 0, 0.0)
 
 
 def test_sessions_add_up() -> None:
-    _, two = estimate.estimate([ONE, (0, 0)], [("x", "y")])
+    _, two = price.estimate([ONE, (0, 0)], [("x", "y")])
     assert two.calls == 3

@@ -82,9 +82,9 @@ def test_who_answers_starts_is_stopped_or_is_not_our_worker_is_left_alone(data: 
         pid = holder(data)
         assert pid
         assert replacement.take_place(data, silent_s=workers.PATIENCE_S) == "answers"
-        control.mark_starting(data, "upgrading the database")
+        lock.mark_starting(data, "upgrading the database")
         assert replacement.take_place(data, silent_s=SILENT_S) == "starting"
-        control.clear_starting(data)
+        lock.clear_starting(data)
         os.kill(pid, signal.SIGSTOP)
         workers.until(lambda: replacement.why_not(data, pid) == "stopped", "it is stopped")
         assert replacement.take_place(data, silent_s=SILENT_S) == "stopped"

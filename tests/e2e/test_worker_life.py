@@ -182,7 +182,7 @@ class TestASlowStart:
         assert (found.state, found.pid) == ("starting", slow.pid)
         said = json.loads((data / "starting.json").read_bytes())
         assert said["doing"]
-        assert control.is_starting(data)
+        assert lock.is_starting(data)
         (data / "build-is-slow").unlink()
         until("it answers", lambda: answers(data))
         until("it says so no more", lambda: not (data / "starting.json").exists())

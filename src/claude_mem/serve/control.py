@@ -16,7 +16,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from claude_mem.atomic_write import write_file
 from claude_mem.hook import paths, worker_link
 from claude_mem.model.errors import WorkerFailed, WorkerHung
 from claude_mem.serve import lock
@@ -45,38 +44,6 @@ def spawn_detached(command: Sequence[str], data_dir: Path) -> int:
         setsigdef=[signal.SIGHUP, signal.SIGINT, signal.SIGTERM],
         setsigmask=[],
     )
-
-
-STARTING_FILE = "starting.json"
-LONGEST_START_S = 600.0
-"""A worker that takes longer hangs."""
-
-
-def mark_starting(folder: Path, doing: str) -> None:
-    """Say that the database is still being opened, which may take minutes and during which nobody is
-    answered. It counts only while the worker's lock is held, and the next worker writes over it."""
-    with suppress(OSError):  # a full disk: it only looks as if it hung
-        write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": _now()}).encode())
-
-
-def clear_starting(folder: Path) -> None:
-    with suppress(OSError):  # after LONGEST_START_S it says nothing any more
-        (folder / STARTING_FILE).unlink()
-
-
-def is_starting(folder: Path) -> bool:
-    """Whether the holder of the lock, if there is one, is still starting."""
-    try:
-        record = json.loads((folder / STARTING_FILE).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    since = record.get("since") if isinstance(record, dict) else None
-    # Either way: the clock may have been set since.
-    return type(since) is int and abs(_now() - since) < LONGEST_START_S * 1000
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 LONGEST_ADDRESS = 100
@@ -182,7 +149,7 @@ def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
         left = end - time.monotonic()
         if left <= 0:
             return WorkerStatus("starting" if begun else "hung", pid or None)
-        begun = is_starting(data_dir)  # before asking: it may open its doors in between
+        begun = lock.is_starting(data_dir)  # before asking: it may open its doors in between
         try:
             code, health = request(data_dir, "GET", "/health", deadline_s=left)
         except OSError:
@@ -228,7 +195,7 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
     One that is starting is waited for first, unless by `force`: a killed upgrade begins anew the next time.
     Only the lock's holder is ever signalled, as the kernel names it at that moment.
     """
-    if not force and is_starting(data_dir):
+    if not force and lock.is_starting(data_dir):
         _settled(data_dir)
     pid = _holder(data_dir)
     if pid is None:
@@ -249,7 +216,7 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
 
 def _settled(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
     """As `status`, but of a worker that is starting what becomes of it, within ten minutes."""
-    end = time.monotonic() + LONGEST_START_S
+    end = time.monotonic() + lock.LONGEST_START_S
     while True:
         found = status(data_dir, deadline_s=deadline_s)
         if found.state != "starting" or time.monotonic() > end:

@@ -218,14 +218,14 @@ def _work(
         for what in left:
             log.warning("%s", what)
         try:
-            control.mark_starting(Path(), "opening the database")
+            lock.mark_starting(Path(), "opening the database")
             parts = build(settings)
             try:
                 return asyncio.run(_live(parts, version, held, succeed))
             finally:
                 parts.close()
         except Exception:
-            control.clear_starting(Path())
+            lock.clear_starting(Path())
             log.exception("the worker ends")
             raise
 
@@ -249,7 +249,7 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
 
     listeners = Listeners(running, App(running), token, on_wake)
     await listeners.open()
-    control.clear_starting(Path())
+    lock.clear_starting(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("drain", partial(drain, running)),

@@ -1,4 +1,5 @@
-"""The worker's lock: the worker of a data directory is the process that holds `worker.lock`.
+"""The worker's lock: the worker of a data directory is the process that holds `worker.lock`; and whether it
+is still starting.
 
 The kernel frees the lock when its holder dies and names the holder when asked, so nobody is ever judged by a
 number in a file. A record lock has one trap: closing *any* descriptor of the file in the holding process
@@ -8,15 +9,18 @@ drops it. The holder therefore opens the file once, and never asks `holder` abou
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import struct
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
+from claude_mem.atomic_write import write_file
+from claude_mem.model.clock import now
 from claude_mem.model.errors import WorkerError, WorkerFailed
 
 UNSEEN = 0
@@ -107,3 +111,31 @@ def _asking() -> list[int]:
     fields = [0, 0, 0, 0, 0]
     fields[_TYPE_AT] = fcntl.F_WRLCK
     return fields
+
+
+STARTING_FILE = "starting.json"
+LONGEST_START_S = 600.0
+"""A worker that takes longer hangs."""
+
+
+def mark_starting(folder: Path, doing: str) -> None:
+    """Say that the database is still being opened, which may take minutes and during which nobody is
+    answered. It counts only while the worker's lock is held, and the next worker writes over it."""
+    with suppress(OSError):  # a full disk: it only looks as if it hung
+        write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": now()}).encode())
+
+
+def clear_starting(folder: Path) -> None:
+    with suppress(OSError):  # after LONGEST_START_S it says nothing any more
+        (folder / STARTING_FILE).unlink()
+
+
+def is_starting(folder: Path) -> bool:
+    """Whether the holder of the lock, if there is one, is still starting."""
+    try:
+        record = json.loads((folder / STARTING_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    since = record.get("since") if isinstance(record, dict) else None
+    # Either way: the clock may have been set since.
+    return type(since) is int and abs(now() - since) < LONGEST_START_S * 1000

@@ -71,7 +71,7 @@ def why_not(data_dir: Path, pid: int | None) -> Refusal | None:
     """Why the lock's holder may not be replaced, whether or not it answers; None: it may."""
     if pid is None:
         return "free"
-    if (data_dir / control.STARTING_FILE).exists():
+    if (data_dir / lock.STARTING_FILE).exists():
         return "starting"  # however long it takes: killed, an upgrade would begin anew, for ever
     found = None if pid == lock.UNSEEN else process(pid)
     if found is None:

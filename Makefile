@@ -17,29 +17,29 @@ PARALLEL := --numprocesses auto --dist loadfile
 .DEFAULT_GOAL := help
 .PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools
 
-help: ## say what can be made
+help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show what became of it
+demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show the result
 	@$(PY) -m claude_mem demo
 
-test: lint tools ## lint, types, layers, docs, and the tests that a change must pass: minutes
+test: lint tools ## lint, and the tests that every change must pass; takes minutes
 	@echo "== tests"
 	@$(PY) -m pytest $(PARALLEL) -m "not prove"
 
 prove: TOOLS += npm:npm
-prove: $(ALL) tools ## every test there is: all pages, all of the real client, torture, full Hypothesis
+prove: $(ALL) tools ## run every test: all pages, the real client, torture tests, full Hypothesis
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
 
-attack: $(ALL) tools ## everything in tests/security, and the stolen cookie in a real browser
+attack: $(ALL) tools ## run all security tests, including the stolen cookie in a real browser
 	@$(PY) -m pytest $(PARALLEL) tests/security tests/browser/test_stolen_cookie.py
 
-pictures: $(DEV) tools ## make docs/demo.md and all pictures again
+pictures: $(DEV) tools ## regenerate docs/demo.md and all screenshots
 	@$(PY) scripts/demo.py
 	@$(PY) -m tests.browser.pictures docs/images
 
-lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
+lint: $(DEV) ## style, types, layers, and whether the generated docs are current
 	@echo "== style"
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
@@ -51,23 +51,23 @@ lint: $(DEV) ## style, types, layers, and whether the docs still tell the truth
 	@echo "== docs"
 	@$(PY) scripts/docs.py --check
 
-docs: $(DEV) ## write docs/cli.md and docs/settings.md anew from the code
+docs: $(DEV) ## regenerate the docs that come from the code
 	@$(PY) scripts/docs.py
 
-bench: $(DEV) ## measure, each figure with its baseline beside it
+bench: $(DEV) ## run all benchmarks, each with its baseline
 	@set -e; for script in $$(grep -l __main__ benchmarks/*.py); do echo "== $$script"; $(PY) "$$script"; done
 
-fuzz: $(DEV) ## search for ten minutes, by coverage, for a reply that breaks the grammar
+fuzz: $(DEV) ## fuzz the reply parser for ten minutes
 	@$(PIP) atheris
 	@$(PY) tests/fuzz/grammar.py -max_total_time=600
 
-install: ## install the command claude-mem for daily use
+install: ## install the claude-mem command
 	@PYTHON="$(PYTHON)" bash scripts/install.sh
 
 vsix: $(PY) ## package the VS Code extension as a .vsix in dist
 	@$(PY) scripts/vsix.py
 
-lock: ## pin the newest dependencies, with their hashes, in requirements/
+lock: ## update the pinned dependencies in requirements/, with hashes
 	@set -e; python="$$(bash scripts/find-python.sh "$(PYTHON)")"; "$$python" -m venv --clear $(LOCKER)
 	@$(LOCKER)/bin/python -m pip --disable-pip-version-check --quiet --quiet install pip-tools
 	@for lock in "run" "dev --extra dev" "prove --extra dev --extra chroma --extra onnx"; do \
@@ -78,7 +78,7 @@ lock: ## pin the newest dependencies, with their hashes, in requirements/
 			--output-file "requirements/$$name.txt" pyproject.toml; \
 	done
 
-clean: ## remove what was made here
+clean: ## remove build output
 	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -22,13 +22,13 @@ from claude_mem.cli import commands as command_line
 from claude_mem.providers import registry
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-MADE = "<!-- Made of the code by scripts/docs.py; run `make docs` after a change. -->"
+MADE = "<!-- Generated from the code by scripts/docs.py; run `make docs` after a change. -->"
 
 CLI = """\
 # The command line
 
-Results go to stdout, messages to stderr. Where there is data, `--json` prints it as JSON.
-Output is colored only on a terminal, and not if `NO_COLOR` is set.
+Results go to stdout, messages to stderr. Use `--json` to get data as JSON.
+Output is colored only in a terminal, and only if `NO_COLOR` is not set.
 
 | exit code | means |
 |--:|---|
@@ -36,16 +36,16 @@ Output is colored only on a terminal, and not if `NO_COLOR` is set.
 | 1 | failure; a message on stderr says why |
 | 2 | usage error |
 | 130 | interrupted with Ctrl-C |
-| 141 | the reader of the output has gone |
+| 141 | the output pipe was closed |
 
-A hook verb always exits 0.
+Hook commands always exit 0.
 """
 
 SETTINGS = """\
 # Settings
 
-Each setting is a key of `settings.json` in the data directory, and an environment variable of the same name,
-which takes precedence. After a change, run `claude-mem worker restart`.
+Each setting is a key in `settings.json` in the data directory. An environment variable of the same name
+overrides it. After a change, run `claude-mem worker restart`.
 
 Invalid settings never stop claude-mem:
 
@@ -75,9 +75,9 @@ SWITCHES = """\
 | `CLAUDE_MEM_OFF` | anything but empty, `0` or `false`: hooks record nothing |
 | `CLAUDE_MEM_OBSERVER` | set by claude-mem for agents it runs itself: their hooks record nothing |
 
-## Variables of the providers
+## Provider variables
 
-Used if the setting is not set, from the environment in which the worker was started.
+Used if the setting is not set. They are read from the environment in which the worker was started.
 
 | variable | instead of the setting |
 |---|---|
@@ -141,7 +141,7 @@ def _shown(value: object) -> str:
 def filter_list() -> str:
     """The viewer's constant: a filter that is declared is shown."""
     rows = "".join(f"  {msgspec.json.encode(each).decode()},\n" for each in filter_infos())
-    head = "// Made of the code by scripts/docs.py; run `make docs` after a change."
+    head = "// Generated from the code by scripts/docs.py; run `make docs` after a change."
     return f"{head}\nexport const FILTERS = [\n{rows}];\n"
 
 

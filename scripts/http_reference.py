@@ -17,21 +17,21 @@ from claude_mem.serve.requests import Field, fields
 HEAD = """\
 # HTTP reference
 
-Every route and its fields. What holds for all of them, and how to authenticate: [the HTTP API](http-api.md).
-`GET /openapi.json` describes the same to programs.
+All routes and their fields. For authentication and general rules, see [the HTTP API](http-api.md).
+`GET /openapi.json` describes the same for programs.
 
 ## A memory
 
-Every memory in every answer has these fields. Answers that show it in full add its own (`subtitle`,
+Every memory in every response has these fields. Responses that contain it in full add others (`subtitle`,
 `narrative`, `facts`, `concepts`, `request`, `learned`, …) and `injected`: the last 20 times it was injected
-into a session, or null where that was not looked up (in lists, and for more than 20 ids).
+into a session, or null if this was not looked up (in lists, and for more than 20 ids).
 """
 
 FILTERS = """\
 ## Filters
 
-Lists are written with commas (`kind=observation,summary`) or by repeating the parameter. A date that cannot
-be understood, or an unknown project, is a 400 that names the field.
+Separate list items with commas (`kind=observation,summary`), or repeat the parameter. For an invalid date or
+an unknown project, the response is 400 and names the field.
 """
 
 

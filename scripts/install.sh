@@ -1,38 +1,38 @@
 #!/usr/bin/env bash
-# Installs the command claude-mem: with uv or pipx when one of them is there, else in a virtual environment of its own.
+# Installs the claude-mem command with uv or pipx if available, otherwise in its own virtual environment.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 next_steps() {
-    echo "Next, and after every upgrade: connect it to Claude Code."
+    echo "Next (and after every upgrade), connect it to Claude Code:"
     echo "    $1 install"
 }
 
 if command -v uv > /dev/null; then
     uv tool install --quiet --force --python ">=3.11" .
     bin="$(uv tool dir --bin)/claude-mem"
-    echo "Installed with uv: $bin    (to remove: claude-mem uninstall, then uv tool uninstall claude-mem-py)"
+    echo "Installed with uv: $bin    (to remove it: claude-mem uninstall, then uv tool uninstall claude-mem-py)"
 elif command -v pipx > /dev/null; then
     pipx install --quiet --force --python "$(bash scripts/find-python.sh "${PYTHON:-python3}")" .
     bin="$(pipx environment --value PIPX_BIN_DIR)/claude-mem"
-    echo "Installed with pipx: $bin    (to remove: claude-mem uninstall, then pipx uninstall claude-mem-py)"
+    echo "Installed with pipx: $bin    (to remove it: claude-mem uninstall, then pipx uninstall claude-mem-py)"
 else
     home="${XDG_DATA_HOME:-$HOME/.local/share}/claude-mem-py"
     bin="$HOME/.local/bin/claude-mem"
     python="$(bash scripts/find-python.sh "${PYTHON:-python3}")"
-    echo "Neither uv nor pipx is here, so it gets a virtual environment of its own ..."
+    echo "uv and pipx not found. Installing into a virtual environment ..."
     "$python" -m venv "$home"
     pip=("$home/bin/python" -m pip --disable-pip-version-check --quiet --quiet install)
     "${pip[@]}" --require-hashes --requirement requirements/run.txt
     "${pip[@]}" --no-deps --no-build-isolation --force-reinstall .
     mkdir -p "$(dirname "$bin")"
     ln -sfn "$home/bin/claude-mem" "$bin"
-    echo "Installed in $home, linked as $bin"
-    echo "(to remove: claude-mem uninstall, then rm -r '$home' '$bin')"
+    echo "Installed in $home, linked from $bin"
+    echo "(to remove it: claude-mem uninstall, then rm -r '$home' '$bin')"
 fi
 
 if [ "$(command -v claude-mem || true)" != "$bin" ]; then
-    echo "Note: $(dirname "$bin") is not on your PATH, or another claude-mem comes before it."
+    echo "Note: $(dirname "$bin") is not on your PATH, or another claude-mem precedes it there."
 fi
 "$bin" --version
 next_steps "$bin"

@@ -74,7 +74,7 @@ function activate(context) {
       if (results[0]) await shown(`Memory ${chosen.ref}`, pages.memory(results[0]));
     }),
     command("startTask", async (given) => {
-      const text = given ?? (await vscode.window.showInputBox({ prompt: "What are you going to do?" }));
+      const text = given ?? (await vscode.window.showInputBox({ prompt: "What are you working on?" }));
       if (!text?.trim() || !records()) return;
       session.ended();
       void session.prompt(text);
@@ -126,7 +126,7 @@ async function answered(session, records, request, stream, token) {
     }
   } else {
     const results = await search(worker, session.place, request.prompt);
-    stream.markdown(results.length ? results.map(pages.line).join("\n") : "Nothing is remembered about that.");
+    stream.markdown(results.length ? results.map(pages.line).join("\n") : "No results.");
   }
   if (records) void session.ended(said);
   return {};

@@ -18,7 +18,7 @@ class Unreachable extends Error {}
 
 class Refused extends Error {
   constructor(status, error) {
-    super(error.message || `The worker answered ${status}.`);
+    super(error.message || `The worker returned status ${status}.`);
     this.status = status;
     this.code = error.code;
   }
@@ -118,11 +118,11 @@ class Worker {
       });
       child.once("spawn", () => {
         child.unref();
-        this.tell("claude-mem: the worker was not running and is being started.");
+        this.tell("claude-mem: the worker was not running and is starting now.");
         done(true);
       });
       child.once("error", () => {
-        this.tell("claude-mem is not running, and its command was not found: nothing is recorded in this window.");
+        this.tell("claude-mem is not running, and the claude-mem command was not found. Nothing is recorded in this window. Install claude-mem, or set claude-mem.command.");
         done(false);
       });
     });
@@ -152,7 +152,7 @@ function request(address, method, where, sent) {
       let size = 0;
       answer.on("data", (part) => {
         size += part.length;
-        if (size > MOST_BYTES) answer.destroy(new Error("The answer is too long."));
+        if (size > MOST_BYTES) answer.destroy(new Error("The response is too long."));
         else parts.push(part);
       });
       answer.on("error", fail);

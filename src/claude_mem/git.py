@@ -359,8 +359,8 @@ class Git:
 
     def _why(self, complaint: bytes, size: int) -> str:
         if time.monotonic() >= self._deadline:
-            return f"git took too long with {self._repo}."
+            return f"git took too long in {self._repo}."
         if size > self._most_bytes:
-            return f"git has more to tell of {self._repo} than {self._most_bytes >> 20} MB; say since when."
+            return f"git returned over {self._most_bytes >> 20} MB for {self._repo}. Narrow it with --since."
         lines = complaint.decode("utf-8", "replace").strip().splitlines()
-        return f"git cannot read {self._repo}: {lines[0] if lines else 'it does not say why'}"
+        return f"git cannot read {self._repo}: {lines[0] if lines else 'no reason given'}"

@@ -118,7 +118,7 @@ def open_a_refused_edit(sight: Sight) -> str:
 def open_forget(sight: Sight) -> str:
     sight.go("#/observation/5")
     sight.page.get_by_role("button", name="Forget").click()
-    return "Forget for good?"
+    return "Delete permanently?"
 
 
 def open_merge(sight: Sight) -> str:

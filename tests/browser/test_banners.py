@@ -133,7 +133,7 @@ class TestPaused:
 
 
 class TestUnconnected:
-    REASON = "No coding agent is connected, according to their settings: nothing new is recorded."
+    REASON = "No coding agent is connected, according to their settings, so nothing new is recorded."
     FIX = "claude-mem install"
 
     @pytest.fixture
@@ -195,7 +195,7 @@ def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_pa
             hog = faults.fill(disk)
         finally:
             os.kill(pid, signal.SIGCONT)
-        banner(sight, "degraded", "Nothing can be recorded at the moment: ", "claude-mem doctor")
+        banner(sight, "degraded", "Recording is not possible at the moment: ", "claude-mem doctor")
         banner(sight, "degraded", "full", "claude-mem doctor")
         expect(sight.page.locator("#state")).to_have_text("not recording")
         hog.unlink()
@@ -209,7 +209,7 @@ def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext,
     with observed(tmp_path, model) as worker:
         sight = viewing.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
-        reason = "because nothing can observe them now: The Anthropic API key was rejected (401)"
+        reason = "because they cannot be observed now: The Anthropic API key was rejected (401)"
         note = banner(sight, "observer_paused", reason, "claude-mem queue retry")
         note.get_by_role("button", name="Try again").click()
         expect(note.get_by_role("button").first).to_be_enabled()

@@ -143,7 +143,7 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
     expect(sight.page.locator(".hit")).to_have_count(0)
     recalled = quiet.get("/api/search", q="numbat", kind="observation")["results"]
     assert not rumours & {each["ref"] for each in recalled}
-    sight.page.get_by_label("Marked wrong").select_option("only those")
+    sight.page.get_by_label("Marked wrong").select_option("only these")
     expect(sight.page.locator(".hit.gone")).to_have_count(7)
     expect(sight.page.locator(".hit .chip.wrong").first).to_have_text("marked wrong")
     select_all(sight)
@@ -192,10 +192,10 @@ def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
     bar(sight).get_by_role("button", name="Forget").click()
-    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog).to_contain_text(f"{MORE_THAN_A_PART} observations")
     dialog.get_by_role("button", name="Forget").click()
-    expect(sight.page.locator("#toasts")).to_contain_text(f"Forgotten: {MORE_THAN_A_PART} observations")
+    expect(sight.page.locator("#toasts")).to_contain_text(f"Deleted: {MORE_THAN_A_PART} observations")
     expect(sight.page.locator(".hit")).to_have_count(0)
     assert quiet.get("/api/observations", project="zoo")["items"] == []
     assert sight.all_that_went_wrong() == []

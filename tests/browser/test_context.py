@@ -29,12 +29,12 @@ def test_the_preview_is_what_a_session_is_told_and_follows_the_settings(sight: S
     began = hook_process.run(worker.data, payloads.start("the-next-one", cwd=project, source="startup"))
     told = began.json["hookSpecificOutput"]["additionalContext"]
     assert _timeless(told) == _timeless(exact)
-    sight.page.get_by_label("Characters at a session's start").fill("900")
+    sight.page.get_by_label("Characters at session start").fill("900")
     expect(text).not_to_have_text(exact)
     assert len(text.inner_text()) <= 900
     again = worker.post("/api/context/preview", project=project)["start"]["text"]
     assert _timeless(again) == _timeless(exact)  # it was only a preview
-    sight.page.get_by_label("Characters at a session's start").fill("0")
+    sight.page.get_by_label("Characters at session start").fill("0")
     expect(sight.main()).to_contain_text("Nothing would be injected.")
 
 
@@ -97,7 +97,7 @@ def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None
     )
     expect(sight.page.get_by_label("Injected with this prompt")).to_be_visible()
     expect(sight.main()).to_contain_text(re.compile(r"\b\d+ % of the best"))
-    sight.page.get_by_label("Characters for a prompt").fill("100")
+    sight.page.get_by_label("Characters with a prompt").fill("100")
     expect(sight.main()).to_contain_text("do not fit within the limit for a prompt")
 
 
@@ -139,9 +139,9 @@ def test_settings_that_are_kept_are_obeyed_by_the_next_session(
         sight = viewing.look(context, worker, "#/context")
         keep = sight.page.get_by_role("button", name="Save these settings")
         expect(keep).to_be_disabled()
-        characters = sight.page.get_by_label("Characters at a session's start")
+        characters = sight.page.get_by_label("Characters at session start")
         characters.fill("900")
-        sight.page.get_by_label("Tokens at a session's start (approximate)").fill("")  # left to what holds
+        sight.page.get_by_label("Tokens at session start (approximate)").fill("")  # left to what holds
         keep.click()
         expect(sight.page.locator("#toasts")).to_contain_text("claude-mem worker restart")
         expect(keep).to_be_disabled()
@@ -167,7 +167,7 @@ def test_what_is_kept_is_shown_as_kept_and_from_when_it_holds(
     with viewing.copied(real, tmp_path / "data") as worker:
         sight = viewing.look(context, worker, "#/context")
         expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")
-        characters = sight.page.get_by_label("Characters for a prompt")
+        characters = sight.page.get_by_label("Characters with a prompt")
         expect(characters).to_have_value("2400")
         characters.fill("1000")
         expect(sight.main()).to_contain_text("with these settings, which are not saved.")
@@ -196,7 +196,7 @@ def test_settings_that_cannot_be_read_keep_nobody_from_the_preview(
     sight = viewing.look(context, quiet, "#/context")
     expect(sight.page.get_by_label("Injected at session start")).to_contain_text("pennies")
     expect(sight.main().get_by_role("alert").filter(has_text="Fix the file")).to_be_visible()
-    expect(sight.page.get_by_label("Characters for a prompt")).to_have_value("2400")
+    expect(sight.page.get_by_label("Characters with a prompt")).to_have_value("2400")
 
 
 def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
@@ -208,12 +208,12 @@ def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         worker.settle()
         sight = viewing.look(context, worker, "#/context")
-        sight.page.get_by_label("Characters at a session's start").fill("900")
+        sight.page.get_by_label("Characters at session start").fill("900")
         sight.page.get_by_role("button", name="Save these settings").click()
         expect(sight.page.locator("#toasts")).to_contain_text(
             "the environment overrides CLAUDE_MEM_CONTEXT_CHARACTERS"
         )
-        characters = sight.page.get_by_label("Characters at a session's start")
+        characters = sight.page.get_by_label("Characters at session start")
         expect(characters).to_have_value("2000")  # it is what holds, now and after the next start
         expect(characters).to_have_accessible_description(
             re.compile("Set to 2000 by an environment variable")
@@ -225,12 +225,12 @@ def test_a_size_nobody_may_set_is_refused_beside_it(context: BrowserContext, qui
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet, "#/context")
-    characters = sight.page.get_by_label("Characters at a session's start")
+    characters = sight.page.get_by_label("Characters at session start")
     alert = sight.page.locator("aside").get_by_role("alert")
     keep = sight.page.get_by_role("button", name="Save these settings")
     for size in ("99999", "-1", "1.5"):
         characters.fill(size)
-        expect(alert).to_have_text("Characters at a session's start: a whole number from 0 to 9900.")
+        expect(alert).to_have_text("Characters at session start: a whole number from 0 to 9900.")
         expect(characters).to_have_attribute("aria-invalid", "true")
         expect(keep).to_be_disabled()
     characters.fill("900")

@@ -155,7 +155,7 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     title = worker.get(f"/api/observation/{saved[2]}")["title"]
     sight = viewing.look(context, worker, f"#/observation/{saved[2]}")
     sight.page.get_by_role("button", name="Forget").click()
-    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
     expect(dialog).to_contain_text(title)
     expect(dialog).not_to_contain_text("may contain the same information")  # it was kept by hand
@@ -164,7 +164,7 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     assert worker.ask("GET", f"/api/observation/{saved[2]}")[0] == 200
     sight.press("#")
     sight.page.get_by_role("dialog").get_by_role("button", name="Forget").click()
-    expect(sight.page.locator("#toasts")).to_contain_text("Forgotten: 1 observation")
+    expect(sight.page.locator("#toasts")).to_contain_text("Deleted: 1 observation")
     expect(sight.page.get_by_role("button", name="Undo")).to_have_count(0)
     assert worker.ask("GET", f"/api/observation/{saved[2]}")[0] == 404
     assert sight.violations() == []
@@ -179,14 +179,14 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
     sight.follow(sight.page.get_by_role("link", name="Search this"))
     for kind, count, goes in (
         ("raw tool use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
-        ("all but raw", 3, ("1 observation", "1 summary", "1 prompt")),
+        ("all except tool events", 3, ("1 observation", "1 summary", "1 prompt")),
     ):
         sight.page.get_by_label("Kind").select_option(kind)
         expect(sight.page.locator(".hit")).to_have_count(count)
         for box in sight.page.locator(".hit input").all():
             box.check()
         sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
-        dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+        dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
         for words in goes:
             expect(dialog.locator(".tally")).to_contain_text(words)
         expect(dialog).not_to_contain_text("false")
@@ -204,10 +204,10 @@ def test_forgetting_one_memory_tells_what_stays_and_can_take_its_whole_session(
     (one,) = worker.get("/api/observations", session="weir-1")["items"]
     sight = viewing.look(context, worker, f"#/observation/{one['ref']}")
     sight.page.get_by_role("button", name="Forget").click()
-    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
     expect(dialog).to_contain_text("may contain the same information: 1 summary, 1 prompt, 2 raw tool uses.")
-    dialog.get_by_role("button", name="The whole session instead").click()
+    dialog.get_by_role("button", name="Delete the whole session instead").click()
     expect(dialog.locator(".tally")).to_have_text(
         "1 session, 1 observation, 1 summary, 1 prompt, 2 raw tool uses."
     )
@@ -215,11 +215,11 @@ def test_forgetting_one_memory_tells_what_stays_and_can_take_its_whole_session(
     dialog.get_by_role("button", name="Cancel").click()
     assert worker.ask("GET", "/api/session/weir-1")[0] == 200
     sight.press("#")
-    dialog.get_by_role("button", name="The whole session instead").click()
+    dialog.get_by_role("button", name="Delete the whole session instead").click()
     expect(dialog.locator(".tally")).to_contain_text("1 session")
     dialog.get_by_role("button", name="Forget").click()
     sight.heading("Projects")
-    expect(sight.page.locator("#toasts")).to_contain_text("Forgotten: 1 session, 1 observation")
+    expect(sight.page.locator("#toasts")).to_contain_text("Deleted: 1 session, 1 observation")
     assert worker.ask("GET", "/api/session/weir-1")[0] == 404
     assert [wrong for wrong in sight.all_that_went_wrong() if "404" not in wrong] == []
 
@@ -232,13 +232,13 @@ def test_a_session_is_forgotten_whole_from_its_page_and_others_who_look_at_it_ar
     other, sight = (viewing.look(context, worker, "#/session/lock-1") for _ in range(2))
     expect(other.page.locator(".story > li").first).to_be_visible()
     sight.page.get_by_role("button", name="Forget").click()
-    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_contain_text("1 session, 1 observation")
     expect(dialog).not_to_contain_text("may contain the same information")
     dialog.get_by_role("button", name="Forget").click()
     sight.heading("Projects")
     other.page.bring_to_front()
-    other.heading("Forgotten")
+    other.heading("Deleted")
     assert "valve" not in str(worker.get("/api/search", q="valve")["results"])
 
 
@@ -251,7 +251,7 @@ def test_forgetting_of_several_sessions_says_that_these_stay(context: BrowserCon
     for box in sight.page.locator(".hit input").all():
         box.check()
     sight.page.locator(".bulk").get_by_role("button", name="Forget").click()
-    dialog = sight.page.get_by_role("dialog", name="Forget for good?")
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_have_text("2 observations.")
     expect(dialog).to_contain_text("Their sessions stay and may contain the same information.")
     expect(dialog.get_by_role("button")).to_have_text(["Forget", "Cancel"])
@@ -289,5 +289,5 @@ def test_a_memory_forgotten_elsewhere_is_said_to_be_gone(
     sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
     expect(sight.page.get_by_role("button", name="Edit")).to_be_visible()
     worker.post("/api/memory/forget", ids=[saved[0]], confirm=True)
-    sight.heading("Forgotten")
+    sight.heading("Deleted")
     assert [wrong for wrong in sight.all_that_went_wrong() if "404" not in wrong] == []

@@ -48,7 +48,7 @@ def test_cost_is_told_by_plots_and_by_tables(context: BrowserContext, paying: Wo
     expect(models).to_contain_text(f"{cost['total']['input_tokens']:,}")
     expect(sight.page.locator(".tile", has_text="Today")).to_contain_text("50.0 k tokens")
     expect(sight.main()).to_contain_text(cost["batching"]["explained"])
-    sight.page.get_by_label("Over").select_option("7")
+    sight.page.get_by_label("Period").select_option("7")
     expect(sight.page).to_have_url(re.compile("days=7"))
     expect(sight.page.get_by_role("img", name="Tokens by day").locator("g")).to_have_count(7)
     assert sight.all_that_went_wrong() == []
@@ -153,7 +153,7 @@ def test_all_that_was_sent_and_answered_is_in_sight_in_tiles_and_tables(
 
 def test_a_choice_is_walked_through_by_keyboard(context: BrowserContext, paying: Worker) -> None:
     sight = viewing.look(context, paying, "#/cost?days=7")
-    over = sight.page.get_by_label("Over")
+    over = sight.page.get_by_label("Period")
     over.focus()
     for days in ("30", "90"):
         sight.press("ArrowDown")

@@ -26,7 +26,7 @@ def test_a_forgotten_project_says_that_it_is_gone(context: BrowserContext, lock:
     sight = viewing.listen(context, lock, "#/project/lock")
     expect(sight.main()).to_contain_text("valve")
     lock.post("/api/memory/forget", project="lock", confirm=True)
-    sight.heading("Forgotten")
+    sight.heading("Deleted")
     expect(sight.main()).not_to_contain_text("valve")
 
 

@@ -182,7 +182,7 @@ def test_who_leaves_a_list_that_is_still_on_its_way_finds_focus_at_the_next_head
     sight.heading("Gauge")
     Held(sight, "**/api/observations?*")
     sight.back()
-    expect(sight.page.get_by_label("Narrow")).to_be_visible()
+    expect(sight.page.get_by_label("Filters", exact=True)).to_be_visible()
     sight.press("g", "p")
     sight.heading("Projects")
     expect(sight.page.get_by_role("heading", level=1)).to_be_focused()

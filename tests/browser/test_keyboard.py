@@ -162,7 +162,7 @@ def test_a_session_is_stepped_through_and_its_raw_text_opened(sight: Sight) -> N
 def test_tab_leads_from_the_search_box_over_the_pages_to_the_content(
     sight: Sight, subtests: pytest.Subtests
 ) -> None:
-    for page, first in (("Find", "Kind"), ("Cost", "Over"), ("Context", "Project")):
+    for page, first in (("Find", "Kind"), ("Cost", "Period"), ("Context", "Project")):
         with subtests.test(page=page):
             sight.go(f"#/{page.lower()}")
             sight.heading(page)

@@ -38,7 +38,7 @@ def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight = viewing.look(context, quiet, "#/context")
-    tokens = sight.page.get_by_label("Tokens at a session's start")
+    tokens = sight.page.get_by_label("Tokens at session start")
     expect(tokens).not_to_have_value("")
     was = tokens.input_value()
     for nth, value in enumerate(("700", was), start=1):

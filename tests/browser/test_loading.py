@@ -14,7 +14,7 @@ def go_on_trying(sight: Sight) -> None:
     sight.page.unroute_all()
     sight.page.get_by_role("button", name="Try again").click()
     sight.heading("Cost")
-    expect(sight.page.get_by_label("Over")).to_be_visible()
+    expect(sight.page.get_by_label("Period")).to_be_visible()
     assert sight.violations() == []
 
 
@@ -51,7 +51,7 @@ def test_a_worker_that_is_away_is_waited_for(context: BrowserContext, quiet: Wor
     expect(sight.main()).to_contain_text("The worker cannot be reached")
     control.start(quiet.data)
     sight.heading("Cost")
-    expect(sight.page.get_by_label("Over")).to_be_visible()
+    expect(sight.page.get_by_label("Period")).to_be_visible()
 
 
 def test_who_is_signed_out_is_told_so_and_not_which_file_was_missed(

@@ -24,10 +24,10 @@ def test_the_log_is_followed_and_sifted(context: BrowserContext, quiet: Worker) 
     expect(said).to_contain_text("only if CLAUDE_MEM_LOG_LEVEL in the settings is DEBUG")
     sight.page.get_by_label("Level").select_option("INFO")
     expect(said).to_have_text("")
-    sight.page.get_by_label("With").fill("no line holds this")
+    sight.page.get_by_label("Contains").fill("no line holds this")
     expect(said).to_have_text("No lines contain “no line holds this”.")
     expect(log).to_be_hidden()
-    sight.page.get_by_label("With").fill("")
+    sight.page.get_by_label("Contains").fill("")
     expect(log.locator("li").first).to_be_visible()
     assert sight.all_that_went_wrong() == []
 

@@ -152,7 +152,7 @@ EMPTY = {
     "#/find": "No results.",
     "#/find?q=badger": "No results for “badger”",
     "#/projects": "No projects yet.",
-    "#/file/src%2Fnowhere.py": "No memories of this file.",
+    "#/file/src%2Fnowhere.py": "No memories about this file.",
     "#/context": "No projects yet.",
     "#/cost": "nothing in this period",
 }

@@ -27,7 +27,7 @@ def sight(context: BrowserContext, quiet: Worker) -> Sight:
 
 def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) -> None:
     days = row(sight, "CLAUDE_MEM_EVIDENCE_DAYS")
-    expect(days).to_contain_text("How many days the raw input")
+    expect(days).to_contain_text("How many days to keep the raw input")
     expect(days.locator(".chip")).to_have_text("default")
     value = days.get_by_label("CLAUDE_MEM_EVIDENCE_DAYS")
     value.fill("-4")

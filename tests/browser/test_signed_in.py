@@ -132,7 +132,7 @@ class TestTheKeyExpires:
         expect(one.page.locator("#state")).to_have_text("signed out")
         one.page.get_by_role("button", name="Save").click()
         expect(one.page.get_by_role("alert")).to_contain_text(
-            "You are signed out. In a terminal: claude-mem open."
+            "You are signed out. In a terminal, run: claude-mem open."
         )
         viewing.look(context, quiet)
         expect(one.page.locator("#state")).to_have_text("up to date")

@@ -127,7 +127,7 @@ def test_a_mark_is_called_as_sessions_are_told_of_it(context: BrowserContext, qu
     sight = viewing.look(context, quiet, "#/observation/1")
     mark = sight.main().locator(".chip", has_text="read, not verified")
     expect(mark).to_have_attribute(
-        "title", "From text that was read or imported, not verified. It may not be true."
+        "title", "From text that was only read or imported, not verified. It may not be true."
     )
     preview = quiet.post("/api/context/preview", project="shop")
     assert "read, not verified" in preview["start"]["text"]

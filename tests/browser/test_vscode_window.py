@@ -80,7 +80,7 @@ def test_a_window_is_told_records_finds_and_ends(editor: Page, quiet: Worker, tm
     expect(editor.locator(".tabs-container")).to_contain_text("Memory 1.md")
 
     command(editor, "Start a Task")
-    answer(editor, "What are you going to do?", "Refuse empty passwords")
+    answer(editor, "What are you working on?", "Refuse empty passwords")
     workers.until(lambda: any(each["kind"] == "prompt" for each in events(quiet)), "the prompt is recorded")
 
     editor.keyboard.press("Control+p")

@@ -170,7 +170,7 @@ class TestPreview:
         told = self.preview(worker, prompt=self.ASKED)["prompt"]
         asked = {"session_id": "next-2", "cwd": "/home/ada/shop", "prompt": self.ASKED}
         assert worker.told("UserPromptSubmit", **asked) == told["text"]
-        assert [hit["ref"] for hit in told["hits"] if hit["told"]] == told["refs"] != []
+        assert [hit["ref"] for hit in told["hits"] if hit["selected"]] == told["refs"] != []
         for hit in told["hits"]:
             assert {"words", "prior"} <= set(hit["parts"])
         assert told["evidence"] >= told["enough"]

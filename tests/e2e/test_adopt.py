@@ -149,7 +149,7 @@ def test_its_usual_place_is_looked_at_also_from_a_data_directory_elsewhere(
 
 
 def test_what_is_no_such_database_is_said(mem: Newcomer, settled: Newcomer, tmp_path: Path) -> None:
-    assert "No database of the TypeScript claude-mem was found" in mem("adopt", code=1).stderr
+    assert "No TypeScript claude-mem database found" in mem("adopt", code=1).stderr
     assert "does not exist" in mem("adopt", tmp_path / "none.db", code=None).stderr
     (tmp_path / "text.db").write_text("words")
     assert "is not a database of the TypeScript" in mem("adopt", tmp_path / "text.db", code=None).stderr
@@ -182,7 +182,7 @@ def test_a_project_is_known_by_its_directory_or_by_the_only_one_of_its_name(
         "till": "example.com/u/till",
         "gone": "name:gone",
     }
-    assert "Known by name only" in mem("adopt", "--yes").stderr
+    assert "known by name only" in mem("adopt", "--yes").stderr
 
 
 def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(

@@ -229,7 +229,7 @@ def test_status_counts_the_spool_and_the_queue_with_the_worker_down_as_with_it_u
 @pytest.mark.prove  # that it is told from others: test_worker_life.py
 def test_a_worker_that_hangs_is_named_also_by_doctor_and_a_restart_cures_it(up: Cli) -> None:
     os.kill(up.json("worker", "status")["pid"], signal.SIGSTOP)
-    assert "does not answer" in up("worker", "status", code=1).stdout
+    assert "not responding" in up("worker", "status", code=1).stdout
     report, levels = findings(up)
     assert levels["worker"] == "bad"
     assert report["recording"] is True

@@ -252,11 +252,11 @@ class TestRow11OutOfOrder:
             rig.queue("s")
             rig.run(until=NOON + HOUR)
             assert [name for name, _ in rig.parked()] == ["s-1", "s-2", "s-3"]
-            assert {reason for _, reason in rig.parked()} == {
-                "The Anthropic API says that the request is too long (413)."
-            }
+            (reason,) = {str(reason) for _, reason in rig.parked()}
+            assert "too long (413)" in reason
             (told,) = rig.told
-            assert "3 events were given up for now" in told
+            assert told.startswith("3 events ")
+            assert reason in told
             checker.check(data, ["toolu_s"])
             assert rig.store.queue.resume() == 3
             rig.run(until=NOON + 2 * HOUR)
@@ -451,7 +451,7 @@ def test_a_model_that_answers_ok_leaves_memory_and_says_so_until_another_is_aske
         assert len(rows(data, "SELECT * FROM session_summaries")) == 1
         findings = {each["check"]: each for each in mem.json("doctor", code=None)["findings"]}
         assert findings["unreadable"]["level"] == "warn"
-        shows(data, r"mem ◐ anthropic · model unreadable: 3 noted offline.*")
+        shows(data, r"mem ◐ anthropic · replies unreadable: 3 processed offline.*")
         answers.append(GOOD)
         mem("queue", "retry")
         workers.settled(data)

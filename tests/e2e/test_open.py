@@ -69,7 +69,7 @@ def test_signing_out_ends_every_browsers_stay_and_every_link(worker: Mem) -> Non
     worker("open", "--sign-out")
     links = [worker("open", "--print").stdout.strip() for _ in range(3)]
     cookies = [str(follow(link).headers["set-cookie"]) for link in links[:2]]
-    assert worker("open", "--sign-out").stdout.startswith("2 browsers")
+    assert "2 browsers" in worker("open", "--sign-out").stdout
     port = int(links[2].removeprefix("http://127.0.0.1:").partition("/")[0])
     for cookie in cookies:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=workers.PATIENCE_S)

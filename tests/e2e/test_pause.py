@@ -222,7 +222,7 @@ def test_twice_is_once_and_on_leaves_nothing_behind(data: Path) -> None:
         "paused_sessions": {},
     }
     assert list(data.iterdir()) == []
-    assert mem(data, "on") == "Recording: it was not paused.\n"
+    assert mem(data, "on") == "Already recording: it was not paused.\n"
 
 
 def test_a_session_paused_by_itself_stays_so_and_is_named(data: Path) -> None:
@@ -268,6 +268,6 @@ def test_doctor_and_status_tell_of_the_pause(data: Path) -> None:
     doctor = said("doctor")
     assert "recording: no, because it has been paused since " in doctor
     assert "→ claude-mem on" in doctor
-    assert "paused   for " in said("worker", "status")
+    assert "paused       for " in said("worker", "status")
     mem(data, "on")
     assert "paused" not in said("doctor") + said("worker", "status")

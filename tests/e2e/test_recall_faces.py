@@ -148,7 +148,7 @@ def test_a_project_nobody_knows_has_to_be_meant(worker: Worker, mem: Mem) -> Non
     slip = mem(*words, "shpo", code=2)
     assert slip.stdout == ""
     assert slip.stderr == (
-        "claude-mem: No project is called 'shpo'. Did you mean shop? To create it, add --new-project.\n"
+        "claude-mem: No project named 'shpo'. Did you mean shop? To create it, add --new-project.\n"
     )
     assert "Did you mean" not in mem(*words, "something-else", code=2).stderr
     assert "shpo" not in _projects(worker)

@@ -57,7 +57,7 @@ def test_hooks_that_point_nowhere_and_a_lost_mcp_entry_are_written_anew(home: Cl
     assert (code, planned["client"]["state"]) == (0, "planned")
     assert not server.exists()
     code, outcomes, left = repair(home)
-    assert (code, outcomes["client"]["state"], left) == (0, "mended", [])
+    assert (code, outcomes["client"]["state"], left) == (0, "fixed", [])
     assert hooks_file(home).read_text() == sound
     assert server.exists()
 
@@ -71,7 +71,7 @@ def test_without_a_plugin_a_lost_hook_and_a_lost_server_come_back(tmp_path: Path
     without = {event: groups for event, groups in before["hooks"].items() if event != "PostToolUse"}
     settings.write_text(json.dumps(before | {"hooks": without}))
     servers.write_text("{}")
-    assert repair(home)[1]["client"]["state"] == "mended"
+    assert repair(home)[1]["client"]["state"] == "fixed"
     assert json.loads(settings.read_text())["hooks"].keys() == before["hooks"].keys()
     assert "claude-mem" in json.loads(servers.read_text())["mcpServers"]
     home.end()
@@ -82,11 +82,11 @@ def test_what_only_the_user_may_change_is_left_to_him(home: Claude) -> None:
     found = json.loads(settings.read_text())
     settings.write_text(json.dumps(found | {"enabledPlugins": {registration.PLUGIN_ID: False}}))
     code, outcomes, _ = repair(home)
-    assert (code, outcomes["client"]["state"]) == (1, "yours")
+    assert (code, outcomes["client"]["state"]) == (1, "manual")
     assert f"claude plugin enable {registration.PLUGIN_ID}" in outcomes["client"]["remedy"]
     settings.write_text("{ not JSON")
     code, outcomes, _ = repair(home)
-    assert (code, outcomes["client"]["state"]) == (1, "yours")
+    assert (code, outcomes["client"]["state"]) == (1, "manual")
     assert settings.read_text() == "{ not JSON"
     settings.unlink()
     (home.data / "install.json").unlink()
@@ -106,7 +106,7 @@ def test_permissions_are_tightened(home: Claude) -> None:
     (home.data / "spool").mkdir(exist_ok=True)
     (home.data / "spool").chmod(0o755)
     home.data.chmod(0o750)
-    assert repair(home)[1]["directory"]["state"] == "mended"
+    assert repair(home)[1]["directory"]["state"] == "fixed"
     assert {stat.S_IMODE(path.stat().st_mode) for path in (home.data, home.data / "spool")} == {0o700}
 
 
@@ -114,7 +114,7 @@ def test_damaged_settings_keep_their_exclusions_and_ask_no_model(home: Claude) -
     file = home.data / "settings.json"
     damaged = '{"CLAUDE_MEM_EXCLUDED_PROJECTS": ["~/secret/*"], "CLAUDE_MEM_PROVIDER": anthropic}'
     file.write_text(damaged)
-    assert repair(home)[1]["settings"]["state"] == "mended"
+    assert repair(home)[1]["settings"]["state"] == "fixed"
     found = json.loads(file.read_text())
     assert found["CLAUDE_MEM_EXCLUDED_PROJECTS"] == ["~/secret/*"]
     assert found["CLAUDE_MEM_PROVIDER"] == "offline"
@@ -129,7 +129,7 @@ def test_the_sockets_of_a_dead_worker_are_removed_and_a_living_ones_are_not(home
         os.chdir(home.data)
         dead.bind("hook.sock")
         os.chdir(here)
-    assert repair(home)[1]["socket"]["state"] == "mended"
+    assert repair(home)[1]["socket"]["state"] == "fixed"
     assert not (home.data / "hook.sock").exists()
     home.mem("worker", "start")
     assert repair(home)[1] == {}
@@ -138,7 +138,7 @@ def test_the_sockets_of_a_dead_worker_are_removed_and_a_living_ones_are_not(home
 
 def test_a_file_in_the_place_of_the_contexts_is_moved_away(home: Claude) -> None:
     (home.data / "context").write_text("not a folder")
-    assert repair(home)[1]["context"]["state"] == "mended"
+    assert repair(home)[1]["context"]["state"] == "fixed"
     assert not (home.data / "context").is_file()
 
 
@@ -147,6 +147,6 @@ def test_a_worker_that_hangs_is_restarted(home: Claude) -> None:
         (home.data / "hang").unlink()
         (home.data / "hang").touch()
         code, outcomes, left = repair(home)
-        assert (code, outcomes["worker"]["state"], left) == (0, "mended", [])
+        assert (code, outcomes["worker"]["state"], left) == (0, "fixed", [])
         assert holder(home.data) not in (pid, None)
         workers.finish(home.data)

@@ -23,11 +23,14 @@ class FilterFields(Params, frozen=True, kw_only=True):
         doc("Only observations of these types.", ["bugfix", "decision"], aliases=("types", "obs_type")),
     ] = field(name="type", default=())
     concepts: Annotated[
-        tuple[str, ...], doc("Only with one of these concepts.", ["gotcha"], aliases=("concepts",))
+        tuple[str, ...], doc("Only memories with one of these concepts.", ["gotcha"], aliases=("concepts",))
     ] = field(name="concept", default=())
     file: Annotated[
         str,
-        doc("Only about a path, the end of one, a directory (src/) or a glob (src/*.py).", "src/login.py"),
+        doc(
+            "Only memories about this path, end of a path, directory (src/) or glob (src/*.py).",
+            "src/login.py",
+        ),
     ] = ""
     branch: Annotated[str, doc("Only from work on this git branch.", "main")] = ""
     session: Session = ""
@@ -42,15 +45,15 @@ class FilterFields(Params, frozen=True, kw_only=True):
     ] = ""
     until: Annotated[str, doc("Up to this time, in the same format.", "yesterday", aliases=("dateEnd",))] = ""
     superseded: Annotated[
-        bool | None, doc("Only memories replaced by newer ones; false: none of them.", False)
+        bool | None, doc("Only memories replaced by newer ones; false: exclude them.", False)
     ] = None
     wrong: Annotated[
         bool | None,
-        doc("Only memories marked wrong; false, and always in a search: none of them.", False),
+        doc("Only memories marked wrong; false, and always in a search: exclude them.", False),
     ] = None
     pinned: Annotated[bool, doc("Only pinned memories.", False)] = False
     raw: Annotated[
-        bool, doc("Raw tool events as results of their own, not folded into the memory they led to.", False)
+        bool, doc("List raw tool events too, instead of only the memories made from them.", False)
     ] = False
 
 

@@ -28,11 +28,9 @@ MOST_RECORDS = 1_000
 LONGEST_TEXT = 100_000
 
 Query = Annotated[str, doc("What to look for, in your own words.", "login fails", aliases=("query",))]
-Limit = Annotated[int, Meta(ge=1, le=MOST_RESULTS), doc("The most to return.", RESULTS)]
+Limit = Annotated[int, Meta(ge=1, le=MOST_RESULTS), doc("The maximum number of results.", RESULTS)]
 Offset = Annotated[int, Meta(ge=0, le=MOST_OFFSET), doc("How many to skip.", 0)]
-Cursor = Annotated[
-    str, doc("The `next` of the previous page: fast at any depth of a list.", "1769850000000-12")
-]
+Cursor = Annotated[str, doc("The `next` of the previous page; faster than `offset`.", "1769850000000-12")]
 Ids = Annotated[
     MemoryIds,
     doc(
@@ -42,7 +40,7 @@ Ids = Annotated[
         expected=MEMORIES,
     ),
 ]
-Next = Annotated[str | None, doc("The `cursor` of the next page; null at the end.", "1769850000000-12")]
+Next = Annotated[str | None, doc("Pass as `cursor` for the next page; null at the end.", "1769850000000-12")]
 DryRun = Annotated[bool | None, doc("Only report what would change.", False, aliases=("dryRun",))]
 Confirm = Annotated[bool, doc("Must be true for anything to change; otherwise it is a dry run.", True)]
 
@@ -77,11 +75,11 @@ class TimelineQuery(FilterRequest, frozen=True, kw_only=True):
     anchor: Annotated[str, doc("A memory (`12`, `s3`), a session's id, or a time in words.", "12")] = ""
     q: Query = ""
     before: Annotated[
-        int, Meta(ge=0, le=50), doc("How many from before it.", 10, aliases=("depth_before",))
+        int, Meta(ge=0, le=50), doc("How many memories before it.", 10, aliases=("depth_before",))
     ] = 10
-    after: Annotated[int, Meta(ge=0, le=50), doc("How many from after it.", 10, aliases=("depth_after",))] = (
-        10
-    )
+    after: Annotated[
+        int, Meta(ge=0, le=50), doc("How many memories after it.", 10, aliases=("depth_after",))
+    ] = 10
 
 
 class FileQuery(Params, frozen=True, kw_only=True):
@@ -105,7 +103,7 @@ class BatchRequest(Params, frozen=True, kw_only=True):
     ids: Ids
     order_by: Annotated[
         Literal["date_desc", "date_asc"] | None,
-        doc("Sort by time; otherwise as listed.", "date_desc", aliases=("order_by",)),
+        doc("Sort by time; otherwise, the order of `ids`.", "date_desc", aliases=("order_by",)),
     ] = field(name="orderBy", default=None)
     limit: Annotated[int, Meta(ge=1, le=MOST_RESULTS)] | None = None
 
@@ -121,7 +119,7 @@ class SaveRequest(Params, frozen=True, kw_only=True):
     project: Annotated[str | None, doc("The project it belongs to: a name or key.", "shop")] = None
     cwd: Annotated[str | None, doc("Or a directory of the project.", "/home/ada/shop")] = None
     files: Annotated[tuple[str, ...] | None, doc("Paths it is about.", ["deploy.sh"])] = None
-    concepts: Annotated[tuple[str, ...] | None, doc("What it is an example of.", ["gotcha"])] = None
+    concepts: Annotated[tuple[str, ...] | None, doc("Concepts it illustrates.", ["gotcha"])] = None
     session: Annotated[str | None, doc("The session it came up in.", "claude-session-123")] = None
 
 
@@ -147,14 +145,14 @@ class EditRequest(Body, frozen=True, kw_only=True):
         str | UnsetType | None, doc("A paragraph.", "The check ran before the hash was made.")
     ] = UNSET
     facts: Annotated[tuple[str, ...] | UnsetType | None, doc("Facts.", ["login() takes bytes"])] = UNSET
-    concepts: Annotated[tuple[str, ...] | UnsetType | None, doc("What it is an example of.", ["gotcha"])] = (
+    concepts: Annotated[tuple[str, ...] | UnsetType | None, doc("Concepts it illustrates.", ["gotcha"])] = (
         UNSET
     )
     type: Annotated[str | UnsetType | None, doc("Its type.", "bugfix")] = UNSET
 
 
 class MergeRequest(Params, frozen=True, kw_only=True):
-    into: Annotated[MemoryId, doc("The observation that stays.", 12, expected=A_MEMORY)]
+    into: Annotated[MemoryId, doc("The observation to keep.", 12, expected=A_MEMORY)]
     ids: Ids
 
 
@@ -216,10 +214,10 @@ class Memory(Struct, frozen=True, kw_only=True):
     created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
     files: Annotated[list[str], doc("Paths it is about.", ["src/login.py"])]
     branch: Annotated[str | None, doc("The git branch.", "main")]
-    score: Annotated[float, doc("How well it matches; comparable within one response.", 0.87)]
-    snippet: Annotated[str, doc("The part that matches.", "… an empty password …")]
-    tokens: Annotated[int, doc("What it costs to read in full.", 180)]
-    pinned: Annotated[bool, doc("Pinned: recalled first.", False)]
+    score: Annotated[float, doc("How well it matches. Comparable only within one response.", 0.87)]
+    snippet: Annotated[str, doc("The matching part of its text.", "… an empty password …")]
+    tokens: Annotated[int, doc("Approximate tokens to read it in full.", 180)]
+    pinned: Annotated[bool, doc("Pinned: injected first.", False)]
     wrong: Annotated[bool, doc("Marked wrong: stored, but never recalled.", False)]
     superseded_by: Annotated[int | None, doc("The observation that replaced it.")]
     source: Annotated[str, doc("work, external (only read) or user (saved on request).", "work")]
@@ -231,17 +229,17 @@ class FoundMemory(Memory, frozen=True, kw_only=True):
 
     parts: Annotated[dict[str, float] | UnsetType, doc("With `explain`: what makes up the score.")] = UNSET
     how: Annotated[str | UnsetType, doc("In a file's history: modified, read or named.")] = UNSET
-    told: Annotated[bool | UnsetType, doc("In a preview: whether it would be injected.")] = UNSET
+    selected: Annotated[bool | UnsetType, doc("In a preview: whether it would be injected.")] = UNSET
 
 
 FullMemory = Annotated[dict[str, Any], Meta(extra_json_schema={"$ref": "#/components/schemas/Memory"})]
-"""The fields of a Memory and the columns of its kind."""
-Missing = Annotated[list[Any], doc("What was requested and does not exist.", [])]
+"""The fields of a Memory, plus those of its kind."""
+Missing = Annotated[list[Any], doc("Requested ids that do not exist.", [])]
 
 
 class Undo(Struct, frozen=True):
     token: Annotated[str, doc("For `POST /api/undo/{id}`.", "Zm9v")]
-    until: Annotated[Milliseconds, doc("How long the undo is possible.", 1769853600000)]
+    until: Annotated[Milliseconds, doc("How long the undo remains possible.", 1769853600000)]
 
 
 class FoundSession(Struct, frozen=True, kw_only=True):
@@ -269,8 +267,8 @@ class SearchAnswer(Struct, kw_only=True):
 class TimelineAnswer(Struct, kw_only=True):
     anchor: Annotated[FoundMemory | None, doc("The memory in the middle.")]
     at: Annotated[str, doc("The time in the middle.", "2026-01-31T09:00:00.000Z")]
-    before: Annotated[list[FoundMemory], doc("From before it.")]
-    after: Annotated[list[FoundMemory], doc("From after it.")]
+    before: Annotated[list[FoundMemory], doc("Memories before it.")]
+    after: Annotated[list[FoundMemory], doc("Memories after it.")]
 
 
 class ListAnswer(Struct, kw_only=True):
@@ -322,7 +320,7 @@ class EditAnswer(Struct):
 
 
 class MergeAnswer(Struct):
-    into: Annotated[str, doc("The one that stays.", "12")]
+    into: Annotated[str, doc("The observation that was kept.", "12")]
     merged: Annotated[list[str], doc("Those it supersedes.", ["13"])]
     undo: Undo | None
 
@@ -378,7 +376,7 @@ class RefusedRecord(Struct):
 class ImportAnswer(Struct, kw_only=True, omit_defaults=True):
     imported: Annotated[Count | UnsetType, doc("How many are new.", 1)] = UNSET
     skipped: Annotated[Count | UnsetType, doc("How many were already known.", 0)] = UNSET
-    errors: Annotated[list[RefusedRecord] | UnsetType, doc("Those that could not be read.")] = UNSET
+    errors: Annotated[list[RefusedRecord] | UnsetType, doc("Records that could not be read.")] = UNSET
     taken: Annotated[
         dict[str, int] | UnsetType, doc("For lines: how many are new, by kind.", {"observation": 1})
     ] = UNSET
@@ -395,7 +393,7 @@ class InjectionInfo(Struct, frozen=True):
     session_id: Annotated[str, doc("The session it was injected into.", "claude-session-123")]
     event: Annotated[str, doc("At which hook event.", "SessionStart")]
     at: Annotated[str, doc("When, in UTC.", "2026-01-31T09:00:00.000Z")]
-    tokens: Annotated[int, doc("What all that was injected there takes to read.", 700)]
+    tokens: Annotated[int, doc("Tokens of everything injected at that event.", 700)]
 
 
 class Provenance(Struct, kw_only=True):
@@ -411,6 +409,6 @@ class Provenance(Struct, kw_only=True):
     tool_uses: Annotated[list[FoundMemory], doc("What was done.")]
     supersedes: Annotated[list[FoundMemory], doc("What it replaced.")]
     superseded_by: Annotated[FoundMemory | None, doc("What replaced it.")]
-    injected: Annotated[list[InjectionInfo], doc("The last sessions it was injected into.")]
+    injected: Annotated[list[InjectionInfo], doc("The most recent sessions it was injected into.")]
     injected_times: Annotated[int, doc("How often in total.", 3)]
     duplicates: Annotated[list[FoundMemory], doc("Possible duplicates.")]

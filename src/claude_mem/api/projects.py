@@ -32,7 +32,7 @@ class ProjectsQuery(Params, frozen=True, kw_only=True):
 
 
 class ProjectQuery(ProjectParams, frozen=True, kw_only=True):
-    days: Annotated[int, Meta(ge=1, le=3_660), doc("How many days back.", 365)] = 365
+    days: Annotated[int, Meta(ge=1, le=3_660), doc("How many days to look back.", 365)] = 365
 
 
 class FacetsQuery(ProjectParams, frozen=True, kw_only=True):
@@ -46,7 +46,7 @@ class CostQuery(Params, frozen=True, kw_only=True):
 
 class ContextQuery(ProjectParams, frozen=True, kw_only=True):
     source: Annotated[
-        Literal["startup", "resume", "clear", "compact"], doc("How the session begins.", "startup")
+        Literal["startup", "resume", "clear", "compact"], doc("How the session starts.", "startup")
     ] = "startup"
     session: Session = ""
     format: Annotated[Literal["text", "json"], doc("As text or as JSON.", "text")] = "text"
@@ -77,7 +77,7 @@ class RenameRequest(Params, frozen=True, kw_only=True):
 
 class MergeProjectsRequest(Params, frozen=True, kw_only=True):
     from_: Annotated[str, doc("The project to merge: its key or name.", "shop-old")] = field(name="from")
-    into: Annotated[str, doc("The project that stays.", "shop")]
+    into: Annotated[str, doc("The project to keep.", "shop")]
     dry_run: DryRun = None
     confirm: Confirm = False
 
@@ -115,7 +115,7 @@ class MergeHint(Struct, kw_only=True):
     from_: Annotated[str, doc("The key of the possible duplicate.", "/home/ada/shop")] = field(name="from")
     into: Annotated[str, doc("The key of the project it may belong to.", "git.example/acme/shop")]
     names: Annotated[list[str], doc("Their names.", ["shop", "shop"])]
-    why: Annotated[str, doc("Why they may be the same.", "both lie in /home/ada/shop")]
+    why: Annotated[str, doc("Why they may be the same.", "both are in /home/ada/shop")]
 
 
 class ProjectsOverview(Struct):
@@ -136,8 +136,8 @@ class ProjectName(Struct):
 
 class MergeProjectsAnswer(Struct, kw_only=True):
     dry_run: Annotated[bool, doc("Nothing was changed.", True)]
-    from_: Annotated[ProjectName, doc("The project that is gone.")] = field(name="from")
-    into: Annotated[ProjectName, doc("The project it is part of.")]
+    from_: Annotated[ProjectName, doc("The project that was merged.")] = field(name="from")
+    into: Annotated[ProjectName, doc("The project it was merged into.")]
     sessions: Annotated[int, doc("How many sessions it had.", 3)]
     observations: Annotated[int, doc("How many observations.", 40)]
 
@@ -195,7 +195,7 @@ class CostRow(Struct, frozen=True, kw_only=True):
     input_tokens: int
     cached_tokens: int
     output_tokens: int
-    cost_usd: Annotated[float | None, doc("null: not known of any call.", 0.02)]
+    cost_usd: Annotated[float | None, doc("null: unknown for all calls.", 0.02)]
 
 
 class InjectedRow(Struct, frozen=True, kw_only=True):
@@ -214,7 +214,7 @@ class Batching(Struct, frozen=True, kw_only=True):
     estimated_input_tokens: int
     saved_tokens: int
     saved_usd: float | None
-    explained: Annotated[str, doc("How that is known.")]
+    explained: Annotated[str, doc("How it was computed.")]
 
 
 class CostBudget(Struct, frozen=True, kw_only=True):
@@ -257,7 +257,7 @@ class PreviewAnswer(Struct, kw_only=True):
     prompt: Annotated[
         Any,
         doc(
-            "At the prompt: the same, and `hits`: memories with `parts` and if they are `told`.",
+            "At the prompt: the same, and `hits`: memories with score `parts`; `selected` ones are injected.",
             {},
         ),
     ] = None

@@ -21,16 +21,16 @@ Project = Annotated[
 ]
 Prompt = Annotated[str | None, doc("The prompt.", "Fix the login bug", aliases=("userPrompt", "prompt"))]
 PromptNumber = Annotated[
-    Count | None, doc("The prompt it belongs to; otherwise the latest.", 1, aliases=("promptNumber",))
+    Count | None, doc("The prompt it belongs to. Default: the latest.", 1, aliases=("promptNumber",))
 ]
 Client = Annotated[
     str,
     Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$"),
-    doc("The program that reports it.", "my-agent", expected="a name of a-z, 0-9, `.`, `_` and `-`"),
+    doc("The program that sends the report.", "my-agent", expected="a name of a-z, 0-9, `.`, `_` and `-`"),
 ]
 Status = Annotated[str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")]
 DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
-QueueLength = Annotated[int, doc("The session's events that are not settled yet.", 3)]
+QueueLength = Annotated[int, doc("The session's events that are not processed yet.", 3)]
 Timestamp = Annotated[
     str | int | None,
     doc(
@@ -60,20 +60,22 @@ class PromptById(Report, frozen=True, kw_only=True):
     project: Project = None
     prompt: Prompt = field(name="userPrompt", default=None)
     prompt_number: Annotated[
-        Count | None, doc("The prompt's number; otherwise counted.", 1, aliases=("prompt_number",))
+        Count | None, doc("The prompt's number. Default: the next one.", 1, aliases=("prompt_number",))
     ] = field(name="promptNumber", default=None)
 
 
 class ToolUseFields(Report, frozen=True, kw_only=True):
     tool_name: Annotated[str | None, doc("The tool's name.", "Read")] = None
     tool_input: Annotated[
-        Any, doc("What went in: an object, or JSON text.", {"file_path": "/home/ada/shop/login.py"})
+        Any, doc("The tool's input: an object, or JSON text.", {"file_path": "/home/ada/shop/login.py"})
     ] = None
     tool_response: Annotated[
         Any,
-        doc("What came out: an object or text.", "def login(): …", aliases=("tool_output", "tool_result")),
+        doc(
+            "The tool's output: an object or text.", "def login(): …", aliases=("tool_output", "tool_result")
+        ),
     ] = None
-    tool_use_id: Annotated[str | None, doc("The use's id: the same one twice counts once.", "toolu_01")] = (
+    tool_use_id: Annotated[str | None, doc("The id of the tool use. Duplicates count once.", "toolu_01")] = (
         None
     )
 
@@ -122,7 +124,7 @@ class ReportResult(Struct, frozen=True, rename="camel"):
         Literal["queued", "skipped"], doc("queued, or skipped if it must not be stored.", "queued")
     ]
     session_db_id: DbId
-    duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+    duplicate: Annotated[bool, doc("Whether it was already known. Duplicates count once.", False)]
     queue_length: QueueLength
 
 
@@ -131,8 +133,8 @@ class Initialized(Struct, frozen=True, rename="camel"):
     session_db_id: DbId
     prompt_number: Annotated[int | None, doc("The number of the session's latest prompt.", 1)]
     private: Annotated[bool, doc("The prompt was entirely private: none of its text was stored.", False)]
-    skipped: Annotated[bool, doc("Nothing of the prompt was stored.", False)]
-    duplicate: Annotated[bool, doc("Whether it was known already; it counts once.", False)]
+    skipped: Annotated[bool, doc("The prompt was not stored.", False)]
+    duplicate: Annotated[bool, doc("Whether it was already known. Duplicates count once.", False)]
     queue_length: QueueLength
 
 
@@ -142,15 +144,15 @@ class SessionState(Struct, frozen=True, rename="camel"):
     project: Annotated[str | None, doc("The project's name.", "shop")]
     status: Status
     prompt_counter: Annotated[int, doc("How many prompts it has had.", 2)]
-    pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
+    pending_messages: Annotated[int, doc("Its events that are not processed yet.", 3)]
     queue_length: Annotated[int, doc("The same as pendingMessages.", 3)]
-    sdk_session_id: Annotated[None, doc("Always null: the observer keeps no session.")] = None
+    sdk_session_id: Annotated[None, doc("Always null: the observer has no session of its own.")] = None
 
 
 class SessionAborted(Struct, frozen=True, rename="camel"):
     status: Annotated[Literal["failed"], doc("failed")]
     session_db_id: DbId
-    pending_messages: Annotated[int, doc("Its events that are not settled yet.", 3)]
+    pending_messages: Annotated[int, doc("Its events that are not processed yet.", 3)]
     stopped: Annotated[bool, doc("No work is in progress on it.", True)]
 
 
@@ -159,7 +161,7 @@ class SessionAborted(Struct, frozen=True, rename="camel"):
 
 class EventsQuery(Params, frozen=True, kw_only=True):
     kinds: Kinds = field(name="kind", default=())
-    limit: Annotated[int, Meta(ge=1, le=200), doc("The most to return.", 100)] = 100
+    limit: Annotated[int, Meta(ge=1, le=200), doc("The maximum number of results.", 100)] = 100
     cursor: Cursor = ""
 
     @property

@@ -23,24 +23,26 @@ JOBS = f"a list of at most {MOST_JOBS:,} job ids"
 
 class QueueStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     spooled: Annotated[int, doc("Events in the spool, not yet in the database.", 0)]
-    ready: Annotated[int, doc("Events waiting to be handed out.", 12)]
-    leased: Annotated[int, doc("Events being worked on.", 0)]
-    parked: Annotated[int, doc("Events given up for now, with a reason.", 0)]
-    fallback: Annotated[int, doc("Of those parked: remembered by the offline observer for now.", 0)] = 0
-    done: Annotated[int, doc("Events settled.", 840)]
+    ready: Annotated[int, doc("Events waiting to be processed.", 12)]
+    leased: Annotated[int, doc("Events being processed.", 0)]
+    parked: Annotated[int, doc("Events that failed repeatedly, with the reason.", 0)]
+    fallback: Annotated[int, doc("Parked events that the offline observer processed in the meantime.", 0)] = 0
+    done: Annotated[int, doc("Events that are done.", 840)]
     oldest_age_ms: Annotated[Milliseconds, doc("How long the oldest ready event has waited.", 3500)]
     alert: Annotated[str | None, doc("Why the queue is too long or too old, by your settings.")] = None
 
 
 class QueueSample(Struct, frozen=True, rename="camel"):
     at: Annotated[Milliseconds, doc("The start of the step, in epoch milliseconds.", 1760000100000)]
-    waiting: Annotated[int, doc("The most events that were spooled, ready or leased.", 12)]
-    oldest_age_ms: Annotated[int, doc("The longest that a ready event had waited.", 3500)]
+    waiting: Annotated[int, doc("The maximum number of events that were spooled, ready or leased.", 12)]
+    oldest_age_ms: Annotated[int, doc("The longest wait of a ready event.", 3500)]
 
 
 class QueueHistory(Struct, frozen=True, kw_only=True, rename="camel"):
     every_ms: Annotated[int, doc("The length of a step. Steps in which no worker ran are missing.", 300000)]
-    since: Annotated[Milliseconds | None, doc("The first step that is known, within a day.", 1760000100000)]
+    since: Annotated[
+        Milliseconds | None, doc("The first step with data, within the last day.", 1760000100000)
+    ]
     samples: Annotated[list[QueueSample], doc("By time.")]
 
 
@@ -49,16 +51,16 @@ class MemoryUse(Struct, frozen=True):
 
 
 class IndexState(Struct, frozen=True):
-    waiting: Annotated[int, doc("At most this many rows are not in the full-text index yet.", 0)]
+    waiting: Annotated[int, doc("The maximum number of rows not in the full-text index yet.", 0)]
 
 
 class VectorState(Struct, frozen=True):
     state: Annotated[
         Literal["on", "off", "unavailable"], doc("unavailable: search uses full text only.", "on")
     ]
-    waiting: Annotated[int, doc("At most this many memories have no vector yet.", 0)]
+    waiting: Annotated[int, doc("The maximum number of memories without a vector.", 0)]
     trouble: Annotated[str | None, doc("Why they are unavailable.")]
-    embedder: Annotated[str | None, doc("What makes them.", "wordllama-l2-supercat-256")] = None
+    embedder: Annotated[str | None, doc("The embedder.", "wordllama-l2-supercat-256")] = None
 
 
 class ContextState(Struct, frozen=True):
@@ -96,8 +98,8 @@ class Health(Struct, frozen=True, kw_only=True, rename="camel"):
 
 class QueueQuery(Params, frozen=True, kw_only=True):
     state: Annotated[JobState, doc("Which jobs to list.", "parked")] = JobState.PARKED
-    limit: Annotated[int, Meta(ge=1, le=500), doc("The most to return.", 50)] = 50
-    after: Annotated[Count, doc("The `next` of the page before.", 0)] = 0
+    limit: Annotated[int, Meta(ge=1, le=500), doc("The maximum number of results.", 50)] = 50
+    after: Annotated[Count, doc("The `next` of the previous page.", 0)] = 0
 
 
 class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -109,7 +111,7 @@ class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
     prompt_number: Annotated[int | None, doc("Under which prompt.", 2)]
     tool_name: Annotated[str | None, doc("By which tool.", "Bash")]
     at: Annotated[Milliseconds, doc("When, in epoch milliseconds.", 1760000000000)]
-    attempts: Annotated[int, doc("How often it was tried.", 3)]
+    attempts: Annotated[int, doc("The number of attempts.", 3)]
     reason: Annotated[str | None, doc("Why it is in this state.", "unreadable reply")]
 
 
@@ -138,7 +140,9 @@ class DropRequest(Params, frozen=True, kw_only=True):
 
 class RetryAnswer(Struct):
     status: Literal["ok"]
-    resumed: Annotated[int, doc("How many were parked; a batch with a fallback is resumed whole.", 2)]
+    resumed: Annotated[
+        int, doc("How many were parked. A batch that was processed offline is retried as a whole.", 2)
+    ]
 
 
 class DropAnswer(Struct):
@@ -147,7 +151,7 @@ class DropAnswer(Struct):
 
 
 class ProcessingRequest(Body, frozen=True, kw_only=True):
-    is_processing: Annotated[bool, doc("Whether work is going on.", True)] = field(name="isProcessing")
+    is_processing: Annotated[bool, doc("Whether an agent is at work.", True)] = field(name="isProcessing")
     project: Annotated[str | None, doc("The project's name.", "shop")] = None
 
 
@@ -157,7 +161,7 @@ class ProcessingSet(Struct, rename="camel"):
 
 
 class ProcessingFlag(Struct, rename="camel"):
-    is_processing: Annotated[bool, doc("Whether work is going on.", True)]
+    is_processing: Annotated[bool, doc("Whether an agent is at work.", True)]
     project: Annotated[Any, doc("The project's name.", "shop")]
     timestamp: Annotated[Any, doc("When it was set, in epoch milliseconds.", 1760000000000)]
 
@@ -176,14 +180,14 @@ class RecordingRequest(Params, frozen=True, kw_only=True):
 
 
 class Banner(Struct, frozen=True):
-    code: Annotated[str, doc("A word for programs.", "behind")]
+    code: Annotated[str, doc("A code for programs.", "behind")]
     level: Annotated[Literal["info", "warning", "error"], doc("How serious it is.", "warning")]
     message: Annotated[str, doc("A sentence for people.", "Behind: 2,000 events are waiting.")]
     fix: Annotated[str, doc("How to fix it.", "claude-mem doctor")]
 
 
 class Pauses(Struct, frozen=True):
-    since: Annotated[Milliseconds | None, doc("Since when everything is paused.")]
+    since: Annotated[Milliseconds | None, doc("When everything was paused.")]
     sessions: Annotated[list[str], doc("Sessions that are paused individually.", [])]
 
 
@@ -205,7 +209,7 @@ class SettingRow(Struct, frozen=True, kw_only=True):
     key: Annotated[str, doc("Its name.", "CLAUDE_MEM_LOG_LEVEL")]
     group: Annotated[str, doc("What it belongs to.", "The worker")]
     meaning: Annotated[str, doc("What it does.", "How much the worker writes to its log.")]
-    allowed: Annotated[str, doc("What it may be.", "DEBUG, INFO, WARNING or ERROR")]
+    allowed: Annotated[str, doc("Allowed values.", "DEBUG, INFO, WARNING or ERROR")]
     kind: Annotated[str, doc("integer, number, choice, text, list, table, secret.", "choice")]
     choices: Annotated[list[str], doc("The choices, if it is one.", ["DEBUG"])]
     value: Annotated[Any, doc("Its value; never that of a secret.", "INFO")]
@@ -217,7 +221,7 @@ class SettingRow(Struct, frozen=True, kw_only=True):
         bool, doc("It cannot be changed over the port, only with `claude-mem config`.", False)
     ]
     restart: Annotated[bool, doc("It takes effect when the worker restarts.", True)]
-    pending: Annotated[bool, doc("It is not in force yet.", False)]
+    pending: Annotated[bool, doc("Changed, but not in effect yet.", False)]
     trouble: Annotated[str | None, doc("What is wrong with it.")]
 
 
@@ -258,7 +262,9 @@ class LogsQuery(Params, frozen=True, kw_only=True):
             expected="the `next` of an answer",
         ),
     ] = ""
-    limit: Annotated[int, Meta(ge=1, le=MOST_LOG_LINES), doc("The most to return, from the end.", 200)] = 200
+    limit: Annotated[
+        int, Meta(ge=1, le=MOST_LOG_LINES), doc("The maximum number of records, counted from the end.", 200)
+    ] = 200
 
 
 class LogLine(Struct, frozen=True):
@@ -282,7 +288,7 @@ class SignInQuery(Params, frozen=True, kw_only=True):
 
 class SignInLink(Struct, rename="camel"):
     link: Annotated[str, doc("What to open.", "http://127.0.0.1:37777/signin?once=Zm9v")]
-    expires_in_ms: Annotated[int, doc("How long it works.", 60_000)]
+    expires_in_ms: Annotated[int, doc("How long the link works.", 60_000)]
     port: Annotated[int, doc("The worker's port.", 37777)]
 
 
@@ -322,9 +328,7 @@ class PastEvent(Body, frozen=True, kw_only=True):
 class BackfillParams(Params, frozen=True, kw_only=True):
     offline: Annotated[bool, doc("Use no model for these sessions.", True)] = True
     story: Annotated[str | None, doc("An id for lines that come in several parts.", "a1b2")] = None
-    part: Annotated[Literal["first", "more", "last"] | None, doc("Which part of them this is.", "first")] = (
-        None
-    )
+    part: Annotated[Literal["first", "more", "last"] | None, doc("Which part this is.", "first")] = None
 
 
 class BackfillTaken(Struct, kw_only=True):
@@ -333,8 +337,8 @@ class BackfillTaken(Struct, kw_only=True):
     live: Annotated[
         int, doc("How many were skipped because their session was recorded live or was deleted.", 0)
     ]
-    dropped: Annotated[int, doc("How many are private, or of tools that are skipped.", 0)]
-    unreadable: Annotated[int, doc("How many lines are not an event.", 0)]
+    dropped: Annotated[int, doc("How many are private, or from skipped tools.", 0)]
+    unreadable: Annotated[int, doc("How many lines are not valid events.", 0)]
 
 
 class BackfillQuery(Params, frozen=True, kw_only=True):
@@ -346,8 +350,8 @@ class BackfillQuery(Params, frozen=True, kw_only=True):
 
 
 class BackfillProgress(Struct, frozen=True):
-    waiting: Annotated[int, doc("Events of the past still to be observed.", 0)]
-    tokens: Annotated[int, doc("What sessions of the past have cost since then.", 0)]
+    waiting: Annotated[int, doc("Past events that are not observed yet.", 0)]
+    tokens: Annotated[int, doc("Tokens used for past sessions since then.", 0)]
     usd: Annotated[float, doc("The same in dollars, as far as it is known.", 0.0)]
     paused: Annotated[Any, doc("Why nothing is being observed.")]
 
@@ -386,9 +390,9 @@ class KnownAnswer(Struct, frozen=True):
 class McpMessage(Body, frozen=True, kw_only=True):
     jsonrpc: Annotated[str | None, doc("2.0", "2.0")] = None
     method: Annotated[str | None, doc("The method.", "tools/call")] = None
-    id: Annotated[Any, doc("The id of the answer; without it, none is given.", 1)] = None
+    id: Annotated[Any, doc("The id for the response; without it, there is no response.", 1)] = None
     params: Annotated[
-        Any, doc("What the method needs.", {"name": "search", "arguments": {"query": "login"}})
+        Any, doc("The method's parameters.", {"name": "search", "arguments": {"query": "login"}})
     ] = None
 
 
@@ -396,4 +400,4 @@ class McpAnswer(Struct, kw_only=True):
     jsonrpc: str = "2.0"
     id: Annotated[Any, doc("The id of the message.", 1)] = None
     result: Annotated[Any, doc("The result.", {"content": []})] = None
-    error: Annotated[Any, doc("Or why there is none.")] = None
+    error: Annotated[Any, doc("Or the error.")] = None

@@ -14,7 +14,7 @@ HERE = "."
 MOST_IDS = 50
 
 Project = Annotated[str, doc(f'A project\'s name; "{HERE}" for the one you work in. Default: all.')]
-Limit = Annotated[int, Meta(ge=1, le=100), doc("The most to return (20).")]
+Limit = Annotated[int, Meta(ge=1, le=100), doc("The maximum number of results (20).")]
 Ids = Annotated[
     tuple[int | str, ...],
     doc("Ids as shown in an index: 12, s3, p4.", expected="a list of ids: 12, s3 or p4"),
@@ -24,7 +24,7 @@ Ids = Annotated[
 class SearchArguments(FilterFields, frozen=True, kw_only=True):
     query: Annotated[str, doc("Words, an identifier, an error message, a path.")] = ""
     project: Project = ""
-    limit: Annotated[int, Meta(ge=1, le=100), doc("The most to return (10).")] = 10
+    limit: Annotated[int, Meta(ge=1, le=100), doc("The maximum number of results (10).")] = 10
     offset: Annotated[int, Meta(ge=0, le=10_000), doc("How many to skip, for the next page.")] = 0
 
     def filters(self, cwd: str) -> FilterRequest:
@@ -67,7 +67,7 @@ class RememberArguments(Params, frozen=True, kw_only=True):
 
 class ForgetArguments(Params, frozen=True, kw_only=True):
     ids: Ids
-    confirm: Annotated[str, doc("Exactly the text that the first call returned.")] = ""
+    confirm: Annotated[str, doc("The exact text that the first call returned.")] = ""
 
 
 def project_filter(project: str, cwd: str) -> dict[str, str]:

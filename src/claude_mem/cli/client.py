@@ -19,7 +19,7 @@ WITHIN_S = 60.0
 SLOW_S = 1800.0
 """What reads or rewrites the whole database, and every backup of it."""
 CHUNK = 64 << 10
-NO_DATABASE = "There is no database yet; the worker creates it. Run: claude-mem worker start"
+NO_DATABASE = "There is no database yet. The worker creates it: claude-mem worker start"
 PAGE = 100  # as many as the worker lists at a time
 
 _warned: set[str] = set()
@@ -77,7 +77,7 @@ def request(
             _refuse(status, answer)
         return answer
     if not starts:
-        raise ClaudeMemError("The worker is not running. Start it: claude-mem worker start")
+        raise ClaudeMemError("The worker is not running. Run: claude-mem worker start")
     raise ClaudeMemError("The worker keeps exiting. See its log: claude-mem worker logs")
 
 
@@ -85,7 +85,7 @@ def _replaced(data_dir: Path) -> bool:
     """Start another worker in the place of one that answers nobody, if it may be ended."""
     from claude_mem.serve import replacement
 
-    with output.waiting("The worker does not answer. Restarting it ..."):
+    with output.waiting("The worker is not responding. Restarting it ..."):
         if not isinstance(replacement.take_place(data_dir), int):
             return False
         control.start(load_settings().data_dir)
@@ -107,7 +107,7 @@ def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
     except TimeoutError:
         raise WorkerHung(control.status(settings.data_directory()).pid) from None
     except ConnectionError:
-        raise ClaudeMemError("The worker exited before it had sent everything. Try again.") from None
+        raise ClaudeMemError("The worker stopped before it sent everything. Try again.") from None
 
 
 def pages(path: str, query: Mapping[str, object], *, starts: int = 1) -> Iterator[dict[str, Any]]:
@@ -136,5 +136,5 @@ def _refuse(status: int, answer: Mapping[str, object]) -> NoReturn:
     error = found if isinstance(found, dict) else {"message": answer}
     code, message = str(error.get("code")), str(error["message"])
     if code == "no_route":
-        message = "The running worker is a different version. Restart it: claude-mem worker restart"
+        message = "The running worker is a different version. Run: claude-mem worker restart"
     raise (BadRequest if status == 400 else WorkerRefused)(message, code)

@@ -53,7 +53,7 @@ def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
         case "flag":
             parser.add_argument(flag, action="store_true", default=None, help=about)
         case "switch":
-            about = f"{about.partition(';')[0]}; or none of them"
+            about = f"{about.partition(';')[0]}; or exclude them"
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=about)
 
 

@@ -133,9 +133,9 @@ def _shortened(text: str, room: int) -> list[str]:
 def _rest(session: Result) -> str:
     parts = []
     if session.get("more"):
-        parts.append(f"{session['more']} more: --session {str(session['session_id'])[:8]}")
+        parts.append(f"{session['more']} more (--session {str(session['session_id'])[:8]})")
     if session.get("events"):
-        parts.append(f"{plural(session['events'], 'tool event')}: --raw")
+        parts.append(f"{plural(session['events'], 'tool event')} (--raw)")
     return f"+ {', '.join(parts)}" if parts else ""
 
 
@@ -233,7 +233,7 @@ def _marks(result: Result) -> str:
     if result.get("superseded_by"):
         marks.append(f"replaced by {result['superseded_by']}")
     if result.get("source") == "external":
-        marks.append("from text that was read, not verified")
+        marks.append("from text that was only read, not verified")
     return " · ".join([*marks, *map(str, result.get("marks") or ())])
 
 

@@ -251,7 +251,9 @@ def confirm(question: str, what: str, *, yes: bool) -> int | None:
     if yes:
         return None
     if not sys.stdin.isatty():
-        message(f"claude-mem: {what}, and there is no terminal to ask on. To confirm: --yes")
+        message(
+            f"claude-mem: {what}, and there is no terminal to ask for confirmation. To confirm, add --yes."
+        )
         return USAGE
     print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in ("y", "yes"):

@@ -150,7 +150,7 @@ it read from stdin:
 
   printf ' %s' "$(printf '%s' "$input" | claude-mem statusline)"
 
-  mem ● claude · 3 queued         recording; three events are not memory yet
+  mem ● claude · 3 queued         recording; three events are waiting
   mem ◐ claude · 4 failed         recording; to see why: claude-mem queue list
   mem ● worker asleep             recording; the next hook starts the worker
   mem ○ off                       paused; to resume: claude-mem on
@@ -212,7 +212,7 @@ def status_line(seen: QuickStatus, now: float) -> str:
         return f"mem ! not remembering: {_short(seen.hindered)}"
     parts = [seen.observer] if seen.observer else []
     parts += [f"{seen.queued:,} queued"] if seen.queued else []
-    parts += [f"model unreadable: {seen.fallback:,} noted offline"] if seen.fallback else []
+    parts += [f"replies unreadable: {seen.fallback:,} processed offline"] if seen.fallback else []
     parts += [f"{seen.parked - seen.fallback:,} failed"] if seen.parked > seen.fallback else []
     parts += [f"worker {seen.worker}"] if seen.worker != AWAKE else []
     parts += [f"${seen.usd:,.2f} today"] if seen.usd is not None and seen.usd >= 0.005 else []

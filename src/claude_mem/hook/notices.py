@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 SAYS = {
-    "spool_full": "the spool is full, because no worker drains it",
+    "spool_full": "the spool is full, because the worker is not draining it",
     "disk_full": "the disk is full",
-    "io_error": "the data directory cannot be written",
+    "io_error": "the data directory is not writable",
     "late": "writing took too long",
     "unreadable": "the hook's input is not a JSON object with a session_id",
     "crashed": "the hook failed",
@@ -22,7 +22,7 @@ SAYS = {
 SAID = {
     "spool_full": "the spool was full",
     "disk_full": "the disk was full",
-    "io_error": "the data directory could not be written",
+    "io_error": "the data directory was not writable",
     "late": "writing took too long",
     "unreadable": "the hook's input could not be read",
     "crashed": "the hook failed",

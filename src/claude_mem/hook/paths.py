@@ -65,7 +65,7 @@ def enter(directory: bytes) -> None:
 
 def open_to_all() -> str:
     """Why a directory that everybody may write is refused."""
-    return "all users may write to it; run `chmod 700` on it, after a look at what is in it"
+    return "other users can write to it; check its contents, then run `chmod 700` on it"
 
 
 def open_folder(name: str) -> int:

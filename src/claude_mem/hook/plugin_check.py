@@ -23,7 +23,7 @@ def difference(plugin: str) -> str:
     version = plugin.removeprefix(STATIC)
     if not version or version == __version__:
         return ""
-    says = f"claude-mem: the plugin is version {version[:20]}, the program {__version__}."
+    says = f"claude-mem: the plugin is version {version[:20]}, but the program is version {__version__}."
     if plugin.startswith(STATIC):
         update = f"`/plugin marketplace update {MARKETPLACE}` in Claude Code"
         return f"{says} Update the older one: {update}, or `make install` in the repository."

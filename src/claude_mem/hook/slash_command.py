@@ -15,8 +15,8 @@ from claude_mem.hook import json_text, paths, worker_link
 from claude_mem.privacy import scrub_payload
 
 WITHIN_S = 6.0  # somebody typed it and waits for it; the hook has eight in all
-DOWN = "claude-mem: the worker is not running; it is being started. Type the command again in a moment."
-LATE = "claude-mem: the worker did not answer in time. In a terminal: claude-mem doctor"
+DOWN = "claude-mem: the worker was not running and is starting now. Repeat the command in a moment."
+LATE = "claude-mem: the worker did not answer in time. In a terminal, run: claude-mem doctor"
 
 
 def find(verb: str, head: bytes) -> tuple[dict[str, object], str] | None:

@@ -40,8 +40,8 @@ class StoreTooNew(StoreError):
     def __init__(self, path: str, found: int, known: int) -> None:
         self.path, self.found, self.known = path, found, known
         super().__init__(
-            f"{path} was written by a newer version (schema {found}, this one knows {known}). "
-            "Upgrade claude-mem, or point CLAUDE_MEM_DATA_DIR elsewhere."
+            f"{path} was written by a newer version (schema {found}, this one supports up to {known}). "
+            "Upgrade claude-mem, or set CLAUDE_MEM_DATA_DIR to another directory."
         )
 
 
@@ -51,7 +51,7 @@ class StoreTooOld(StoreError):
         super().__init__(
             f"{path} was written by a development version from before the first release (schema {found}; "
             f"this one reads {oldest} and later); it was left untouched. "
-            "Export it with the version that wrote it and import that here, or move the file away."
+            "Export it with the version that wrote it and import that here, or move the file."
         )
 
 
@@ -60,7 +60,7 @@ class StoreForeign(StoreError):
         self.path, self.detail = path, detail
         super().__init__(
             f"{path} is not a database of this claude-mem ({detail}); it was left untouched. "
-            "Point CLAUDE_MEM_DATA_DIR elsewhere, or move the file away."
+            "Set CLAUDE_MEM_DATA_DIR to another directory, or move the file."
         )
 
 
@@ -88,9 +88,7 @@ class WorkerHung(WorkerError):
     def __init__(self, pid: int | None) -> None:
         self.pid = pid
         who = f"process {pid}" if pid else "another process"
-        super().__init__(
-            f"A worker ({who}) holds the lock but does not answer. Run: claude-mem worker restart"
-        )
+        super().__init__(f"A worker ({who}) is not responding. Run: claude-mem worker restart")
 
 
 class WorkerFailed(WorkerError):

@@ -135,9 +135,9 @@ def _without_a_status(report: CallReport) -> str:
     if report.error is not None or report.terminal_reason is not None:
         return f"{WHO} could not get an answer from the API."
     if report.nonsense:
-        return f"{WHO} printed something that is not its stream-json protocol."
+        return f"{WHO} printed output that is not in its stream-json format."
     if report.exit_code:
-        return f"{WHO} exited with code {report.exit_code} before it answered."
+        return f"{WHO} exited with code {report.exit_code} before it replied."
     return f"{WHO} could not be run ({report.crashed or 'it printed nothing'})."
 
 

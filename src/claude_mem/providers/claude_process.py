@@ -54,7 +54,7 @@ PLACES = (
     "/opt/homebrew/bin/claude",
     "/usr/local/bin/claude",
 )
-NO_COMMAND = "The claude command was not found. Install Claude Code, or set CLAUDE_CODE_PATH to where it is."
+NO_COMMAND = "The claude command was not found. Install Claude Code, or set CLAUDE_CODE_PATH to its path."
 NO_LOGIN = "Claude Code is not logged in. Run claude and log in with /login."
 
 

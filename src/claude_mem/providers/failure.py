@@ -18,11 +18,11 @@ Trouble = Literal[
     "refused the connection",
     "reset the connection",
     "did not answer in time",
-    "could not be found by name",
-    "could not be trusted (TLS)",
-    "answered with more than 4 MiB",
-    "broke off its answer",
-    "did not answer in HTTP",
+    "could not be resolved (DNS)",
+    "could not be verified (TLS)",
+    "sent more than 4 MiB",
+    "closed the connection before the reply was complete",
+    "did not reply with valid HTTP",
     "could not be reached",
     "could not be reached through the proxy",
 ]
@@ -95,7 +95,7 @@ def classify(fact: Fact, target: Target, *, now: int, jitter: float) -> Failure:
         case Unreached(trouble=trouble):
             return Broken(f"{target.who} {trouble}.", whose_trouble(trouble))
         case Unusable(what=what, spend=spend):
-            return Broken(f"{target.who} answered with {what}.", spend=spend)
+            return Broken(f"{target.who} replied with {what}.", spend=spend)
         case Refused():
             return _of_status(fact, target, now, jitter)
         case _:
@@ -110,38 +110,38 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
             return Throttled(until=wait_until(fact.retry_after, now=now, jitter=jitter))
         case 401 | 403:
             return Paused(
-                f"{target.credential} was rejected ({fact.status}). {target.remedy}; "
-                "it then resumes automatically."
+                f"{target.credential} was rejected ({fact.status}). {target.remedy}. "
+                "Observing then resumes automatically."
             )
         case 402:
             return Paused(
                 f"{target.who} requires payment (402). Add credit, or use another provider "
-                "(CLAUDE_MEM_PROVIDER); it then resumes automatically."
+                "(CLAUDE_MEM_PROVIDER). Observing then resumes automatically."
             )
         case 404:
             return Paused(
                 f"{target.who} does not have the model {target.model!r} (404). Set CLAUDE_MEM_MODEL "
-                "to one it has; it then resumes automatically."
+                "to one it has. Observing then resumes automatically."
             )
         case status if 300 <= status < 400:
             return Paused(
-                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL; "
-                "it then resumes automatically."
+                f"{target.who} has moved ({status}), and redirects are not followed. Correct its base URL. "
+                "Observing then resumes automatically."
             )
         case 413:
-            return Broken(f"{target.who} says that the request is too long (413).")
+            return Broken(f"{target.who} rejected the request as too long (413).")
         case 400:
             return Broken(
-                f"{target.who} says that the request is invalid, perhaps too long (400{_named(fact.type)})."
+                f"{target.who} rejected the request as invalid, perhaps too long (400{_named(fact.type)})."
             )
         case status:
-            reason = f"{target.who} answered {status}{_named(fact.type)}."
+            reason = f"{target.who} returned status {status}{_named(fact.type)}."
             return Broken(reason, "provider" if status >= 500 or status == 408 else "batch")
 
 
 def whose_trouble(trouble: Trouble) -> Literal["batch", "provider"]:
     """An answer without end was an answer: to this batch. All else would have befallen any other."""
-    return "batch" if trouble == "answered with more than 4 MiB" else "provider"
+    return "batch" if trouble == "sent more than 4 MiB" else "provider"
 
 
 def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:

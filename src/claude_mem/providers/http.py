@@ -107,12 +107,12 @@ def trouble_of(error: Exception) -> Trouble:
         return error.trouble
     named: list[tuple[type[Exception], Trouble]] = [  # the first that fits: most of these are OSErrors too
         (TimeoutError, "did not answer in time"),
-        (socket.gaierror, "could not be found by name"),
-        (ssl.SSLError, "could not be trusted (TLS)"),
+        (socket.gaierror, "could not be resolved (DNS)"),
+        (ssl.SSLError, "could not be verified (TLS)"),
         (ConnectionRefusedError, "refused the connection"),
         (ConnectionError, "reset the connection"),  # and http.client.RemoteDisconnected
-        (http.client.IncompleteRead, "broke off its answer"),
-        (http.client.HTTPException, "did not answer in HTTP"),
+        (http.client.IncompleteRead, "closed the connection before the reply was complete"),
+        (http.client.HTTPException, "did not reply with valid HTTP"),
     ]
     return next((trouble for kind, trouble in named if isinstance(error, kind)), "could not be reached")
 
@@ -154,9 +154,9 @@ def _connected(
 def _read(response: http.client.HTTPResponse) -> HttpAnswer:
     body = response.read(MOST_BYTES + 1)
     if len(body) > MOST_BYTES:
-        raise _Failed("answered with more than 4 MiB")
+        raise _Failed("sent more than 4 MiB")
     if response.length:  # read(n) is silent about bytes that never came
-        raise _Failed("broke off its answer")
+        raise _Failed("closed the connection before the reply was complete")
     return HttpAnswer(response.status, {name.lower(): value for name, value in response.getheaders()}, body)
 
 

@@ -18,9 +18,9 @@ CHARS_PER_TOKEN = 4
 def find(access: Access) -> Found:
     url = access.base_url or access.variables.get("OPENAI_BASE_URL")
     if not url and not access.variables.get("OPENAI_API_KEY") and not (access.is_chosen and access.api_key):
-        return Absent("No endpoint is set. Set CLAUDE_MEM_BASE_URL, or CLAUDE_MEM_API_KEY for OpenAI's.")
+        return Absent("No endpoint is set. Set CLAUDE_MEM_BASE_URL or, for OpenAI, CLAUDE_MEM_API_KEY.")
     if not access.model:
-        return Incomplete("CLAUDE_MEM_MODEL is not set: name the model to ask.")
+        return Incomplete("CLAUDE_MEM_MODEL is not set. Set it to the name of a model.")
     return Ready("an endpoint is set")
 
 

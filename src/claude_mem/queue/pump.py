@@ -313,18 +313,18 @@ def _stands(until: int, now: int) -> bool:
 
 
 def _unreached(reason: str) -> str:
-    return f"The model cannot be reached: {reason.rstrip('.')}. Captured events wait; nothing is lost."
+    return f"The model cannot be reached: {reason.rstrip('.')}. Recorded events are queued; nothing is lost."
 
 
 def _given_up(events: int, reason: str) -> str:
-    return f"{_were(events)} given up for now: {reason.rstrip('.')}. Run: claude-mem queue list"
+    return f"{_were(events)} parked after repeated failures: {reason.rstrip('.')}. Run: claude-mem queue list"
 
 
 def _fell_back(events: int) -> str:
     """Without the reason, which quotes a reply: that is for `queue list`, not for a log."""
     return (
-        f"{_were(events)} observed offline, because the model's replies could not be read. "
-        "To ask it again: claude-mem queue retry"
+        f"{_were(events)} processed offline, because the model's replies could not be read. "
+        "To retry with the model: claude-mem queue retry"
     )
 
 

@@ -60,12 +60,12 @@ def before_command(
     refs = [last.ref]
     if passed:
         fix = _fix(memories, last, passed[0].card)
-        text += "\nIt passed afterwards" + (
+        text += "\nIt succeeded afterwards" + (
             f": {quoted(fix.title, LONGEST_FIX)} (#{fix.ref})" if fix else "."
         )
         refs += [fix.ref] if fix else []
     else:
-        text += "\nIt has not passed since."
+        text += "\nIt has not succeeded since."
     return rendered(fenced(text, about=ABOUT), tuple(refs))
 
 

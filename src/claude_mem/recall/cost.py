@@ -18,10 +18,10 @@ from claude_mem.store.values import DailyCost, InjectionCount
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 _EXPLAINED = (
-    "An estimate: {uses} took {calls}. One call for each would have been {more} more, and every call sends "
-    "the instructions (about {instructions:,} tokens). What the tool uses themselves say would have been "
-    "sent either way. Money: at the mean price of a token in these days; where a provider's cache serves the "
-    "instructions it is less."
+    "This is an estimate. {uses} took {calls}. One call per tool use would have taken another {more}, and "
+    "every call sends the instructions (about {instructions:,} tokens). The tool uses themselves are sent "
+    "either way. Dollars are computed at the average token price of this period; if the provider caches the "
+    "instructions, the savings are smaller."
 )
 
 

@@ -76,7 +76,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     ) -> tuple[Ref, bool, str]:
         narrative = self.clean(text).strip()
         if not narrative:
-            raise InvalidInput("text", "Nothing is left to save once private text is removed.")
+            raise InvalidInput("text", "There is nothing to save after removing private text.")
         if len(narrative) > LONGEST_TEXT:
             raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
         title = (self.clean(text_field(given, "title")).strip() or _first_line(narrative))[:LONGEST_TITLE]
@@ -212,7 +212,7 @@ class Corrections:
         with self._mutex:
             undo = self._undos.get(token)
             if undo is None or undo.until < self._clock():
-                raise NotFound("It has already been undone, or can no longer be undone.")
+                raise NotFound("This change was already undone, or can no longer be undone.")
             self._memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._tell(undo.before)

@@ -96,7 +96,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         are named. Nothing is recorded."""
         project = self.resolver.project(request)
         if project is None:
-            raise NotFound("No memories of that directory; a session there gets no context.")
+            raise NotFound("No memories for that directory, so sessions there get no context.")
         size = replace(self.size, **sizes)
         tried, session = replace(self, size=size), request.session
         return {
@@ -119,7 +119,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             "enough": rules.ENOUGH,
             "beside": rules.BESIDE_THE_BEST,
             "hits": [
-                replace(json_shapes.result(hit, explain=True), told=hit.card.ref in rendered.refs)
+                replace(json_shapes.result(hit, explain=True), selected=hit.card.ref in rendered.refs)
                 for hit, _ in considered
             ],
         }

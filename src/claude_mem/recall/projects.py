@@ -35,7 +35,7 @@ def merge_hints(
         newer = rooted[:number]
         same = next((one for one in newer if _is_same(one, project)), None)
         if same is not None:
-            what = f"both lie in {same.root}" if same.root == project.root else f"both are {same.remote}"
+            what = f"both are in {same.root}" if same.root == project.root else f"both are {same.remote}"
             found.append(_hint(project, same, what))
         elif not there[project.root]:
             others = [one for one in rooted if one is not project and there[one.root]]
@@ -49,7 +49,7 @@ def _only_named(projects: Sequence[ProjectDetails]) -> Iterator[api.MergeHint]:
     for project in projects:
         alike = [one for one in projects if one.root and one.name == project.name]
         if not project.root and len(alike) == 1:
-            yield _hint(project, alike[0], f"it has the name of {alike[0].root} and no directory")
+            yield _hint(project, alike[0], f"it has no directory, and the same name as {alike[0].root}")
 
 
 def _hint(gone: ProjectDetails, into: ProjectDetails, why: str) -> api.MergeHint:
@@ -81,7 +81,7 @@ def _moved(
             if has_commit(one.root, commit):
                 return _hint(project, one, f"{project.root} is gone, and its last commit is in {one.root}")
     if len(alike) == 1 and not (project.remote and alike[0].remote):
-        return _hint(project, alike[0], f"{project.root} is gone, and {alike[0].root} has its name")
+        return _hint(project, alike[0], f"{project.root} is gone, and {alike[0].root} has the same name")
     return None
 
 

@@ -164,7 +164,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
             named = f" {label.name(before.ref)}" if before.ref else ""
             mark = f" ({before.mark})" if before.mark else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
-            yield _Line("Sessions before that:", said, before.ref, before.outcomes[-2:])
+            yield _Line("Earlier sessions:", said, before.ref, before.outcomes[-2:])
     told = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
         told.add(hit.card.ref)
@@ -194,8 +194,8 @@ def _few_read(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit not in read[_MOST_READ:]]
 
 
-_DECIDED = "Decided, and not revoked since:"
-_TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens in full):"
+_DECIDED = "Decisions still in effect:"
+_TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens to read in full):"
 
 
 class _Known:
@@ -290,7 +290,7 @@ def _sections(shown: Sequence[_Line]) -> Iterator[str]:
 def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
     refs = {ref for line in shown for ref in line.refs}
     left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
-    more = f"{len(left_out)} more found, not shown. " if left_out else ""
+    more = f"{len(left_out)} more not shown. " if left_out else ""
     kept = (
         f"In total: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
         if start.sessions

@@ -84,7 +84,7 @@ class ViewerReader(MemoryReader, frozen=True, kw_only=True):
     def project(self, request: FilterRequest, *, days: int) -> ProjectAnswer:
         project = self.resolver.project(request)
         if project is None:
-            raise NotFound("No memories of that directory.")
+            raise NotFound("No memories for that directory.")
         since = self.clock() - days * DAY_MS
         activity = self.store.statistics.activity(project.id, since)
         current = Filters(project_id=project.id, kinds=("observation",), superseded=False, pinned=True)

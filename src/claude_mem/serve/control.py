@@ -189,6 +189,15 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
     raise WorkerFailed(_tail(data_dir / paths.START_LOG) or f"no answer within {deadline_s:g} s")
 
 
+def start_problem(data_dir: Path) -> str | None:
+    """What the last worker said when it did not start, in one line. Of a crash only that it was one: its last
+    line may quote what was captured."""
+    said = _tail(data_dir / paths.START_LOG)
+    if "Traceback" in said:
+        return f"it crashed; see {data_dir / paths.START_LOG}"
+    return said.splitlines()[-1].rstrip(".") if said else None
+
+
 def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bool:
     """Stop the worker: by asking, by SIGTERM, by SIGKILL. False: none was running. Raises WorkerHung.
 

@@ -25,7 +25,7 @@ class DataDirRefused(WorkerError):
     def __init__(self, path: Path, detail: str) -> None:
         self.path, self.detail = path, detail
         super().__init__(
-            f"{path} cannot be the data directory: {detail}. Point CLAUDE_MEM_DATA_DIR elsewhere."
+            f"{path} cannot be the data directory: {detail}. Set CLAUDE_MEM_DATA_DIR to another directory."
         )
 
 

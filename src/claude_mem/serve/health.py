@@ -239,24 +239,24 @@ def banners(
         found.append(Banner(code, level, message, fix))
 
     if trouble:
-        add("degraded", "error", f"Nothing can be recorded at the moment: {trouble}", "claude-mem doctor")
+        add("degraded", "error", f"Recording is not possible at the moment: {trouble}", "claude-mem doctor")
     if paused.everything is not None:
         since = age(max(0.0, now / 1000 - paused.everything))
         add("paused", "warning", f"Paused for {since}: nothing is recorded.", "claude-mem on")
     if not connected:
-        text = "No coding agent is connected, according to their settings: nothing new is recorded."
+        text = "No coding agent is connected, according to their settings, so nothing new is recorded."
         add("unconnected", "warning", text, "claude-mem install")
     if reason := observer.get("paused"):
-        text = f"Recorded events are waiting, because nothing can observe them now: {reason}"
+        text = f"Recorded events are waiting, because they cannot be observed now: {reason}"
         add("observer_paused", "error", text, "claude-mem queue retry")
     if reason := observer.get("spentUp"):
         fix = "Raise it under “The budget” in the settings. Then: claude-mem worker restart"
         add("out_of_budget", "warning", f"{reason} The offline observer takes over until then.", fix)
     if queue is not None and queue.alert and not reason and not observer.get("paused"):
-        add("behind", "warning", f"Behind: {queue.alert}", "claude-mem doctor")
+        add("behind", "warning", f"The queue is behind: {queue.alert}", "claude-mem doctor")
     if queue is not None and queue.fallback:
         text = (
-            f"The model's replies about {_many(queue.fallback)} could not be read. Observed offline for now."
+            f"The model's replies for {_many(queue.fallback)} could not be read. Processed offline for now."
         )
         add("unreadable", "warning", text, "claude-mem queue retry")
     if queue is not None and queue.parked > queue.fallback:

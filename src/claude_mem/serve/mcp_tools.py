@@ -94,9 +94,9 @@ def timeline_text(found: Found) -> ToolText:
     before, after, anchor = found.get("before") or [], found.get("after") or [], found.get("anchor")
     here = [f"> {memory_line(anchor)}"] if anchor else [f"> {found.get('at') or ''}"]
     if not before and not after and not anchor:
-        return ToolText("No memories around that time.")
+        return ToolText("No results.")
     told = [*(memory_line(result) for result in before), *here, *(memory_line(result) for result in after)]
-    return ToolText(_note(found), "\n".join(told), "For all of one: get_observations(ids=[…]).")
+    return ToolText(_note(found), "\n".join(told), "Full text: get_observations(ids=[…]).")
 
 
 def memories_text(found: Found) -> ToolText:
@@ -123,13 +123,13 @@ def session_text(found: Found) -> ToolText:
 def file_text(found: Found) -> ToolText:
     results = found.get("results") or []
     if not results:
-        return ToolText("No memories about that file.")
-    return ToolText(_note(found), _lines(results), "For all of one: get_observations(ids=[…]).")
+        return ToolText("No results.")
+    return ToolText(_note(found), _lines(results), "Full text: get_observations(ids=[…]).")
 
 
 def saved_text(found: Found) -> ToolText:
     ref = found.get("ref")
-    return ToolText(f"Already known, as #{ref}." if found.get("status") == "known" else f"Saved as #{ref}.")
+    return ToolText(f"Already saved as #{ref}." if found.get("status") == "known" else f"Saved as #{ref}.")
 
 
 def forgotten_text(found: Found) -> ToolText:
@@ -205,7 +205,7 @@ def _note(found: Found) -> str:
 
 INSTRUCTIONS = """\
 Memory of earlier coding sessions: what was changed, decided, broken and discovered, and why.
-Query it in three steps, each much cheaper than the next:
+Query it in three steps, from cheap to expensive:
 1. search(query=…) returns an index: one line per result, with its id and the tokens it costs to read.
 2. timeline(anchor=id) shows what happened just before and after a result.
 3. get_observations(ids=[…]) returns the few that matter, in full. Only fetch ids that an index has shown you.

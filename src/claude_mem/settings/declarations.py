@@ -137,7 +137,7 @@ def _embedder(value: object) -> str | None:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    """A JSON list of strings, or one string with commas."""
+    """A JSON list of strings, or a comma-separated string."""
     found, unreadable = rules.globs(value)
     if unreadable:
         raise TypeError
@@ -157,7 +157,7 @@ _AMOUNT = Takes("number", _amount, "a number from 0 to 1000000")
 _LIST = Takes("list", _words)
 _GLOBS = Takes("list", _words, readable=rules.globs)
 _NAMES = Takes(
-    "list", lambda value: frozenset(_words(value)), "a list of tool names, or one string with commas"
+    "list", lambda value: frozenset(_words(value)), "a list of tool names, or a comma-separated string"
 )
 _TABLE = Takes("table", _patterns, readable=rules.patterns)
 _TEXT = Takes("text", _text)
@@ -205,17 +205,20 @@ class Settings(Struct, frozen=True):
     provider: str = _observer(
         "auto",
         _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
-        "What turns events into memory. `claude-mem install` asks. auto: claude if Claude Code is logged in, "
-        "otherwise offline, which needs no model. An API key alone chooses nothing.",
+        "What turns events into memory; `claude-mem install` asks. auto: claude if Claude Code is logged in, "
+        "otherwise offline, which needs no model. An API key alone does not select a provider.",
         instead="offline",
     )
     model: str | None = _observer(
-        None, _TEXT, "The model that observes. Default: the provider's cheap one.", allowed="a model's name"
+        None,
+        _TEXT,
+        "The model that observes. Default: the provider's low-cost model.",
+        allowed="a model's name",
     )
     summary_model: str | None = _observer(
         None,
         _TEXT,
-        "The model for batches that end a turn. Default: the one that observes.",
+        "The model for batches that end a turn. Default: CLAUDE_MEM_MODEL.",
         allowed="a model's name",
     )
     api_key: str | None = _observer(
@@ -224,7 +227,7 @@ class Settings(Struct, frozen=True):
     base_url: str | None = _observer(
         None,
         _URL,
-        "The base URL of an OpenAI-compatible endpoint, or of one that speaks Anthropic's protocol. "
+        "The base URL of an OpenAI-compatible endpoint, or of one that uses Anthropic's protocol. "
         "If it is invalid, openai and anthropic are not used.",
         allowed="a URL such as http://127.0.0.1:11434/v1",
     )
@@ -238,7 +241,7 @@ class Settings(Struct, frozen=True):
     observers: int = _observer(
         3,
         _integer(1, 16),
-        "How many sessions are observed at the same time. A model that hangs holds up so many, and no more. "
+        "How many sessions are observed at the same time. A model that hangs blocks at most this many. "
         "Each call of your own Claude Code takes about 200 MB while it runs.",
     )
     verbosity: Verbosity = _observer(
@@ -253,22 +256,22 @@ class Settings(Struct, frozen=True):
     language: str | None = _observer(
         None,
         _TEXT,
-        "The language memory is written in. Default: the model's choice.",
+        "The language in which memories are written. Default: the model decides.",
         allowed="a language's name, such as Deutsch",
     )
 
     daily_usd: float = _budget(
-        2.0, _AMOUNT, "The most to spend per day in US dollars, where prices are known. 0: no limit."
+        2.0, _AMOUNT, "The daily limit in US dollars, where prices are known. 0: no limit."
     )
     daily_tokens: int = _budget(
         2_000_000,
         _TOKENS,
-        "The most tokens to use per day; after that the offline observer takes over. 0: no limit.",
+        "The daily limit in tokens; above it, the offline observer takes over. 0: no limit.",
     )
     session_usd: float = _budget(
-        1.0, _AMOUNT, "The most to spend per session in US dollars, where prices are known. 0: no limit."
+        1.0, _AMOUNT, "The limit per session in US dollars, where prices are known. 0: no limit."
     )
-    session_tokens: int = _budget(1_000_000, _TOKENS, "The most tokens to use per session. 0: no limit.")
+    session_tokens: int = _budget(1_000_000, _TOKENS, "The limit per session in tokens. 0: no limit.")
 
     skip_tools: frozenset[str] = _recorded(
         frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"}),
@@ -286,32 +289,34 @@ class Settings(Struct, frozen=True):
     exclude_paths: tuple[str, ...] = _recorded(
         (),
         _GLOBS,
-        "More files whose contents are never recorded, as globs. Cannot be set in the environment.",
+        "Additional files whose contents are never recorded, as globs. Cannot be set in the environment.",
         allowed='a list such as ["*.secret", "**/vault/*"]',
         file_only=True,
     )
     secret_patterns: tuple[tuple[str, str], ...] = _recorded(
         (),
         _TABLE,
-        "More secrets to redact: names and regular expressions. Cannot be set in the environment.",
+        "Additional secrets to redact: names and regular expressions. Cannot be set in the environment.",
         allowed='an object such as {"employee-id": "E[0-9]{6}"}',
         file_only=True,
     )
     watch: tuple[str, ...] = _recorded(
         (),
         _LIST,
-        "Folders of transcripts to follow as they grow, for clients without hooks.",
-        allowed='a list such as ["~/.claude/projects"], or one string with commas',
+        "Folders of transcripts to follow as they grow, for agents without hooks.",
+        allowed='a list such as ["~/.claude/projects"], or a comma-separated string',
     )
 
     context_characters: int = _injected(
         9_500,
         _integer(0, 9_900),
-        "The most characters to inject at the start of a session. 0: inject nothing.",
+        "The maximum number of characters to inject at the start of a session. 0: inject nothing.",
     )
     context_tokens: int = _injected(3_000, _integer(0, 10_000), "The same limit in tokens, approximately.")
     prompt_characters: int = _injected(
-        2_400, _integer(0, 9_900), "The most characters to inject with a prompt. 0: inject nothing."
+        2_400,
+        _integer(0, 9_900),
+        "The maximum number of characters to inject with a prompt. 0: inject nothing.",
     )
     command_hints: Literal["on", "off"] = _injected(
         "on",
@@ -338,7 +343,7 @@ class Settings(Struct, frozen=True):
         None, _TEXT, "The name of the model at that URL.", allowed="a model's name"
     )
     embedder_key: str | None = _search(
-        None, _SECRET, "The API key for that URL, if it wants one.", allowed="a key"
+        None, _SECRET, "The API key for that URL, if it requires one.", allowed="a key"
     )
     chroma_url: str | None = _search(
         None,
@@ -350,19 +355,21 @@ class Settings(Struct, frozen=True):
     evidence_days: int = _retention(
         365,
         _integer(0, 36_500),
-        "How many days the raw input and output of tools is stored and searchable. 0: forever.",
+        "How many days to keep the raw input and output of tools, which search includes. 0: forever.",
         instead=0,
     )
     evidence_mb: int = _retention(
         2_000,
         _integer(0, 1_000_000),
-        "How many megabytes of that text to store, approximately. Above that, the oldest is deleted; "
+        "How many megabytes of it to keep, approximately. Above that, the oldest is deleted; "
         "observations made from it stay. 0: no limit.",
         instead=0,
     )
 
     worker_port: int = _worker(
-        37777, _integer(1024, 65535), "The worker's port on 127.0.0.1. If it is in use, the next free one."
+        37777,
+        _integer(1024, 65535),
+        "The worker's port on 127.0.0.1. If it is in use, the worker takes the next free one.",
     )
     log_level: str = _worker(
         "INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "How much the worker writes to its log."
@@ -370,12 +377,12 @@ class Settings(Struct, frozen=True):
     spool_max_files: int = _worker(
         spool_writer.MOST_FILES,
         _integer(100, 10_000_000),
-        "The most events that may wait in the spool; above that, new ones are dropped and counted.",
+        "The maximum number of events in the spool. Above it, new events are dropped and counted.",
     )
     spool_max_bytes: int = _worker(
         spool_writer.MOST_BYTES,
         _integer(1 << 20, 1 << 40),
-        "The most bytes that may wait in the spool.",
+        "The maximum size of the spool in bytes.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     )
     queue_alert_events: int = _worker(
@@ -392,7 +399,7 @@ class Settings(Struct, frozen=True):
     delete_timeout_ms: int = _worker(
         5_000,
         _integer(0, 60_000),
-        "How many milliseconds to wait for an aborted session's work to end.",
+        "How many milliseconds to wait for a deleted session's running work to stop.",
         key="CLAUDE_MEM_DELETE_TIMEOUT",
     )
 

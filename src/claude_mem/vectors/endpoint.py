@@ -118,7 +118,7 @@ class EndpointEmbedder:
                 raise VectorsUnavailable(f"{self._who} {_why(found)}.")
             return unit(_rows(found, len(texts)), [bool(text.strip()) for text in shortened])
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            raise VectorsUnavailable(f"{self._who} answered with something else than vectors.") from None
+            raise VectorsUnavailable(f"{self._who} replied with something other than vectors.") from None
 
 
 def embeddings_url(base: str) -> str:
@@ -146,10 +146,10 @@ def _why(fact: object) -> str:
         case Unreached(trouble):
             return str(trouble)
         case Refused(status=401 | 403 as status):
-            return f"refused the key (status {status}): set CLAUDE_MEM_EMBEDDER_KEY"
+            return f"rejected the key (status {status}). Set CLAUDE_MEM_EMBEDDER_KEY"
         case Refused(status=404):
             return "has no such model or path (status 404)"
         case Refused(status=status):
-            return f"refused the request (status {status})"
+            return f"rejected the request (status {status})"
         case _:
-            return "answered with something that is not JSON"
+            return "replied with something that is not JSON"

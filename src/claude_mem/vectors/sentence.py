@@ -53,7 +53,7 @@ class OnnxFolder(LocalModel):
         wanted = [each.name for each in session.get_inputs()]
         if unknown := set(wanted) - set(INPUTS):
             raise VectorsUnavailable(
-                f"The model in {self._folder} wants {', '.join(sorted(unknown))} beside text."
+                f"The model in {self._folder} needs other inputs than text: {', '.join(sorted(unknown))}."
             )
         names = [each.name for each in session.get_outputs()]
         output = POOLED if POOLED in names else names[0]

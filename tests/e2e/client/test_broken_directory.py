@@ -77,7 +77,7 @@ def test_without_a_usable_data_directory_the_user_is_told_once_and_can_work(
     assert course == without_us
     all_hooks_ran_happily(claude, ran)
     (told,) = system_messages(ran)
-    assert told.startswith("claude-mem is not recording: the data directory cannot be written")
+    assert told.startswith("claude-mem is not recording: the data directory is not writable")
     assert str(claude.data) in told
     assert "claude-mem doctor" in told
 

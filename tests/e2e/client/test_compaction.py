@@ -104,7 +104,7 @@ def test_a_compaction_is_recorded_with_what_the_user_asked_of_it_and_its_summary
         ("pre_compact", "manual", "keep names"),
         ("post_compact", "manual", SUMMARY),
     ]
-    assert "A compaction's summary" in claude.mem("search", "stripes Mara asked for", "--raw").stdout
+    assert "Compaction summary" in claude.mem("search", "stripes Mara asked for", "--raw").stdout
 
 
 def test_the_model_that_compacts_is_given_the_users_words_and_none_of_ours(

@@ -81,7 +81,7 @@ def test_the_first_session_after_an_install_is_observed_by_ones_own_claude_code(
         check=False,
     )
     assert made.returncode == 0, made.stdout + made.stderr
-    assert (f"Installed with {installer}" if installer else "Neither uv nor pipx") in made.stdout
+    assert (f"Installed with {installer}" if installer else "uv and pipx not found") in made.stdout
     (user.commands() / "claude-mem").symlink_to(user.home / ".local/bin/claude-mem")
     installed = user.mem("install", "--yes", "--json", CLAUDE_MEM_PROVIDER="", ANTHROPIC_API_KEY="")
     done = json.loads(installed.stdout)

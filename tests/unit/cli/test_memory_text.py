@@ -60,7 +60,7 @@ def test_results_are_under_their_session_with_the_sentence_that_matches() -> Non
         "  41  bugfix: Empty passwords made login fail",
         "      … the empty password …",
         "  s2  summary: It is fixed now.",
-        "      + 1 more: --session 5694c0de, 2 tool events: --raw",
+        "      + 1 more (--session 5694c0de), 2 tool events (--raw)",
         "",
         f"{day}  Why does login fail?",
         "   7  bugfix: Retries",

@@ -26,8 +26,11 @@ def seen(**differences: Any) -> QuickStatus:
         (seen(queued=3, usd=0.021, tokens=900), "mem ● 3 queued · $0.02 today"),
         (seen(observer="claude", queued=2), "mem ● claude · 2 queued"),
         (seen(queued=1200, parked=2), "mem ◐ 1,200 queued · 2 failed"),
-        (seen(parked=6, fallback=4), "mem ◐ model unreadable: 4 noted offline · 2 failed"),
-        (seen(parked=4, fallback=4, observer="openai"), "mem ◐ openai · model unreadable: 4 noted offline"),
+        (seen(parked=6, fallback=4), "mem ◐ replies unreadable: 4 processed offline · 2 failed"),
+        (
+            seen(parked=4, fallback=4, observer="openai"),
+            "mem ◐ openai · replies unreadable: 4 processed offline",
+        ),
         (seen(usd=0.0, tokens=0), "mem ●"),
         (seen(usd=2.0, tokens=9, spent_up=True), "mem ● $2.00 today · budget used up"),
         (seen(worker=status.ASLEEP), "mem ● worker asleep"),

@@ -104,7 +104,7 @@ def test_what_breaks_off_leaves_no_file(
         assert (tmp_path / "x").read_bytes() == HEAD + PROJECT
         assert json.loads(said.out)["records"] == {"project": 1}
     else:
-        assert "The worker exited" in said.err
+        assert "The worker stopped" in said.err
 
 
 def write(path: Path, data: Path, content: bytes = b"new", *, force: bool = False) -> None:
@@ -179,7 +179,7 @@ def test_what_is_no_file_is_left_alone(tmp_path: Path, data: Path, force: bool) 
         with pytest.raises(UsageError, match="regular file"):
             write(tmp_path / name, data, force=force)
     assert not (tmp_path / "elsewhere").exists()
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="does not exist"):
         write(tmp_path / "nowhere" / "x", data, force=force)
 
 

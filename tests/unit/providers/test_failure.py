@@ -72,17 +72,17 @@ def test_clients_that_were_told_nothing_do_not_come_back_together() -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_refused_key_pauses_with_what_to_do(status: int) -> None:
-    assert meaning(status) == Paused(
-        f"The Anthropic API key was rejected ({status}). Set ANTHROPIC_API_KEY; "
-        "it then resumes automatically."
-    )
+    outcome = meaning(status)
+    assert isinstance(outcome, Paused)
+    assert str(status) in outcome.reason
+    assert "Set ANTHROPIC_API_KEY" in outcome.reason
 
 
 def test_an_unknown_model_pauses_and_names_the_setting() -> None:
-    assert meaning(404) == Paused(
-        "The Anthropic API does not have the model 'claude-haiku-4-5' (404). "
-        "Set CLAUDE_MEM_MODEL to one it has; it then resumes automatically."
-    )
+    outcome = meaning(404)
+    assert isinstance(outcome, Paused)
+    assert "'claude-haiku-4-5'" in outcome.reason
+    assert "CLAUDE_MEM_MODEL" in outcome.reason
 
 
 def test_an_empty_purse_pauses() -> None:
@@ -103,31 +103,35 @@ def test_what_may_be_too_long_is_broken_and_says_so(status: int) -> None:
 
 @pytest.mark.parametrize("status", [409, 418, 422])
 def test_all_other_refusals_are_the_batchs_with_their_number(status: int) -> None:
-    assert meaning(status, "invalid_request_error") == Broken(
-        f"The Anthropic API answered {status}, invalid_request_error.", "batch"
-    )
+    outcome = meaning(status, "invalid_request_error")
+    assert isinstance(outcome, Broken)
+    assert outcome.whose == "batch"
+    assert f"{status}, invalid_request_error" in outcome.reason
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 529, 599])
 def test_a_server_in_trouble_is_the_providers_with_its_number(status: int) -> None:
-    assert meaning(status, "overloaded_error") == Broken(
-        f"The Anthropic API answered {status}, overloaded_error.", "provider"
-    )
+    outcome = meaning(status, "overloaded_error")
+    assert isinstance(outcome, Broken)
+    assert outcome.whose == "provider"
+    assert f"{status}, overloaded_error" in outcome.reason
 
 
 @pytest.mark.parametrize("type", ["sk-ant-12345", "the prompt said: hello", "a" * 41, "Émile", "x_\n", ""])
 def test_only_what_looks_like_an_errors_name_is_repeated(type: str) -> None:
-    assert meaning(500, type) == Broken("The Anthropic API answered 500.", "provider")
+    assert meaning(500, type) == meaning(500, None)
 
 
 @pytest.mark.parametrize("trouble", get_args(Trouble))
 def test_the_wire_s_troubles_are_the_providers_in_plain_words(trouble: Trouble) -> None:
     outcome = classify(Unreached(trouble), ASKED, now=NOON, jitter=0)
-    answered = trouble == "answered with more than 4 MiB"
+    answered = trouble == "sent more than 4 MiB"
     assert outcome == Broken(f"The Anthropic API {trouble}.", "batch" if answered else "provider")
 
 
 def test_what_is_no_reply_is_the_batchs_in_plain_words_with_what_it_cost() -> None:
     paid = CallCost("anthropic", "claude-haiku-4-5", 10)
     outcome = classify(Unusable("an empty reply", paid), ASKED, now=NOON, jitter=0)
-    assert outcome == Broken("The Anthropic API answered with an empty reply.", "batch", paid)
+    assert isinstance(outcome, Broken)
+    assert (outcome.whose, outcome.spend) == ("batch", paid)
+    assert "an empty reply" in outcome.reason

@@ -72,7 +72,7 @@ def test_a_redirect_is_reported_and_not_followed() -> None:
 
 def test_an_answer_without_end_is_cut_off_at_four_mebibytes() -> None:
     with ModelServer([Raw(b" " * (wire.MOST_BYTES + 1))]) as server:
-        assert post(server.url) == Unreached("answered with more than 4 MiB")
+        assert post(server.url) == Unreached("sent more than 4 MiB")
 
 
 def test_an_answer_of_exactly_four_mebibytes_is_read() -> None:
@@ -84,12 +84,12 @@ def test_an_answer_of_exactly_four_mebibytes_is_read() -> None:
 
 def test_an_answer_that_breaks_off_is_no_answer() -> None:
     with ModelServer([Cut()]) as server:
-        assert post(server.url) == Unreached("broke off its answer")
+        assert post(server.url) == Unreached("closed the connection before the reply was complete")
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted(server_tls: ssl.SSLContext) -> None:
     with ModelServer([Say("ok")], tls=server_tls) as server:
-        assert post(f"{server.url}/v1/messages") == Unreached("could not be trusted (TLS)")
+        assert post(f"{server.url}/v1/messages") == Unreached("could not be verified (TLS)")
     assert server.requests == [], "the key would have been sent to a stranger"
 
 
@@ -97,7 +97,7 @@ def test_a_certificate_for_another_name_is_not_trusted(server_tls: ssl.SSLContex
     trusting = ssl.create_default_context(cafile=certificate)
     with ModelServer([Say("ok")], tls=server_tls) as server:
         answer = post(f"https://localhost:{server.port}/", tls=trusting)
-    assert answer == Unreached("could not be trusted (TLS)")
+    assert answer == Unreached("could not be verified (TLS)")
 
 
 def test_a_trusted_certificate_is_talked_to(server_tls: ssl.SSLContext, certificate: Path) -> None:
@@ -164,13 +164,13 @@ def test_an_address_that_is_none_is_a_trouble_and_no_exception(url: str) -> None
     ("error", "trouble"),
     [
         (TimeoutError(), "did not answer in time"),
-        (socket.gaierror(socket.EAI_NONAME, "x"), "could not be found by name"),
-        (ssl.SSLCertVerificationError(1, "x"), "could not be trusted (TLS)"),
+        (socket.gaierror(socket.EAI_NONAME, "x"), "could not be resolved (DNS)"),
+        (ssl.SSLCertVerificationError(1, "x"), "could not be verified (TLS)"),
         (ConnectionRefusedError(), "refused the connection"),
         (ConnectionResetError(), "reset the connection"),
         (http.client.RemoteDisconnected("x"), "reset the connection"),
-        (http.client.BadStatusLine("x"), "did not answer in HTTP"),
-        (http.client.IncompleteRead(b""), "broke off its answer"),
+        (http.client.BadStatusLine("x"), "did not reply with valid HTTP"),
+        (http.client.IncompleteRead(b""), "closed the connection before the reply was complete"),
         (OSError(101, "no route"), "could not be reached"),
     ],
 )

@@ -142,9 +142,9 @@ def test_a_batch_no_observer_survives_is_parked_and_its_session_goes_on(
             pump.step()
         clock.now += backoff(attempt)
     assert waiting(store, JobState.PARKED) == [(id, 3, "the observer failed: ValueError: oops") for id in ids]
-    assert told == [
-        "4 events were given up for now: the observer failed: ValueError. Run: claude-mem queue list"
-    ]
+    (notice,) = told
+    assert notice.startswith("4 events ")
+    assert notice.endswith("the observer failed: ValueError. Run: claude-mem queue list")
     assert pump_dry(pump, clock) is None
     assert store.queue.figures() == QueueFigures(parked=4, done=4)
 

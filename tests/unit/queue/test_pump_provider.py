@@ -177,15 +177,14 @@ def test_released_it_tries_again_before_the_hold_is_over(
 def test_a_batch_that_is_refused_is_given_up_after_three_attempts_and_that_is_told(
     store: SqliteStore, events: Events, clock: SettableClock, make: Make, told: list[str]
 ) -> None:
-    pump = make(Script(*[Broken("The API says that the request is too long (413).")] * 3, spend=SPEND))
+    pump = make(Script(*[Broken("The request is too long (413).")] * 3, spend=SPEND))
     store.events.accept(new_events(events.make(Kind.STOP, text="done")))
     while (when := pump.step()) is not None:
         clock.now = when
     assert store.queue.figures() == QueueFigures(parked=1)
-    assert told == [
-        "1 event was given up for now: The API says that the request is too long (413). "
-        "Run: claude-mem queue list"
-    ]
+    (notice,) = told
+    assert notice.startswith("1 event ")
+    assert notice.endswith("The request is too long (413). Run: claude-mem queue list")
     session = store.sessions.find("s1")
     assert session is not None
     assert store.queue.spent(session.id, clock.now).session_usd == 0.75
@@ -208,10 +207,8 @@ def test_a_provider_that_cannot_be_reached_costs_no_batch_an_attempt_however_lon
     waits = [b - a for a, b in pairwise(asked_at)]
     assert waits[:3] == [backoff(1), backoff(2), backoff(3)]
     assert set(waits[3:]) == {LOOK_AGAIN_MS}, "two days of it, and never more often than that"
-    assert told == [
-        "The model cannot be reached: The model server refused the connection. "
-        "Captured events wait; nothing is lost."
-    ]
+    (notice,) = told
+    assert DOWN.reason in notice
     assert pump.paused == told[0]
     clock.now += LOOK_AGAIN_MS
     pump_dry(pump, clock)

@@ -64,7 +64,7 @@ def test_a_command_that_failed_twice_in_the_same_way_is_told_with_its_error(shel
     assert told.startswith(fenced("x").splitlines()[0])
     assert "failed 2 times" in told
     assert "Cannot find module 'wingspan'" in told
-    assert "has not passed" in told
+    assert "has not succeeded" in told
     assert len(told) < 1_000
 
 
@@ -75,7 +75,7 @@ def test_what_was_observed_when_it_passed_again_is_told_as_what_helped(shell: Sh
     fix = Observation("bugfix", "wingspan is listed in the heron workspace's package.json")
     shell.memory.turn("mend it", session="first", observed=[fix], at=NOON + 2 * HOUR)
     told = shell.before()
-    assert "passed afterwards" in told
+    assert "succeeded afterwards" in told
     assert "wingspan is listed" in told
 
 

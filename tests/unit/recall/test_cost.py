@@ -74,10 +74,8 @@ def test_what_batching_saved_is_an_estimate_that_says_so(costing: CostReport) ->
     assert saved.saved_tokens == 95 * 800
     assert saved.estimated_input_tokens == 5_100 + 95 * 800
     assert saved.saved_usd == pytest.approx(95 * 800 * 0.03 / 5_650, abs=1e-4)
-    assert saved.explained.startswith(
-        "An estimate: 100 tool uses took 5 calls. One call for each would have been 95 calls more, and every "
-        "call sends the instructions (about 800 tokens)."
-    )
+    for figure in ("estimate", "100 tool uses", "5 calls", "95 calls", "800 tokens"):
+        assert figure in saved.explained
 
 
 def test_one_project_is_told_alone(costing: CostReport) -> None:

@@ -167,7 +167,7 @@ def test_a_directory_that_is_gone_is_looked_for_by_its_commit_and_then_by_its_na
     there = {"/b/store", "/c/shop"}
     assert found([moved, namesake, gone], there, {"/b/store": "c0ffee"}) == [(1, 2)]
     (by_name,) = hinted([moved, namesake, gone], there)
-    assert (by_name.into, by_name.why) == ("/c/shop", "/a/shop is gone, and /c/shop has its name")
+    assert (by_name.into, by_name.why) == ("/c/shop", "/a/shop is gone, and /c/shop has the same name")
 
 
 def test_a_directory_that_is_gone_is_part_of_the_project_around_it() -> None:

@@ -97,13 +97,13 @@ def test_the_last_session_comes_first_then_open_items_sessions_pins_and_titles_b
         "- tell the user (#s12, yesterday)",
         "- upgrade the lock file (#s7, 9 days ago)",
         "",
-        "Sessions before that:",
+        "Earlier sessions:",
         "- 2026-11-07 #s7: The pump waits",
         "",
         "Pinned:",
         "- #88 2026-10-07 (5 weeks ago) decision: Never push on Fridays ~6",
         "",
-        "Other work, most relevant first (#id date type: title [files] ~tokens in full):",
+        "Other work, most relevant first (#id date type: title [files] ~tokens to read in full):",
         "- #5 2026-11-13 bugfix: An old but relevant one [a/index.ts] ~6",
         "- #412 2026-11-15 bugfix: Retry-After of 0 made the pump spin ~134",
         "- #411 2026-11-15 change: Waits are capped [retry.py] ~5",
@@ -123,7 +123,7 @@ def test_decisions_stand_apart_and_no_line_says_what_another_said() -> None:
         hit(5, "The pump is quiet", type="change"),
     )
     text = "\n".join(lines(StartMaterial("demo", last=(LAST,), relevant=hits)))
-    decided = text.partition("Decided, and not revoked since:\n")[2].partition("\n\n")[0]
+    decided = text.partition("Decisions still in effect:\n")[2].partition("\n\n")[0]
     assert [line.split()[1] for line in decided.splitlines()] == ["#1", "#3"]
     assert "#2 " not in text, "it is what the last session did"
     assert "#4 " in text
@@ -204,7 +204,7 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
 def test_at_most_six_titles_the_most_relevant_first_and_the_rest_counted() -> None:
     told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW)
     assert [ref.id for ref in told.refs] == list(range(1, 7))
-    assert "144 more found, not shown." in told.text
+    assert "144 more not shown." in told.text
     less = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(900, 10_000))
     shown = [ref.id for ref in less.refs]
     assert 1 < len(shown) < 12
@@ -216,7 +216,7 @@ def test_pins_do_not_crowd_out_everything_else() -> None:
     pinned = tuple(hit(1000 + number, "A pinned thing " * 9, pinned=True) for number in range(60))
     told = render_start(StartMaterial("demo", pinned=pinned, relevant=many(20)), now=NOW)
     assert Ref("observation", 1) in told.refs
-    assert "62 more found, not shown." in told.text
+    assert "62 more not shown." in told.text
 
 
 def test_a_pinned_memory_is_not_told_twice() -> None:

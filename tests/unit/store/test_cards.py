@@ -62,7 +62,7 @@ def test_input_that_was_cut_in_the_middle_is_read_as_far_as_it_goes(evidence: Ca
 
 def test_what_was_only_said_is_called_by_the_occasion(evidence: Callable[..., Card]) -> None:
     card = evidence(kind=Kind.STOP, text="All is well.")
-    assert card.title == "The agent's last words: All is well."
+    assert card.title == "Last message: All is well."
     assert card.files == ()
 
 

@@ -40,12 +40,14 @@ def add(commands: Commands) -> None:
         ),
         run=backfill,
     )
-    parser.add_argument("--from", dest="folder", metavar="DIR", help="a different folder of transcripts")
+    parser.add_argument(
+        "--from", dest="folder", metavar="DIR", help="import transcripts from this folder instead"
+    )
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
     which = f"whose transcripts (default: {CLAUDE_CODE})"
     parser.add_argument("--agent", choices=base.with_transcripts(), default=CLAUDE_CODE, help=which)
-    observe = "observe without a model, or with yours"
+    observe = "offline: no model, free (default); auto: your model"
     parser.add_argument("--provider", choices=("offline", "auto"), default="offline", help=observe)
     dollars = "stop when this run has cost this many dollars"
     tokens = "stop when this run has used this many tokens"
@@ -62,7 +64,7 @@ def dollar_amount(text: str) -> float:
     except ValueError:
         amount = -1.0
     if not 0 < amount <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an amount of dollars")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a dollar amount such as 1.50")
     return amount
 
 
@@ -121,10 +123,10 @@ class BackfillRun:
             self._show(f"{found['waiting']:,} events to observe")
             if found["paused"] and not self.is_offline:
                 raise ClaudeMemError(
-                    f"{found['paused']} What was sent stays queued; run it again to continue."
+                    f"{found['paused']} What was imported stays queued. Run this again to continue."
                 )
             if time.monotonic() - seen_at > STALLED_S and self.is_offline:
-                raise ClaudeMemError("The worker makes no progress. Run: claude-mem doctor")
+                raise ClaudeMemError("The worker is not making progress. Run: claude-mem doctor")
             time.sleep(wait_s)
             wait_s = min(wait_s * 1.5, LOOK_LATER_S)
 

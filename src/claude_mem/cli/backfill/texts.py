@@ -36,7 +36,7 @@ def scan_text(seen: Scan, costs: Sequence[Estimate], commits: Commits | None, pr
     skipped = {
         "captured live; they are skipped": seen.live,
         "already imported": seen.done,
-        "deleted, or from a pause; they are skipped": seen.barred,
+        "deleted, or recorded during a pause; they are skipped": seen.barred,
     }
     lines += [f"  {len(some):,} {what}." for what, some in skipped.items() if some]
     if seen.found.unreadable:
@@ -81,7 +81,7 @@ def end_text(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict
         counts = run.sender.counts
         if run.stopped:
             left = plural(len(seen.fresh) - run.sessions, "session")
-            lines.append(f"{run.stopped} {left} left; run it again to continue.")
+            lines.append(f"{run.stopped} {left} left. Run it again to continue.")
         sessions, events = plural(run.sessions, "session"), plural(counts["fresh"], "new event")
         lines.append(f"Imported {sessions}: {events}.")
         if counts["dropped"]:

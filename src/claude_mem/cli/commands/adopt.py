@@ -48,9 +48,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "adopt",
         more=(
-            "Without a PATH it uses the database of the TypeScript claude-mem in its usual\n"
-            "place. The source is read and never changed; secrets are redacted. Running it\n"
-            "again imports what is new since."
+            "Without a PATH, it imports the database of the TypeScript claude-mem from its\n"
+            "default location. The source is never changed; secrets are redacted. Run it\n"
+            "again to import what is new."
         ),
         example=(
             "claude-mem adopt --dry-run\nclaude-mem adopt ~/old/claude-mem.db --yes\nclaude-mem adopt --notes"
@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
     )
     source = "a database, its folder, or a .jsonl file"
     parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help=source)
-    notes = "import the notes of Claude Code's agent (MEMORY.md)"
+    notes = "import the notes that Claude Code's agent keeps (MEMORY.md)"
     parser.add_argument("--notes", action="store_true", help=notes)
     change_flags(parser, "be imported")
 
@@ -130,11 +130,13 @@ def _report(source: Source, sent: Sent | None, *, as_json: bool) -> int:
         print(f"Type {theirs} became {ours}: {count:,}. The original type is saved as a concept.")
     if source.left:
         uses = output.plural(source.left, "raw tool use")
-        output.message(f"{uses} not imported: they are evidence, not memory.")
+        output.message(f"{uses} not imported: only memories are imported, not raw events.")
     nameless = [name for name, key in report.projects.items() if key.startswith("name:")]
     if nameless:
         names = ", ".join(nameless[:SHOWN]) + (", …" if len(nameless) > SHOWN else "")
-        output.message(f"Known by name only, so found by search but not injected into sessions: {names}.")
+        output.message(
+            f"These projects are known by name only. Search finds them, but they are not injected: {names}."
+        )
     output.message(f"{path} was not changed.")
     return code
 
@@ -150,7 +152,7 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, startin
 
     path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
     if path is None:
-        raise ClaudeMemError("No database of the TypeScript claude-mem was found. Pass its PATH.")
+        raise ClaudeMemError("No TypeScript claude-mem database found. Specify its PATH.")
     there = stack.enter_context(adopting(chosen, path))
     if there is None:
         raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")

@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     verbs.add(
         "list",
-        "list all settings: value, and where it comes from",
+        "list all settings, with their values and where they are set",
         example="claude-mem config list",
         run=_list,
     )
@@ -45,7 +45,10 @@ def add(commands: Commands) -> None:
     change = verbs.add(
         "set",
         "change a setting in settings.json",
-        more="Without VALUE, it is read from stdin: other users can see a command's arguments.",
+        more=(
+            "Without VALUE, reads it from stdin. Use that for secrets: other users can see\n"
+            "the arguments of commands."
+        ),
         example="claude-mem config set CLAUDE_MEM_BASE_URL http://127.0.0.1:11434/v1",
         run=_set,
     )
@@ -53,7 +56,7 @@ def add(commands: Commands) -> None:
     change.add_argument("value", metavar="VALUE", nargs="?", help="text, or JSON for a list or an object")
     unset = verbs.add(
         "unset",
-        "remove a setting from settings.json: its default applies",
+        "remove a setting from settings.json, so that its default applies",
         example="claude-mem config unset CLAUDE_MEM_BASE_URL",
         run=lambda args: _change(args, None),
     )
@@ -112,13 +115,13 @@ def _meaning(value: str) -> object:
         try:
             return json.loads(value)
         except ValueError:
-            raise UsageError("The value begins like JSON, but is not valid JSON.") from None
+            raise UsageError("The value looks like JSON, but is not valid JSON.") from None
     return value
 
 
 def _change(args: argparse.Namespace, value: object) -> int:
     answer = request("POST", "/api/settings", body={"changes": {args.key: value}})
-    saved = "is removed" if value is None else "is saved"
+    saved = "removed" if value is None else "saved"
     then = "It takes effect when the worker restarts: claude-mem worker restart" if answer["restart"] else ""
     if answer["shadowed"]:
         then = "An environment variable overrides it."

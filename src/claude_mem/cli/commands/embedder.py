@@ -23,7 +23,7 @@ from claude_mem.vectors.backend import Embedder, VectorsUnavailable
 
 SETTING, MODEL, KEY = "CLAUDE_MEM_EMBEDDER", "CLAUDE_MEM_EMBEDDER_MODEL", "CLAUDE_MEM_EMBEDDER_KEY"
 KNOWN = (
-    ("static", "comes with claude-mem; words without their order", ""),
+    ("static", "included with claude-mem; ignores word order", ""),
     (embedders.RECOMMENDED, "English, 90 MB", "fastembed"),
     ("BAAI/bge-small-en-v1.5", "English, 70 MB", "fastembed"),
     ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "50 languages, 220 MB", "fastembed"),
@@ -37,21 +37,24 @@ LOADING_S = 3.0
 def add(commands: Commands) -> None:
     parser = commands.add(
         "embedder",
-        more="Vectors find memories whose words differ from the query's.",
+        more=(
+            "An embedder turns text into vectors, which find related memories even if they\n"
+            "use other words than the query."
+        ),
         example=f"claude-mem embedder use {embedders.RECOMMENDED}",
         run=lambda _: help_of(parser),
         json=False,
     )
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    verbs.add("list", "list embedders to choose from", example="claude-mem embedder list", run=_list)
+    verbs.add("list", "list available embedders", example="claude-mem embedder list", run=_list)
     use = verbs.add(
         "use",
         "change the embedder",
         more=(
-            "Loads it and embeds a sentence before anything is changed. Then the setting is\n"
-            "saved, the worker restarts, and all vectors are made again in the background;\n"
-            "until then, search uses full text. With a URL, the text of memories and queries\n"
-            "is sent there, without what was recognized as secret or private."
+            "Tests the embedder before anything is changed. Then the setting is saved, the\n"
+            "worker restarts, and all vectors are rebuilt in the background; until then,\n"
+            "search mostly uses full text. With a URL, the text of memories and queries is\n"
+            "sent there, without secrets and private text that were recognized."
         ),
         example=(
             f"claude-mem embedder use {embedders.RECOMMENDED}\n"
@@ -66,7 +69,7 @@ def add(commands: Commands) -> None:
     use.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     verbs.add(
         "status",
-        "show the embedder in use, and how many memories still wait for their vector",
+        "show the embedder in use, and how many memories have no vector yet",
         example="claude-mem embedder status",
         run=_status,
     )
@@ -87,7 +90,7 @@ def _list(args: argparse.Namespace) -> int:
     for row in rows:
         needs = f" (needs {row['needs']})" if row["needs"] and not find_spec(str(row["needs"])) else ""
         print(f"{'*' if row['in_use'] else ' '} {row['embedder']}\n    {row['about']}{needs}")
-    output.message("Change it: claude-mem embedder use EMBEDDER")
+    output.message("To change it: claude-mem embedder use EMBEDDER")
     return OK
 
 
@@ -96,9 +99,11 @@ def _use(args: argparse.Namespace) -> int:
     value = _meant(args.embedder)
     kind = embedders.kind_of(value)
     if args.model and kind != "endpoint":
-        raise UsageError("--model is for a URL.")
+        raise UsageError("--model requires a URL.")
     if overridden := [key for key in (SETTING, MODEL) if os.environ.get(key)]:
-        raise UsageError(f"{' and '.join(overridden)} is set in the environment, which overrides this.")
+        raise UsageError(
+            f"{' and '.join(overridden)} is set in the environment, which overrides this. Unset it first."
+        )
     changes: dict[str, object] = {SETTING: None if kind == "static" else value}
     changes[MODEL] = args.model if kind == "endpoint" else None
     code = _agreed(value, kind, settings, yes=args.yes)
@@ -121,12 +126,12 @@ def _use(args: argparse.Namespace) -> int:
     if memories:
         time_left = _duration(memories / tried.per_second)
         text += (
-            f"\nThe vectors of {output.plural(memories, 'memory', 'memories')} are being made again in the "
-            f"background: about {time_left}.\nUntil then, search uses full text, and the vectors that are "
-            "ready. Progress: claude-mem embedder status"
+            f"\nThe vectors of {output.plural(memories, 'memory', 'memories')} are being rebuilt in the "
+            f"background, which takes about {time_left}.\nUntil then, search uses full text and the vectors "
+            "that are ready. Progress: claude-mem embedder status"
         )
     if settings.vectors == "off":
-        text += " Vectors are off: remove CLAUDE_MEM_VECTORS from settings.json to use it."
+        text += " Vectors are off. To turn them on: claude-mem config unset CLAUDE_MEM_VECTORS"
     return output.result(data, text, as_json=args.json)
 
 
@@ -135,7 +140,7 @@ def _meant(given: str) -> str:
     folder = Path(given).expanduser()
     if "://" not in given and (folder.is_dir() or given.startswith(("/", "~", "."))):
         if not folder.is_dir():
-            raise UsageError(f"There is no folder {given}.")
+            raise UsageError(f"{given} does not exist, or is not a folder.")
         return str(folder.resolve())
     return given
 
@@ -162,7 +167,7 @@ def _agreed(value: str, kind: embedders.Kind, settings: Settings, *, yes: bool) 
             raise ClaudeMemError(f"{needed} could not be installed. The embedder was not changed.")
     if kind == "fastembed":
         output.message(
-            f"Loading {value}; the first time it is downloaded to {settings.data_path('models')} ..."
+            f"Loading {value}. If needed, it is downloaded to {settings.data_path('models')} first ..."
         )
     return None
 
@@ -177,7 +182,7 @@ def _tried(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
         raise UsageError(str(error)) from None
     embedder: Embedder = embedders.build(wanted)
     try:
-        with output.waiting("Loading it and embedding a sentence ...", LOADING_S):
+        with output.waiting("Testing the embedder ...", LOADING_S):
             return embedders.tried(embedder, time.perf_counter)
     except VectorsUnavailable as why:
         raise ClaudeMemError(f"{why} The embedder was not changed.") from None
@@ -194,8 +199,8 @@ def _status(args: argparse.Namespace) -> int:
         lines.append("Vectors are off (CLAUDE_MEM_VECTORS). Search uses full text only.")
     else:
         lines.append(f"Worker:  {state['embedder'] or 'unknown'}")
-        waiting = output.plural(state["waiting"], "memory has", "memories have")
-        lines.append(f"Vectors: {f'{waiting} none yet' if state['waiting'] else 'up to date'}")
+        waiting = output.plural(state["waiting"], "memory", "memories")
+        lines.append(f"Vectors: {f'{waiting} without one yet' if state['waiting'] else 'up to date'}")
     if state["trouble"]:
         lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")
     code = WRONG if state["trouble"] else OK

@@ -14,10 +14,15 @@ COUNTED = (
     ("observations", "observation", "observations"),
     ("summaries", "summary", "summaries"),
     ("prompts", "prompt", "prompts"),
-    ("evidence", "piece of evidence", "pieces of evidence"),
+    ("evidence", "raw tool event", "raw tool events"),
 )
 ALSO_EXPORTS = "also remove it from files written by `export`"
-DONE = {"holds": "holds it", "rewritten": "rewritten without it", "left": "still holds it"}
+DONE = {
+    "holds": "Also found in",
+    "rewritten": "Removed from",
+    "removed": "Deleted",
+    "left": "Not removed from",
+}
 FILTERS = ("session", "project", "file", "since", "until", "text")
 
 
@@ -25,9 +30,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "forget",
         more=(
-            "Deletes everything that matches all the filters, after showing it. Backups are\n"
-            "rewritten without it. Files written by `export` are listed, and rewritten too\n"
-            "with --also-exports."
+            "Deletes everything that matches all filters, after showing it and asking. It is\n"
+            "also removed from backups. Files written by `export` that contain it are listed;\n"
+            "--also-exports removes it from them too."
         ),
         example=(
             "claude-mem forget 123 s4\n"
@@ -71,7 +76,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
         return _report(found, as_json=args.json)
     if found["sample"] and not args.json:
         memory_text.print_table(found["sample"])
-    what = counted or output.plural(len(copies), "copy of it", "copies of it")
+    what = counted or output.plural(len(copies), "copy", "copies")
     if code := output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes):
         return code
     with output.waiting("Deleting, and rewriting backups ..."):
@@ -107,9 +112,9 @@ def copies_text(answer: dict[str, Any]) -> list[str]:
         note = f" ({output.clean(copy['note'])})" if copy["note"] else ""
         lines.append(f"{DONE.get(copy['done'], copy['done'])}: {output.clean(copy['path'])}{note}")
     if any(copy["kind"] == "export" and copy["done"] == "holds" and not copy["note"] for copy in copies):
-        lines.append("Exported files were not changed. To rewrite them too: --also-exports")
+        lines.append("Exports were not changed. To remove it from them too, add: --also-exports")
     if not answer["dry_run"] and answer.get("backups"):
-        still = "copy of the database still holds", "copies of the database still hold"
+        still = "copy of the database still contains", "copies of the database still contain"
         backups = output.plural(answer["backups"], *still)
-        lines.append(f"{backups} it. Delete those yourself if it must be gone now.")
+        lines.append(f"{backups} it. Delete the files listed above if it must be gone now.")
     return lines

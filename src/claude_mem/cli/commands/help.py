@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     helping = commands.add(
         "help", example="claude-mem help\nclaude-mem help worker start", run=_help, json=False
     )
-    helping.add_argument("words", metavar="COMMAND", nargs="*", help="the command to explain")
+    helping.add_argument("words", metavar="COMMAND", nargs="*", help="the command to show help for")
     completion = commands.add(
         "completion",
         more="Load it in your shell's start-up file.",

@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
     hooks = commands.add(
         "hooks",
         more=(
-            "For those who edit their settings by hand; `claude-mem install` writes them for\n"
+            "Use this to edit your settings by hand; `claude-mem install` writes them for\n"
             "you. Each hook is a short process that always exits 0."
         ),
         example="claude-mem hooks > hooks.json",
@@ -39,10 +39,10 @@ def add(commands: Commands) -> None:
     commands.add(
         "mcp",
         more=(
-            "Run by a coding agent, which gets the tools search, timeline, get_observations,\n"
-            "get_session, file_history, remember and forget. The worker answers, and is\n"
-            "started if it is not running. In a terminal it prints the entry for the agent's\n"
-            "settings."
+            "A coding agent runs this and gets the tools search, timeline, get_observations,\n"
+            "get_session, file_history, remember and forget. The worker answers requests, and\n"
+            "is started if it is not running. In a terminal, this prints the entry to add to\n"
+            "the agent's settings."
         ),
         example="claude-mem mcp > mcp.json",
         run=_run_mcp,
@@ -53,7 +53,7 @@ def add(commands: Commands) -> None:
         more=(
             "In a terminal, with a flag, or with no input (</dev/null) it prints the context.\n"
             "Otherwise it is the SessionStart hook: it reads one JSON object from stdin,\n"
-            "records it, prints the hook's answer and always exits 0."
+            "records it, prints the hook's response and always exits 0."
         ),
         example=(
             "claude-mem context\n"
@@ -76,8 +76,8 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
     parser = commands.add(
         verb,
         more=(
-            "Reads one JSON object from stdin, records it and prints the hook's answer.\n"
-            "Always exits 0, so that the agent is never blocked; `claude-mem doctor` reports\n"
+            "Reads one JSON object from stdin, records it and prints the hook's response.\n"
+            "Always exits 0, so the agent is never blocked; `claude-mem doctor` reports\n"
             "what failed."
         ),
         example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',

@@ -29,7 +29,7 @@ A_SESSION = "5694c0de-0000-4000-8000-000000000001"
 def add(commands: Commands) -> None:
     off = (
         "Existing memory stays and can be searched. Running sessions are paused at once;\n"
-        "new ones say in a line that they are not recorded."
+        "new ones say that they are not recorded."
     )
     on = "A session that was paused individually stays paused until you resume it with\n--session."
     session = f"only this session; without an ID, the current one ({SESSION_VARIABLE})"
@@ -70,7 +70,7 @@ def paused_text(session: str | None, changed: bool, slash: bool = False) -> str:
     already, resume = "" if changed else " already", how_to_resume(session, slash)
     if session is None:
         return f"Paused{already}: nothing is recorded and nothing is injected. {resume}"
-    paused = "nothing more of it is recorded, and nothing is injected into it."
+    paused = "from now on, it is not recorded and nothing is injected into it."
     return f"Paused{already} for one session: {paused}\n{resume}"
 
 
@@ -89,7 +89,7 @@ def resumed_text(session: str | None, changed: bool, slash: bool = False) -> str
         but = "but everything is paused: nothing is recorded."
         return f"The session {ended} paused individually, {but} {how_to_resume(None, slash)}"
     what = "" if session is None else " the session"
-    lines = [f"Recording{what} again." if changed else f"Recording{what}: it was not paused."]
+    lines = [f"Recording{what} again." if changed else f"Already recording{what}: it was not paused."]
     left = still_open(data_dir, now.sessions)
     for one, since in left[:NAMED]:
         short = one if len(one) <= SHORT else f"{one[:SHORT]}{output.ELLIPSIS}"

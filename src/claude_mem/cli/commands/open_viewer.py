@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--sign-out", action="store_true", help="sign out all browsers")
     commands.add(
         "token",
-        more="The worker creates it when it first starts. Anyone with it can read your memory.",
+        more="The worker creates it at its first start. It gives access to all your memory.",
         example=(
             'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
         ),
@@ -48,8 +48,7 @@ def _run_open(args: argparse.Namespace) -> int:
 
     if args.sign_out:
         answer = request("POST", "/api/signout", body={"everywhere": True})
-        were = "browser was" if answer["browsers"] == 1 else "browsers were"
-        text = f"{answer['browsers']} {were} signed in; now none is."
+        text = f"Signed out {output.plural(answer['browsers'], 'browser')}."
         return output.result(answer, text, as_json=args.json)
     ref = Ref.parse(args.what) if args.what else None
     if args.what and ref is None:

@@ -21,9 +21,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "projects",
         more=(
-            "A project is a git remote or, without one, a directory. If two projects look\n"
-            "like one (a moved directory, a remote that was added later), the command that\n"
-            "merges them is shown."
+            "A project is a git remote or, without one, a directory. If two projects seem to\n"
+            "be the same (a moved directory, a remote that was added later), the command to\n"
+            "merge them is shown."
         ),
         example=(
             "claude-mem projects\n"
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     rename = verbs.add(
         "rename",
-        "give a project another name",
+        "rename a project",
         more="Applies to existing and future memory.",
         example="claude-mem projects rename shop 'the shop'",
         run=_rename,
@@ -55,7 +55,7 @@ def add(commands: Commands) -> None:
     remove = verbs.add(
         "remove",
         "delete a project permanently",
-        more="Same as `claude-mem forget --project`: it shows what would be deleted and asks.",
+        more="Same as `claude-mem forget --project`: shows what will be deleted, and asks.",
         example="claude-mem projects remove scratch --dry-run",
         run=lambda args: forget.forget({"project": _one(args.name)["key"]}, args),
     )
@@ -132,10 +132,10 @@ def _one(given: str) -> dict[str, Any]:
     found = [item for item in items if given == item["key"] or given in item["merged"]]
     found = found or [item for item in items if given == item["name"]]
     if not found:
-        raise UsageError(f"No project {given!r}. See: claude-mem projects")
+        raise UsageError(f"No project named {given!r}. To list all: claude-mem projects")
     if len(found) > 1:
         keys = ", ".join(item["key"] for item in found)
-        raise UsageError(f"{len(found)} projects are called {given!r}. Use a key: {keys}.")
+        raise UsageError(f"{len(found)} projects are named {given!r}. Use a key instead: {keys}.")
     return dict(found[0])
 
 

@@ -22,11 +22,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "queue",
         more=(
-            "An event whose batch failed three times is parked: it stays, with the reason,\n"
-            "until you retry or drop it. If the model's replies could not be read, the\n"
-            "offline observer has observed the batch meanwhile; a retry that succeeds\n"
-            "replaces its memories.\n"
-            "The worker must be running."
+            "After three failed attempts, a batch of events is parked, with the reason, until\n"
+            "you retry or drop it. If the model's replies could not be read, the offline\n"
+            "observer processes the batch in the meantime; when a retry succeeds, its\n"
+            "memories replace those. The worker must be running."
         ),
         example="claude-mem queue list",
         run=lambda _: help_of(parser),
@@ -35,28 +34,36 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     listing = verbs.add(
         "list",
-        "list parked events and why; --state ready shows those that wait",
+        "list failed events and why; --state ready lists waiting ones",
         example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
         run=_list,
     )
-    listing.add_argument("--state", choices=STATES, default="parked", help="which events (default: parked)")
+    listing.add_argument(
+        "--state",
+        choices=STATES,
+        default="parked",
+        help="parked: failed (default); ready: waiting; leased: being processed",
+    )
     listing.add_argument("--limit", type=COUNT, default=20, metavar="N", help="at most N (default: 20)")
     retry = verbs.add(
         "retry",
         "retry parked events now",
         more=(
-            "Without an ID, retries all of them. Also ends a pause in calling the model.\n"
-            "A batch that was observed offline meanwhile is retried as a whole."
+            "Without an ID, all of them. If calls to the model were paused after an error,\n"
+            "they resume now. A batch that was processed offline is retried as a whole."
         ),
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,
     )
     retry.add_argument("ids", nargs="*", type=COUNT, metavar="ID", help="an id from `queue list`")
-    retry.add_argument("--all", action="store_true", help="all parked events, as without an ID")
+    retry.add_argument("--all", action="store_true", help="all parked events (the default)")
     drop = verbs.add(
         "drop",
-        "drop parked events: they will not become memory",
-        more="The events stay in the database as evidence, and so do offline memories of them.",
+        "drop parked events, so that they never become memory",
+        more=(
+            "The events stay in the database as evidence. So do memories the offline observer\n"
+            "made from them."
+        ),
         example="claude-mem queue drop 41 42",
         run=_drop,
     )
@@ -75,7 +82,7 @@ def _list(args: argparse.Namespace) -> int:
     total = max(int(page[args.state]), len(jobs))
     hints = [f"Showing {len(jobs):,} of {total:,}. Use --limit to see more."] if total > len(jobs) else []
     if args.state == "parked":
-        hints.append("Retry them: claude-mem queue retry. Drop one: claude-mem queue drop ID")
+        hints.append("To retry them: claude-mem queue retry. To drop one: claude-mem queue drop ID")
     data, empty = {"state": args.state, "total": total, "jobs": jobs}, f"No {args.state} events."
     return output.listing(data, jobs, table, empty, "\n".join(hints), as_json=args.json)
 

@@ -45,7 +45,7 @@ def add(commands: Commands) -> None:
 def _run_remember(args: argparse.Namespace) -> int:
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
-        raise UsageError("There is no text to save.")
+        raise UsageError("No text to save.")
     if args.new_project and not args.project:
         raise UsageError("--new-project needs --project P.")
     if args.project and not args.new_project:
@@ -74,9 +74,7 @@ def _know(project: str) -> None:
         names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
         meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
         hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-        raise UsageError(
-            f"No project is called {project!r}.{hint} To create it, add --new-project."
-        ) from None
+        raise UsageError(f"No project named {project!r}.{hint} To create it, add --new-project.") from None
 
 
 def _stdin() -> str:

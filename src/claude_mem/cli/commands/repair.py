@@ -43,23 +43,23 @@ class RepairResult(Struct, frozen=True):
     check: str
     says: str
     remedy: str
-    state: str  # mended, planned, yours, failed
+    state: str  # fixed, planned, manual, failed
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "repair",
         more=(
-            "Mends what `claude-mem doctor` can name and a program can mend: hooks that point\n"
-            "to nothing, an outdated copy of the plugin, a missing MCP server, permissions,\n"
-            "left-over sockets, a worker that hangs, damaged settings (a copy is kept). For\n"
-            "the rest it says what you have to do, and exits 1. It changes the settings of\n"
-            "your agents only where `claude-mem install` has connected it."
+            "Fixes problems that `claude-mem doctor` reports and that can be fixed\n"
+            "automatically: broken hooks, an outdated copy of the plugin, a missing MCP\n"
+            "server, permissions, leftover sockets, a hung worker, damaged settings (a copy\n"
+            "is saved). For anything else it says what you need to do, and exits 1. It\n"
+            "changes an agent's settings only if you connected it with `claude-mem install`."
         ),
         example="claude-mem repair --dry-run\nclaude-mem repair",
         run=_run,
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be mended, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be fixed, and stop")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -68,8 +68,8 @@ def _run(args: argparse.Namespace) -> int:
         outcomes = [_mended(fault, dry_run=args.dry_run) for fault in faults()]
     left = [] if args.dry_run else [each for each in doctor.judge(facts.gather()) if each.level == "bad"]
     lines = [f"{each.state:<8} {each.check}: {each.says}\n         → {each.remedy}" for each in outcomes]
-    lines += [f"still bad  {each.check}: {each.says}\n         → {each.next}" for each in left]
-    is_wrong = bool(left) or any(each.state in ("yours", "failed") for each in outcomes)
+    lines += [f"not fixed  {each.check}: {each.says}\n         → {each.next}" for each in left]
+    is_wrong = bool(left) or any(each.state in ("manual", "failed") for each in outcomes)
     data = {
         "dry_run": args.dry_run,
         "outcomes": [{name: getattr(each, name) for name in each.__struct_fields__} for each in outcomes],
@@ -80,9 +80,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:
-    state, remedy = "planned" if dry_run else "mended", fault.remedy
+    state, remedy = "planned" if dry_run else "fixed", fault.remedy
     if fault.mend is None:
-        state = "yours"
+        state = "manual"
     elif not dry_run:
         try:
             fault.mend()
@@ -134,7 +134,7 @@ def _settings(root: Path) -> Iterator[Fault]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield Fault("settings", f"{file}: {error.strerror}", "move it away, or make it a readable file")
+        yield Fault("settings", f"{file}: {error.strerror}", "rename or delete it")
         return
     readable, problem = rules.table(content)
     if problem is None:
@@ -148,7 +148,7 @@ def _settings(root: Path) -> Iterator[Fault]:
         with atomic_file(file, durable=True) as new:
             new.write(json.dumps(safe | readable, indent=2, ensure_ascii=False).encode() + b"\n")
 
-    remedy = f"keep it as {file.name}{DAMAGED}, and write a new one with the exclusions it has and no model"
+    remedy = f"save it as {file.name}{DAMAGED}; write a new one with its exclusions and no model"
     yield Fault("settings", f"{file} cannot be used ({problem})", remedy, mend)
 
 
@@ -162,7 +162,7 @@ def _record(root: Path) -> Iterator[Fault]:
         yield Fault(
             "client",
             f"{file}, the record of what an install changed, cannot be read",
-            f"keep it as {file.name}{DAMAGED}",
+            f"rename it to {file.name}{DAMAGED}",
             lambda: file.replace(file.with_name(file.name + DAMAGED)),
         )
 
@@ -178,7 +178,7 @@ def _context(root: Path) -> Iterator[Fault]:
         else:
             folder.rename(folder.with_name(folder.name + DAMAGED))
 
-    yield Fault("context", f"{folder} is not a folder that can be written", "make it one", mend)
+    yield Fault("context", f"{folder} is not a writable folder", "replace it with one", mend)
 
 
 def _connections(chosen: Settings) -> Iterator[Fault]:
@@ -195,7 +195,7 @@ def _connections(chosen: Settings) -> Iterator[Fault]:
 
 
 def _reconnected(agent: Agent, connection: Connection) -> Fault:
-    says = f"connected {connection.how}, but not as this version would connect it"
+    says = f"connected {connection.how}, but outdated"
     if why := connection.why_left:
         return Fault("client", says, why)
 
@@ -205,7 +205,7 @@ def _reconnected(agent: Agent, connection: Connection) -> Fault:
         with Journal() as journal:
             prepared.connect(journal)
 
-    return Fault("client", says, "connect it again, as claude-mem install does", mend)
+    return Fault("client", says, "reconnect it, as claude-mem install does", mend)
 
 
 def _worker(root: Path) -> Iterator[Fault]:
@@ -218,10 +218,12 @@ def _worker(root: Path) -> Iterator[Fault]:
     if now.state == "stopped":
         dead = [root / name for name in SOCKETS if os.path.lexists(root / name)]
         if dead:
-            says = f"no worker runs, but its sockets are there: {', '.join(each.name for each in dead)}"
+            says = (
+                f"the worker is not running, but left sockets behind: {', '.join(each.name for each in dead)}"
+            )
             yield Fault("socket", says, "remove them", lambda: _remove(dead))
     elif now.state == "hung":
-        yield Fault("worker", "it holds the lock but does not answer", "restart it", restart)
+        yield Fault("worker", "it is not responding", "restart it", restart)
     elif now.state == "running" and now.version != __version__:
         says = f"it runs version {now.version}; version {__version__} is installed"
         yield Fault("worker", says, "restart it", restart)

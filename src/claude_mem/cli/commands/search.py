@@ -27,7 +27,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
     filter_flags.flags(parser)
     filter_flags.paging(parser, RESULTS)
-    parser.add_argument("--explain", action="store_true", help="explain each score")
+    parser.add_argument("--explain", action="store_true", help="show how each score is computed")
     slash_flag(parser)
     parser = commands.add(
         "timeline",
@@ -42,7 +42,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
     )
-    parser.add_argument("--query", metavar="Q", help="center on the best result of this search")
+    parser.add_argument("--query", metavar="Q", help="use the best result of this search as the anchor")
     around = filter_flags.up_to(MOST_AROUND, least=0)
     for flag in ("--before", "--after"):
         parser.add_argument(
@@ -119,5 +119,5 @@ def _run_file(args: argparse.Namespace) -> int:
         memory_text.print_table(found["results"])
         output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")
     else:
-        output.message("No memories of that file.")
+        output.message("No results.")
     return OK

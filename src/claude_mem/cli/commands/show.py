@@ -16,16 +16,16 @@ from claude_mem.cli.output import Paint, fit, pad
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
 
-DELETED = "This prompt was private, or has been deleted"
+DELETED = "Private or deleted prompt"
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "show",
         more=(
-            "Ids are those that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
-            "prompt, e6 an event with a tool's full input and output. A session is named by\n"
-            "the agent's own id, or the start of it."
+            "Use the ids that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
+            "prompt, e6 an event with a tool's full input and output. For a session, use the\n"
+            "agent's own id, or the start of it."
         ),
         example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
         run=_run_show,

@@ -29,12 +29,12 @@ COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost",
 def add(commands: Commands) -> None:
     parser = commands.add(
         "stats",
-        more="Days are in UTC, as for budgets. The worker need not be running.",
+        more="Days are in UTC, as for budgets. The worker does not have to be running.",
         example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
         run=_run,
     )
     period = parser.add_mutually_exclusive_group()
-    period.add_argument("--since", type=_day, metavar="DATE", help="from this day on, such as 2026-01-31")
+    period.add_argument("--since", type=_day, metavar="DATE", help="from this date on, such as 2026-01-31")
     days = f"the last N days, including today (default: {DAYS})"
     period.add_argument("--days", type=up_to(36_500), default=DAYS, metavar="N", help=days)
 
@@ -139,7 +139,7 @@ def render(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCo
         f"{output.plural(counted.prompts, 'prompt')}, {output.plural(counted.events, 'event')}",
         f"Observed  {output.plural(sum(counted.by_type.values()), 'observation')}, "
         f"{output.plural(counted.summaries, 'summary', 'summaries')}"
-        + (f"; {counted.seen_again:,} seen again" if counted.seen_again else ""),
+        + (f"; {counted.seen_again:,} repeated" if counted.seen_again else ""),
     ]
     if counted.by_type:
         lines.append("          " + _listed(counted.by_type))
@@ -159,10 +159,10 @@ def _listed(counts: dict[str, int]) -> str:
 
 def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
     if not injected:
-        return ["Injected  nothing into any session"]
+        return ["Injected  nothing"]
     times = sum(each.times for each in injected.values())
     tokens = sum(each.tokens for each in injected.values())
-    lines = [f"Injected  memory into sessions {output.plural(times, 'time')}, about {tokens:,} tokens"]
+    lines = [f"Injected  {output.plural(times, 'time')}, about {tokens:,} tokens"]
     for event, each in injected.items():
         count = f"{each.times:>8,} {'time' if each.times == 1 else 'times'}"
         lines.append(f"          {OCCASIONS.get(event, event):<16}{count}, about {each.tokens:,} tokens")
@@ -216,7 +216,7 @@ def _budget(counted: UsageCounts, chosen: Settings) -> str:
     of_tokens = f" of {most_tokens:,}" if most_tokens else ""
     of_usd = f" of ${most_usd:,.2f}" if most_usd else ""
     spent = (most_tokens and used >= most_tokens) or (most_usd and usd >= most_usd)
-    over = ": used up, the offline observer has taken over" if spent else ""
+    over = ": budget used up, the offline observer has taken over" if spent else ""
     limit = "" if most_tokens or most_usd else " (no limit)"
     return f"Today     {used:,}{of_tokens} tokens, {dollars(usd)}{of_usd}{limit}{over}"
 
@@ -225,4 +225,4 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a day such as 2026-01-31") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-01-31") from None

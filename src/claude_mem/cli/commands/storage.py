@@ -14,23 +14,28 @@ from claude_mem.settings import Settings
 
 ATTEMPTS = 3
 ITEMS = {
-    "evidence_old": "raw evidence older than CLAUDE_MEM_EVIDENCE_DAYS",
-    "evidence_large": "the oldest raw evidence above CLAUDE_MEM_EVIDENCE_MB",
-    "contexts": "rendered contexts of directories no longer in use",
+    "evidence_old": "raw tool events older than CLAUDE_MEM_EVIDENCE_DAYS",
+    "evidence_large": "oldest raw tool events, above CLAUDE_MEM_EVIDENCE_MB",
+    "contexts": "rendered contexts of directories that are no longer used",
     "markers": "old markers and unreadable spool files",
-    "backups": "surplus copies of the database",
-    "free": "free pages in the database",
+    "backups": "old backups",
+    "free": "unused space in the database",
 }
 
 
 def add(commands: Commands) -> None:
-    daily = "Safe while the worker is running. The worker makes one a day and keeps seven."
+    daily = (
+        "Safe while the worker is running. The worker makes one backup a day and keeps\n"
+        "the last of each of the seven newest days. This applies to your own backups too:\n"
+        "copy one to another folder to keep it."
+    )
     commands.add("backup", more=daily, example="claude-mem backup", run=_backup)
     parser = commands.add(
         "restore",
         more=(
             "Without a FILE it uses the newest intact backup. The current database is moved\n"
-            "aside, not deleted, and spooled events stay. A running worker is restarted."
+            "aside, not deleted, and events in the spool are kept. A running worker is\n"
+            "restarted."
         ),
         example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
         run=_restore,
@@ -40,13 +45,17 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "gc",
         more=(
-            "The worker does this on its own, a little every hour; this does all of it now.\n"
-            "Observations, summaries and prompts are never deleted."
+            "Deletes raw tool events past their retention limits, old backups and unused\n"
+            "files. Of backups, the last of each of the seven newest days is kept, two from\n"
+            "before upgrades, and three replaced and three damaged databases. All others are\n"
+            "deleted, including those you made with `claude-mem backup`. Observations,\n"
+            "summaries and prompts are never deleted. The worker does this gradually, every\n"
+            "hour; gc does it all now. --dry-run lists what would be deleted."
         ),
         example="claude-mem gc --dry-run\nclaude-mem gc",
         run=_gc,
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be freed, and stop")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")
 
 
 def _backup(args: argparse.Namespace) -> int:
@@ -109,9 +118,9 @@ def gc_text(report: dict[str, Any]) -> str:
     lines = []
     for item in report["items"]:
         if item["count"] or item["bytes"]:
-            count = f"{item['count']:,} × " if item["count"] else ""
-            lines.append(f"{output.size(item['bytes']):>10}  {count}{ITEMS.get(item['what'], item['what'])}")
+            count = f": {item['count']:,}" if item["count"] else ""
+            lines.append(f"{output.size(item['bytes']):>10}  {ITEMS.get(item['what'], item['what'])}{count}")
     freed = "would be freed" if report["dry_run"] else "freed"
     lines.append(f"{output.size(report['bytes'])} {freed}." if lines else "Nothing to delete.")
     size, free = (output.size(report["database"][name]) for name in ("size", "free"))
-    return "\n".join([*lines, f"The database takes {size}, of which {free} is free."])
+    return "\n".join([*lines, f"Database size: {size}, of which {free} is unused."])

@@ -33,10 +33,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "export",
         more=(
-            "One JSON object per line, from which `import` restores the same memory; or, with\n"
-            "--markdown, a journal to read. Without a QUERY it writes whole sessions with all\n"
-            "their events; with one, only the memories found. Only you can read the file\n"
-            "(0600)."
+            "Writes one JSON object per line, which `import` can restore; or, with\n"
+            "--markdown, a journal for people. Without a QUERY, it exports whole sessions\n"
+            "with all their events; with one, only matching memories. Only you can read the\n"
+            "file (0600)."
         ),
         example=(
             "claude-mem export -o memory.jsonl\n"
@@ -69,7 +69,7 @@ def add(commands: Commands) -> None:
         run=_run_import,
     )
     parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
-    parser.add_argument("--own", action="store_true", help="it is your own export: import it unchanged")
+    parser.add_argument("--own", action="store_true", help="trust the file: it is your own export")
     parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
 
 
@@ -80,7 +80,7 @@ def _run_export(args: argparse.Namespace) -> int:
         _refuse_files(args.query)
     if args.output in (None, "-"):
         if args.json:
-            raise UsageError("--json reports on a file, so it needs -o FILE.")
+            raise UsageError("--json requires -o FILE.")
         _write(args, sys.stdout.buffer)
         return OK
     path = Path(args.output)
@@ -92,7 +92,7 @@ def _run_export(args: argparse.Namespace) -> int:
     data = {"path": str(path), "bytes": size, "format": form, "records": dict(counts)}
     if not args.json:
         output.message(f"{path}, {output.size(size)}, readable only by you.")
-    text = f"Exported {import_sender.kind_counts(counts) or 'nothing: no results'}."
+    text = f"Exported {import_sender.kind_counts(counts) or 'nothing (no results)'}."
     return output.result(data, text, as_json=args.json)
 
 
@@ -144,7 +144,7 @@ def _run_import(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         path = Path(args.file).expanduser()
         if args.file != "-" and path.is_dir():
-            raise UsageError(f"{path} is a folder.")
+            raise UsageError(f"{path} is a folder. Specify a file.")
         source = sys.stdin.buffer if args.file == "-" else stack.enter_context(path.open("rb"))
         absorb = (
             stack.enter_context(_rehearsing(args.own)) if args.dry_run else import_sender.posted(own=args.own)
@@ -166,7 +166,7 @@ def _rehearsing(own: bool) -> Iterator[Absorb]:
     from claude_mem.wiring.database import trial_import
 
     request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version
-    with output.waiting("Copying the database for a trial run ..."), ExitStack() as stack:
+    with output.waiting("Copying the database for a dry run ..."), ExitStack() as stack:
         absorb = stack.enter_context(trial_import(client.load_settings(), own=own))
         left = stack.pop_all()
     with left:
@@ -179,7 +179,7 @@ def _lines_of(source: IO[bytes], sent: Sent) -> Iterator[bytes]:
     while line := source.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            sent.refuse(number, f"It is longer than {output.size(LONGEST_LINE)}.")
+            sent.refuse(number, f"The line is longer than {output.size(LONGEST_LINE)}.")
             while line and not line.endswith(b"\n"):
                 line = source.readline(LONGEST_LINE)
             line = b"\n"
@@ -214,7 +214,7 @@ def _check(path: Path, force: bool) -> None:
         mode = path.lstat().st_mode
     except FileNotFoundError:
         if not path.parent.is_dir():
-            raise UsageError(f"There is no folder {path.parent}.") from None
+            raise UsageError(f"The folder {path.parent} does not exist.") from None
         return
     if not stat.S_ISREG(mode):
         raise UsageError(f"{path} is not a regular file. Choose another name.")

@@ -22,6 +22,13 @@ from claude_mem.settings import Settings
 
 LOOK_EVERY_S = 0.25
 QUEUE = ("ready", "leased", "parked", "done")
+LABELS = {
+    "spooled": "in the spool",
+    "ready": "waiting",
+    "leased": "in progress",
+    "parked": "failed",
+    "done": "done",
+}
 
 
 def last_lines(log: Path, count: int) -> list[str]:
@@ -78,28 +85,28 @@ STATES = {
     "running": "The worker is running",
     "starting": "The worker is starting: it is opening the database",
     "stopped": "The worker is not running (the next hook starts it)",
-    "hung": "The worker holds its lock but does not answer. Run: claude-mem worker restart",
+    "hung": "The worker is not responding. Run: claude-mem worker restart",
 }
 
 
 def add(commands: Commands) -> None:
     parser = commands.add(
         "worker",
-        more="There is one per data directory. Hooks start it automatically.",
+        more="Each data directory has one worker. Hooks start it automatically.",
         example="claude-mem worker status",
         run=lambda _: help_of(parser),
         json=False,
     )
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     for name, purpose, run in (
-        ("start", "start the worker and wait until it answers", _start),
-        ("stop", "stop the worker after its current job; queued events stay", _stop),
-        ("restart", "restart the worker, even if it hangs", _restart),
+        ("start", "start the worker and wait until it is ready", _start),
+        ("stop", "stop the worker after its current job; queued events are kept", _stop),
+        ("restart", "restart the worker, even if it is not responding", _restart),
     ):
         verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run)
     verbs.add(
         "status",
-        "show whether the worker is running, and its queue",
+        "show whether the worker is running, and how long its queue is",
         more="Exits 1 unless it is running.",
         example="claude-mem worker status --json",
         run=_report,
@@ -107,7 +114,7 @@ def add(commands: Commands) -> None:
     foreground = verbs.add(
         "run",
         "run the worker in the foreground",
-        more="Ctrl-C stops it after its current job.",
+        more="Press Ctrl-C to stop it after its current job.",
         example="claude-mem worker run",
         run=_run,
         json=False,
@@ -157,14 +164,14 @@ def describe(now: dict[str, Any]) -> str:
     about = f" (pid {now['pid']}, port {now['port']}, version {now['version']})" if now["port"] else ""
     lines = [f"{STATES[now['state']]}{about}."]
     if now["uptime_s"] is not None:
-        lines.append(f"  up for   {notices.age(now['uptime_s'])}")
-    for name in ("spooled", *QUEUE):
-        lines.append(f"  {name:<8} " + ("unknown" if now[name] is None else f"{now[name]:,}"))
+        lines.append(f"  {'uptime':<12} {notices.age(now['uptime_s'])}")
+    for name, label in LABELS.items():
+        lines.append(f"  {label:<12} " + ("unknown" if now[name] is None else f"{now[name]:,}"))
     if now["oldest_age_s"] is not None:
-        lines.append(f"  oldest   {notices.age(now['oldest_age_s'])}")
+        lines.append(f"  {'oldest':<12} {notices.age(now['oldest_age_s'])}")
     if now["paused_s"] is not None:
         age = notices.age(now["paused_s"])
-        lines.append(f"  paused   for {age}: nothing is recorded. Resume: claude-mem on")
+        lines.append(f"  {'paused':<12} for {age}: nothing is recorded. Resume: claude-mem on")
     return "\n".join(lines)
 
 

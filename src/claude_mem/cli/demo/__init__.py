@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
         example="claude-mem demo",
         run=_run,
     )
-    keep = "keep the directory and its worker running, so that you can look around"
+    keep = "keep the directory and leave its worker running, to look around"
     parser.add_argument("--keep", action="store_true", help=keep)
 
 
@@ -92,7 +92,7 @@ def render(made: Replay, paint: output.Paint) -> str:
     memory.sort(key=lambda each: (each["created_at_epoch"], each["kind"] != "prompt"))
     parts = (
         f"Hooks   {len(made.hooks)} run, each in its own process; all answered and exited 0\n"
-        f"Worker  started by the first hook; stored it all {made.drained_after_s:.1f} s after the last\n"
+        f"Worker  started by the first hook; stored everything {made.drained_after_s:.1f} s after the last\n"
         f"        hook, and had observed everything after {made.observed_after_s:.1f} s",
         table(
             f"Session {session['id'][:8]}, {session['project']}: {session['status']}, "
@@ -134,7 +134,11 @@ def _cost(made: Replay) -> str:
         "a hook": medians([hook for hook in made.hooks if not hook.scrubs]),
         "a hook that scrubs": medians([hook for hook in made.hooks if hook.scrubs]),
     }
-    lines = ["What a hook costs (medians, next to a bare interpreter)", "", f"{'time':>40}{'processor':>20}"]
+    lines = [
+        "What a hook costs (medians, compared with a bare interpreter)",
+        "",
+        f"{'time':>40}{'processor':>20}",
+    ]
     for name, (wall, cpu) in rows.items():
         lines.append(f"  {name:<26}{beside(wall, bare[0])}{beside(cpu, bare[1])}".rstrip())
     return "\n".join(lines)

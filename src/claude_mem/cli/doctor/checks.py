@@ -85,7 +85,7 @@ def judge_connection(fact: Connected) -> Iterator[Finding]:
         says = "no coding agent is connected, according to their user and project settings"
         yield bad("client", says, "claude-mem install", stops="no coding agent is connected")
     elif not fact.current:
-        says = f"connected: {how}, but not as this version would connect it"
+        says = f"connected: {how}, but outdated"
         yield warn("client", says, "claude-mem repair")
     else:
         yield ok("client", f"connected: {how}")
@@ -99,7 +99,7 @@ def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:
     says = f"{fact.path} (Python {fact.version}, SQLite {fact.sqlite})"
     if fact.start_ms > SLOW_START_MS or "/shims/" in fact.path:
         says = f"{says} takes {fact.start_ms:.0f} ms to start, which delays every hook"
-        step = "install with the interpreter itself, not a version manager's shim: make install"
+        step = "reinstall with the real interpreter instead of a version manager's shim: make install"
         yield warn("interpreter", says, step)
     else:
         yield ok("interpreter", f"{says}, starts in {fact.start_ms:.0f} ms")
@@ -112,12 +112,12 @@ def judge_directory(fact: Directory) -> Iterator[Finding]:
         return bad("directory", f"{path} {says}", step, stops=stops and f"{path} {stops}")
 
     if fact.obstacle:
-        step = "check that the parent folder exists and is writable, or set CLAUDE_MEM_DATA_DIR"
+        step = "make sure the parent folder exists and is writable, or set CLAUDE_MEM_DATA_DIR"
         yield wrong(fact.obstacle, step, fact.obstacle)
     elif not fact.exists:
         yield ok("directory", f"{path} does not exist yet; the first hook creates it")
     elif not fact.is_directory:
-        yield wrong("is not a directory", f"move it away: mv {path} {path}.old", "is not a directory")
+        yield wrong("is not a directory", f"rename it: mv {path} {path}.old", "is not a directory")
     elif fact.owner != fact.me:
         says = f"belongs to user {fact.owner}, not to you ({fact.me})"
         step = f"sudo chown -R {fact.me} {path}, or set CLAUDE_MEM_DATA_DIR"
@@ -125,10 +125,10 @@ def judge_directory(fact: Directory) -> Iterator[Finding]:
     else:
         found = []
         if not fact.writable:
-            step = f"chmod u+rwx {path}; make sure that its file system is not read-only"
+            step = f"chmod u+rwx {path}; make sure its file system is not read-only"
             found.append(wrong("is not writable", step, "is not writable"))
         if fact.foreign:
-            says = f"contains files of other users: {', '.join(fact.foreign)}"
+            says = f"contains files that belong to other users: {', '.join(fact.foreign)}"
             found.append(wrong(says, f"sudo chown -R {fact.me} {path}"))
         if fact.open_count:
             more = ", …" if fact.open_count > len(fact.open_to_others) else ""
@@ -166,20 +166,29 @@ def judge_worker(fact: WorkerFacts) -> Iterator[Finding]:
     who = f"pid {fact.pid}" if fact.pid else "a process"
     match fact.state:
         case "stopped":
-            says, step = "not running; the next hook starts it", "claude-mem worker start"
-            yield warn("worker", says, step, hinders="the worker is not running")
+            yield _stopped(fact.start_problem)
         case "starting":
-            says = f"{who} is starting: it is opening the database. Hooks keep recording to the spool"
+            says = f"{who} is starting: it is opening the database. Hooks still record to the spool"
             yield ok("worker", says)
         case "hung":
-            says = f"{who} holds the lock but does not answer. Hooks keep recording to the spool"
+            says = f"{who} is not responding. Hooks still record to the spool"
             if fact.is_left is None:
-                says += ", and restart it once it has been silent for a while"
+                says += " and restart it if it stays silent"
             elif fact.is_left == "stopped":
                 says += ". It was stopped by a signal or a debugger, so it is not restarted automatically"
-            yield bad("worker", says, RESTART, hinders="the worker does not answer")
+            yield bad("worker", says, RESTART, hinders="the worker is not responding")
         case _:
             yield from _running(fact, who)
+
+
+def _stopped(start_problem: str | None) -> Finding:
+    step = "claude-mem worker start"
+    if start_problem is None:
+        return warn(
+            "worker", "not running; the next hook starts it", step, hinders="the worker is not running"
+        )
+    says = f"the worker did not start: {start_problem}"
+    return bad("worker", says, f"fix it, then: {step}", hinders=says)
 
 
 def _running(fact: WorkerFacts, who: str) -> Iterator[Finding]:
@@ -195,14 +204,14 @@ def _running(fact: WorkerFacts, who: str) -> Iterator[Finding]:
         yield warn("mishaps", f"{failures} since it started; it recovered", LOGS)
     if fact.hung_asks:
         requests = output.plural(fact.hung_asks, "hook request")
-        yield warn("asks", f"{requests} never returned; prompts may get no memory", RESTART)
+        yield warn("asks", f"{requests} never returned; prompts may get no memories", RESTART)
     if fact.hook_socket_problem is None:
         yield ok("socket", "hook.sock answers")
     else:
         says = "events wait in the spool until the worker polls it"
         yield bad("socket", f"no answer on hook.sock: {fact.hook_socket_problem}; {says}", RESTART)
     if fact.port is None:
-        says = "no port on 127.0.0.1 is free; hooks and this command use the sockets instead"
+        says = "no free port on 127.0.0.1: the viewer does not work; hooks and commands use sockets"
         yield warn("port", says, LOGS)
     elif fact.port == fact.wanted_port:
         yield ok("port", f"127.0.0.1:{fact.port}")
@@ -214,7 +223,7 @@ def _running(fact: WorkerFacts, who: str) -> Iterator[Finding]:
 def judge_spool(fact: SpoolFacts) -> Iterator[Finding]:
     says = f"{output.plural(fact.files, 'event')} waiting, {output.size(fact.bytes)}"
     if fact.files >= fact.most_files > 0 or fact.bytes >= fact.most_bytes > 0:
-        stops = "the spool is full and no worker drains it"
+        stops = "the spool is full and no worker is draining it"
         yield bad("spool", f"full: {says}", f"{RESTART}; then see: {LOGS}", stops=stops)
     elif fact.oldest_age_s is not None and fact.oldest_age_s > DRAINED_WITHIN_S:
         says = f"{says}, the oldest waiting for {notices.age(fact.oldest_age_s)}"
@@ -222,7 +231,7 @@ def judge_spool(fact: SpoolFacts) -> Iterator[Finding]:
     else:
         yield ok("spool", f"{says} (limit {fact.most_files:,} or {output.size(fact.most_bytes)})")
     if fact.aside:
-        says = f"{output.plural(fact.aside, 'file')} could not be read; kept in spool/aside"
+        says = f"{output.plural(fact.aside, 'file')} could not be read; moved to spool/aside"
         yield warn("set aside", says, "inspect them; delete what you do not need")
 
 
@@ -238,7 +247,7 @@ def judge_drops(counts: dict[str, int]) -> Iterator[Finding]:
 def judge_disk(fact: Disk) -> Iterator[Finding]:
     says = f"{output.size(fact.free)} free of {output.size(fact.total)}"
     if not fact.total:
-        yield warn("disk", "its file system does not report its size")
+        yield warn("disk", "the file system does not report its size")
     elif fact.free < NO_DISK:
         yield bad("disk", f"full: {says}", "free some space", stops="the disk is full")
     elif fact.free < LOW_DISK:

@@ -95,6 +95,7 @@ class WorkerFacts(Struct, frozen=True):
     paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
     is_left: str | None = None  # why one that hangs is not restarted by itself
+    start_problem: str | None = None  # why the last one that was started is not running
     queue_alert: str | None = None  # why the queue is too long or too old
 
 
@@ -338,6 +339,7 @@ def _worker(chosen: Settings) -> WorkerFacts:
         paused=observer.get("paused"),
         spent_up=observer.get("spentUp"),
         is_left=is_left,
+        start_problem=control.start_problem(chosen.data_dir) if now.state == "stopped" else None,
         queue_alert=(health.get("queue") or {}).get("alert"),
     )
 

@@ -37,8 +37,8 @@ VECTORS_OFF = "or turn vectors off: CLAUDE_MEM_VECTORS=off"
 BUILTIN = "or store them in the database: CLAUDE_MEM_VECTORS=builtin"
 RETRIED = "it is retried every 30 seconds"
 BETTER = (
-    "With a sentence model (MiniLM, 90 MB) a right session was among the first five for 98.1 of 100 "
-    "questions, with this one for 97.6"
+    "A sentence model (MiniLM, 90 MB) finds slightly more: in tests, a right session was in the top five "
+    "for 98.1% of questions, versus 97.6% with static"
 )
 
 
@@ -58,8 +58,8 @@ def judge_database(survey: Survey, facts: Facts) -> Iterator[Finding]:
         yield _queue(queue, facts)
         if queue.fallback:
             many = output.plural(queue.fallback, "event")
-            says = f"the model's replies about {many} could not be read; the offline observer took over"
-            step = "claude-mem queue list shows them. When another model is set: claude-mem queue retry"
+            says = f"the model's replies for {many} could not be read; the offline observer took over"
+            step = "to list them: claude-mem queue list. After you set another model: claude-mem queue retry"
             yield warn("unreadable", says, step)
         if queue.parked > queue.fallback:
             failed = output.plural(queue.parked - queue.fallback, "event")
@@ -76,7 +76,7 @@ def _queue(queue: QueueFigures, facts: Facts) -> Finding:
     """As the worker sees it, which knows what a backfill brought; without one, by the database alone."""
     worker, chosen, since = facts.worker, facts.configuration, queue.oldest_ready_at
     age_s = 0.0 if since is None else max(0.0, facts.now - since / 1000)
-    oldest = "" if since is None else f" (the oldest waiting for {notices.age(age_s)})"
+    oldest = "" if since is None else f" (the oldest for {notices.age(age_s)})"
     if isinstance(worker, WorkerFacts) and worker.state == "running":
         alert = worker.queue_alert
     elif isinstance(chosen, Configuration):
@@ -85,8 +85,10 @@ def _queue(queue: QueueFigures, facts: Facts) -> Finding:
     else:
         alert = None
     if alert is None:
-        return ok("queue", f"{queue.ready:,} ready{oldest}, {queue.leased:,} leased, {queue.done:,} done")
-    step = f"{LOGS}; if it works but is slow, raise that setting, then: {RESTART}"
+        return ok(
+            "queue", f"{queue.ready:,} waiting{oldest}, {queue.leased:,} in progress, {queue.done:,} done"
+        )
+    step = f"see {LOGS}; if it is only slow, raise that setting, then: {RESTART}"
     return bad("queue", alert.rstrip("."), step)
 
 
@@ -103,7 +105,7 @@ def judge_growth(facts: Facts) -> Iterator[Finding]:
     if weekly and weekly > 0 and isinstance(facts.disk, Disk) and facts.disk.total:
         left = facts.disk.free / weekly
     if share > UNUSED and free > UNUSED_BYTES:
-        yield warn("growth", f"{says}: more than is reclaimed automatically", GC)
+        yield warn("growth", f"{says}, more than is reclaimed automatically", GC)
     elif log > LONG_LOG:
         says = f"{says}; its log has grown to {output.size(log)} because a reader keeps it open"
         yield warn("growth", says, RESTART)
@@ -119,15 +121,17 @@ def judge_observer(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
     survey = None if isinstance(facts.database, Unknown) else facts.database
     says = f"{chosen.provider}: {chosen.why}"
     if worker.observer in (None, chosen.provider) and chosen.lacks:
-        step = "do that, or choose another observer: claude-mem install --observer NAME"
-        yield warn("observer", f"{says}. {chosen.lacks}", step)
+        step = "fix that, or choose another observer: claude-mem install --observer NAME"
+        # A worker that runs says it itself, and may see a key that is not set here.
+        hinders = None if worker.state == "running" else chosen.lacks.rstrip(".")
+        yield warn("observer", f"{says}. {chosen.lacks}", step, hinders=hinders)
     elif worker.observer in (None, chosen.provider):
         yield ok("observer", says)
     else:
-        says = f"the worker uses {worker.observer}; with the current settings it would be {says}"
+        says = f"the worker uses {worker.observer}; with the current settings it would use {says}"
         yield warn("observer", says, f"to apply the current settings: {RESTART}")
     if worker.paused:
-        step = "when fixed: claude-mem queue retry"
+        step = "fix it, then: claude-mem queue retry"
         yield bad("paused", worker.paused, step, hinders=worker.paused.rstrip("."))
     if chosen.mode_problem is not None:
         yield warn("mode", chosen.mode_problem, f"fix it, then: {RESTART}")
@@ -136,7 +140,7 @@ def judge_observer(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
     if survey and survey.figures is not None:
         at = survey.last_observation_at
         age = "nothing yet" if at is None else f"last one {notices.age(facts.now - at / 1000)} ago"
-        yield ok("remembered", age)
+        yield ok("observed", age)
 
 
 def _budget(chosen: ObserverFacts, tokens: int, usd: float, worker: WorkerFacts) -> Finding:
@@ -164,12 +168,12 @@ def judge_recall(fact: RecallFacts) -> Iterator[Finding]:
     if fact.wanted != "off":
         yield _embedder(fact)
     if not fact.context_exists:
-        yield ok("context", "no pre-rendered context yet; new sessions will ask the worker")
+        yield ok("context", "not pre-rendered yet; new sessions get it from the worker")
     elif fact.context_writable:
         yield ok("context", "pre-rendered for new sessions")
     else:
         says = f"{fact.context} is not writable: new sessions get stale context, or none"
-        yield bad("context", says, f"move it away: mv {fact.context} {fact.context}.old; then: {RESTART}")
+        yield bad("context", says, f"rename it: mv {fact.context} {fact.context}.old; then: {RESTART}")
     if fact.injected is not None:
         times = f"memory was injected into sessions {output.plural(fact.injected, 'time')}"
         yield ok("injected", times if fact.injected else "nothing yet")
@@ -180,10 +184,10 @@ def _index(fact: RecallFacts, unindexed: int) -> Finding:
     if not unindexed:
         return ok("index", "up to date")
     if not fact.from_worker:
-        return ok("index", f"{behind}; the worker continues when it runs")
+        return ok("index", f"{behind}; the worker catches up when it runs")
     if fact.unindexed_before is None or unindexed < fact.unindexed_before:
         return ok("index", f"{behind}, catching up")
-    return warn("index", f"{behind}, not catching up", f"{LOGS}; if they show nothing: {RESTART}")
+    return warn("index", f"{behind}, not catching up", f"see {LOGS}; if it shows no errors: {RESTART}")
 
 
 def _embedder(fact: RecallFacts) -> Finding:
@@ -197,7 +201,7 @@ def _vectors(fact: RecallFacts) -> Finding:
     if fact.wanted == "off" and fact.vectors in (None, "off"):
         return ok("vectors", f"off (CLAUDE_MEM_VECTORS). {FULL_TEXT}")
     if fact.vectors == "off":
-        says = f"off in the worker; with the current settings it would be {fact.wanted}. {FULL_TEXT}"
+        says = f"off in the worker; the current setting is {fact.wanted}. {FULL_TEXT}"
         return warn("vectors", says, RESTART)
     # What is not installed is known without a worker, and says more than the failure it leads to.
     if not fact.has_model:
@@ -207,7 +211,7 @@ def _vectors(fact: RecallFacts) -> Finding:
         step = f'pip install "claude-mem-py[chroma]"; {BUILTIN}'
         return warn("vectors", f"the package chromadb is not installed. {FULL_TEXT}", step)
     if fact.vectors == "unavailable":
-        says = f"unavailable: {fact.trouble or 'the worker gives no reason.'} {FULL_TEXT} for now"
+        says = f"unavailable: {fact.trouble or 'the worker gave no reason.'} {FULL_TEXT} for now"
         step = f"{RETRIED}; {BUILTIN if is_chroma else VECTORS_OFF}"
         if fact.embedder != STATIC and not is_chroma:
             step = f"{RETRIED}; or go back to the static model: claude-mem embedder use {STATIC}"
@@ -218,5 +222,5 @@ def _vectors(fact: RecallFacts) -> Finding:
     says = "stored in the database" if fact.wanted == "builtin" else f"stored by Chroma, {where}"
     if fact.unembedded:
         many = output.plural(fact.unembedded, "memory", "memories")
-        says = f"{says}; {many} still without one, found by full text"
+        says = f"{says}; {many} without a vector yet, found by full text only"
     return ok("vectors", says)

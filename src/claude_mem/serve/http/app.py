@@ -74,7 +74,7 @@ class App:
         trusted = request.scope.get(guard.TRUSTED)
         methods = {name: each for name, each in methods.items() if trusted or not each.socket_only}
         if not methods:
-            raise Refusal(404, "no_route", "There is no such route; GET /openapi.json lists them all.")
+            raise Refusal(404, "no_route", "No such route. GET /openapi.json lists all routes.")
         endpoint = methods.get("GET" if request.method == "HEAD" else request.method)
         if endpoint is None:
             allowed = ", ".join(sorted({*methods, *(("HEAD",) if "GET" in methods else ())}))
@@ -101,7 +101,8 @@ async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
     is_json = is_json or (media_type == "text/plain" and bool(request.scope.get(guard.BY_PROGRAM)))
     if raw and not is_json:
         also = f" or {LINES}" if endpoint.takes_lines else ""
-        raise Refusal(415, "not_json", f"Content-Type must be application/json{also}.")
+        text = "text/plain is accepted with the token or over the socket."
+        raise Refusal(415, "not_json", f"Content-Type must be application/json{also}; {text}")
     return parse(raw)
 
 

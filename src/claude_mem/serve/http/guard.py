@@ -111,9 +111,9 @@ def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
     if any(
         origin.lower() not in {b"http://" + host for host in hosts} for origin in found.get(b"origin", [])
     ):
-        return Refusal(403, "foreign_origin", "Requests from another origin are not served.")
+        return Refusal(403, "foreign_origin", "Requests from other origins are rejected.")
     if any(site.lower() not in (b"same-origin", b"none") for site in found.get(b"sec-fetch-site", [])):
-        return Refusal(403, "cross_site", "Requests from another site are not served.")
+        return Refusal(403, "cross_site", "Requests from other sites are rejected.")
     return None
 
 
@@ -122,7 +122,9 @@ def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str, is_file: b
         # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
         if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
             return None
-        return Refusal(403, "no_origin", "A change made with a cookie must send an Origin header.")
+        return Refusal(
+            403, "no_origin", "A request that changes something and uses a cookie must send an Origin header."
+        )
     if _holds_token(found.get(b"authorization", []), key.token):
         return None
     return Refusal(
@@ -287,14 +289,15 @@ async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> Non
 
 
 _PAGES = {
-    401: ("You are not signed in.", "Type this in a terminal; it opens the viewer, signed in:"),
+    401: ("You are not signed in.", "To sign in, run this in a terminal:"),
     403: (
         "This link no longer works.",
-        "It was already used, is more than a minute old, or came from another page. Type this for a new one:",
+        "It was already used, is more than a minute old, or came from another page. "
+        "For a new one, run this in a terminal:",
     ),
-    421: ("This is not the address of the viewer.", "Type this in a terminal; it opens the viewer:"),
+    421: ("This is not the address of the viewer.", "To open the viewer, run this in a terminal:"),
 }
-_OTHERWISE = ("The viewer cannot be shown.", "Try again, or type this in a terminal:")
+_OTHERWISE = ("The viewer cannot be shown.", "Try again, or run this in a terminal:")
 
 
 def sign_in_page(status: int) -> str:

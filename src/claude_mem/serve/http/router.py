@@ -132,10 +132,10 @@ def respond(found: object, status: int = 200) -> Response:
     return Response(msgspec.json.encode(found), status, media_type="application/json")
 
 
-BAD = Answer(400, "The request is invalid; `field` names the field.", Error)
-NOT_FOUND = Answer(404, "There is no such memory, session or project.", Error)
-UNKNOWN_SESSION = Answer(404, "There is no such session.", Error)
-UNAVAILABLE = Answer(503, "The database cannot be used now; try again after Retry-After seconds.", Error)
+BAD = Answer(400, "The request is invalid. `field` names the field that caused it.", Error)
+NOT_FOUND = Answer(404, "No such memory, session or project.", Error)
+UNKNOWN_SESSION = Answer(404, "No such session.", Error)
+UNAVAILABLE = Answer(503, "The database is unavailable. Try again after Retry-After seconds.", Error)
 COMMON = (
     BAD,
     UNAVAILABLE,
@@ -144,7 +144,11 @@ COMMON = (
     Answer(405, "The method is not allowed for this path; see Allow.", Error),
     Answer(408, "The body did not arrive in time.", Error),
     Answer(413, "The body is larger than 10 MiB.", Error),
-    Answer(415, "The body is not application/json, nor text/plain with the token.", Error),
+    Answer(
+        415,
+        "Content-Type is neither application/json nor, with the token or over the socket, text/plain.",
+        Error,
+    ),
     Answer(421, "The Host header is not this worker's (TCP only).", Error),
 )
 """What every route may answer."""

@@ -64,7 +64,7 @@ async function asked(refs, ask, words, after) {
     toast(error.message);
     if (!done.length) return false;
   }
-  const left = missing.length ? ` ${many(missing.length, "is", "are")} missing or cannot be changed this way.` : "";
+  const left = missing.length ? ` ${many(missing.length, "is", "are")} missing or cannot be changed like this.` : "";
   toast(words(done.length) + left, undos, after);
   return true;
 }
@@ -123,12 +123,12 @@ export const mergeInto = (into, ref, after) => once(`merge ${ref} ${into}`, () =
 export const forget = (refs, after) => once(`forget ${refs}`, () => attempt(() => forgetting(refs, after)));
 
 async function forgetting(refs, after) {
-  const sure = await dialog("Forget for good?", sureToForget, previewed(refs));
+  const sure = await dialog("Delete permanently?", sureToForget, previewed(refs));
   if (!sure) return;
   if (sure.session) return await forgetSession(sure.session, after);
   try {
     const gone = await added(refs, { confirm: true });
-    toast(`Forgotten: ${tally(gone)}.`);
+    toast(`Deleted: ${tally(gone)}.`);
   } catch (error) {
     if (refs.length <= PART) throw error;
     toast(`${error.message} Some may already be deleted.`);
@@ -142,8 +142,8 @@ export const forgetSession = (session, after) =>
 
 async function forgettingSession(session, after) {
   const asked = (more) => post("/api/memory/forget", { session, ...more });
-  if (!(await dialog("Forget for good?", sureToForget, asked({})))) return;
-  toast(`Forgotten: ${tally(await asked({ confirm: true }))}.`);
+  if (!(await dialog("Delete permanently?", sureToForget, asked({})))) return;
+  toast(`Deleted: ${tally(await asked({ confirm: true }))}.`);
   await after?.("session");
 }
 
@@ -163,7 +163,7 @@ const sureToForget = (close, preview) => [
     h("button", { class: "grave", onclick: () => close(true) }, "Forget"),
     h("button", { autofocus: true, onclick: () => close() }, "Cancel"),
     preview.session &&
-      h("button", { class: "far", onclick: () => close({ session: preview.session }) }, "The whole session instead"),
+      h("button", { class: "far", onclick: () => close({ session: preview.session }) }, "Delete the whole session instead"),
   ),
 ];
 

@@ -44,10 +44,10 @@ async function ask(method, path, body, signal) {
   if (answer.ok) return said;
   if (answer.status === 401) {
     signedOut();
-    throw new Trouble(401, "signed_out", "You are signed out. In a terminal: claude-mem open. Then try again here.");
+    throw new Trouble(401, "signed_out", "You are signed out. In a terminal, run: claude-mem open. Then try again here.");
   }
   const error = said.error || {};
-  const sentence = error.message || `The worker answered ${answer.status}.`;
+  const sentence = error.message || `The worker returned status ${answer.status}.`;
   throw new Trouble(answer.status, error.code, sentence, error.field, error.projects);
 }
 

@@ -51,22 +51,22 @@ export function filters(asked, change, signal) {
     if (name === "kind")
       return choice(name, label, [
         option(ALL, "all"),
-        option(UNDERSTOOD, "all but raw"),
+        option(UNDERSTOOD, "all except tool events"),
         ...choices.map((each) => option(each, kindOf({ kind: each }))),
       ]);
     if (name === "raw") return choice(name, label, [any("folded"), option("true", "shown")]);
-    if (kind === "flag") return choice(name, label, [any("all"), option("true", "only those")]);
+    if (kind === "flag") return choice(name, label, [any("all"), option("true", "only these")]);
     if (kind === "switch")
       return choice(name, label, [
-        any(name === "wrong" ? "in lists of one kind" : "all"),
-        option("true", "only those"),
-        option("false", "left out"),
+        any(name === "wrong" ? "in lists only" : "all"),
+        option("true", "only these"),
+        option("false", "excluded"),
       ]);
     return name in FACETS || name === "project" ? choice(name, label, any("all")) : typed(name, label, HINTS[name]);
   }
   const element = h(
     "form",
-    { class: "filters", "aria-label": "Narrow", onsubmit: (event) => event.preventDefault() },
+    { class: "filters", "aria-label": "Filters", onsubmit: (event) => event.preventDefault() },
     FILTERS.filter(({ name }) => name !== "session").map(control),
   );
   const session = h("span", { class: "chips" });

@@ -21,7 +21,7 @@ export function year(activity, hrefOf, signal) {
     class: "heat wide",
     tabindex: 0,
     role: "group",
-    "aria-label": "The year by day; also as a table below",
+    "aria-label": "Activity by day; a table follows",
   });
   const draw = () => {
     const room = place.clientWidth || 700; // as many weeks as there is room for, the newest last

@@ -15,9 +15,9 @@ const HELP = [
   ["e", "edit (on a memory's page)"],
   ["p", "pin or unpin"],
   ["w", "mark wrong, or undo that"],
-  ["#", "forget, after a preview"],
+  ["#", "forget, after confirmation"],
   ["u", "undo the last change"],
-  ["←  →", "step through a session (its scrubber)"],
+  ["←  →", "step through a session"],
   ["g then h l f p c x s o", "Home, Live, Find, Projects, Cost, Context, Settings, Logs"],
   ["?", "this help"],
 ];

@@ -209,7 +209,7 @@ function ticks(events, onpick) {
 }
 
 function entry(event) {
-  if (event.isForgotten) return h("span", { class: "meta" }, "Forgotten.");
+  if (event.isForgotten) return h("span", { class: "meta" }, "Deleted.");
   if (event.kind === "evidence") {
     const shell = h(
       "details",

@@ -21,7 +21,7 @@ export function marks(memory) {
     memory.source === "external" &&
       h(
         "span",
-        { class: "chip", title: "From text that was read or imported, not verified. It may not be true." },
+        { class: "chip", title: "From text that was only read or imported, not verified. It may not be true." },
         "read, not verified",
       ),
     memory.source === "user" && h("span", { class: "chip" }, "saved by you"),

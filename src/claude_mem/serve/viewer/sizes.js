@@ -6,9 +6,9 @@ import { toast } from "./toast.js";
 import { NEXT_START } from "./words.js";
 
 const SIZES = [
-  ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at a session's start", 9900],
-  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at a session's start (approximate)", 10000],
-  ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters for a prompt", 9900],
+  ["context_characters", "CLAUDE_MEM_CONTEXT_CHARACTERS", "Characters at session start", 9900],
+  ["context_tokens", "CLAUDE_MEM_CONTEXT_TOKENS", "Tokens at session start (approximate)", 10000],
+  ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters with a prompt", 9900],
 ];
 
 // onchange: another size is to be shown.

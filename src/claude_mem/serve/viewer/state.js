@@ -128,8 +128,8 @@ function glance() {
 const LOST = {
   code: "lost",
   level: "warning",
-  message: "Lost the connection to the worker. The page catches up when it is back.",
-  fix: "If it does not come back: claude-mem worker start",
+  message: "Lost the connection to the worker. This page catches up when it is back.",
+  fix: "If it does not come back, run: claude-mem worker start",
 };
 const AGAIN = { word: "Try again", act: () => post("/api/queue/retry", {}) };
 const COMMAND = /(claude-mem(?: [a-z]+)+)/;

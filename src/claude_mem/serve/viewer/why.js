@@ -7,13 +7,13 @@ import { n, table } from "./table.js";
 
 // Each column.
 const MEANING = {
-  score: "the parts combined, times prior; decides the order. Beyond its three best, memories of one session rank lower",
-  words: "how well its own words match the prompt, in standard deviations; rare words count more",
+  score: "the other columns combined, times prior; determines the order. After a session's three best memories, its others rank lower",
+  words: "how well its words match the prompt, in standard deviations; rare words count more",
   session: "how well its whole session answers the prompt",
   vectors: "how close it is in meaning, in standard deviations",
-  file: "whether it is about a file that the prompt names, or about its folder",
+  file: "whether it is about a file that the prompt mentions, or about its folder",
   prior:
-    "what counts for every prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",
+    "what does not depend on the prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",
 };
 
 export function why({ hits, evidence, enough, beside }) {
@@ -23,7 +23,7 @@ export function why({ hits, evidence, enough, beside }) {
     h(
       "p",
       { class: "meta" },
-      `Evidence that memory has an answer: ${evidence}, injected from ${enough} on. Then up to three memories with at least ${100 * beside} % of the best score.`,
+      `Evidence that memory has an answer: ${evidence}; at least ${enough} is needed to inject anything. Then up to three memories with at least ${100 * beside}% of the best score.`,
     ),
     table(
       "Score parts",
@@ -36,7 +36,7 @@ export function why({ hits, evidence, enough, beside }) {
           " ",
           titleOf(each),
         ),
-        each.told ? "yes" : "no",
+        each.selected ? "yes" : "no",
         ...names.map((name) => (each[name] ?? each.parts[name]).toFixed(2)),
       ]),
     ),

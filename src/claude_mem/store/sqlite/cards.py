@@ -19,13 +19,13 @@ _STRING = r'"((?:[^"\\]|\\.)+)"'
 _VALUES = {key: re.compile(rf'"{key}":\s*{_STRING}') for key in PATH_KEYS}
 _ANY_VALUE = re.compile(rf":\s*{_STRING}")
 _EVENTS = {
-    "stop": "The agent's last words",
-    "said": "The agent, on the way",
+    "stop": "Last message",
+    "said": "Between tool calls",
     "stop_failure": "The turn failed",
-    "task_end": "In the background",
-    "subagent_stop": "A subagent's last words",
-    "pre_compact": "Instructions for a compaction",
-    "post_compact": "A compaction's summary",
+    "task_end": "Background task",
+    "subagent_stop": "Subagent's last message",
+    "pre_compact": "Compaction instructions",
+    "post_compact": "Compaction summary",
 }
 
 
@@ -83,7 +83,7 @@ def _summary(row: sqlite3.Row) -> Card:
     parts = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
     return Card(
         **_common(row, Ref("summary", row["id"])),
-        title=_title(row["request"] or row["completed"] or row["learned"] or "A turn's summary"),
+        title=_title(row["request"] or row["completed"] or row["learned"] or "Turn summary"),
         text="\n".join(parts),
         files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
         files_modified=edited,

@@ -67,7 +67,7 @@ def require_readable(
     if found is None or (found.empty and not found.ours):
         return None
     if not found.ours:
-        raise StoreForeign(str(path), "it holds somebody else's tables")
+        raise StoreForeign(str(path), "it contains tables of another program")
     if found.version < FIRST_RELEASE:
         raise StoreTooOld(str(path), found=found.version, oldest=FIRST_RELEASE)
     if found.version > newest(migrations):

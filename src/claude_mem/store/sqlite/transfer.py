@@ -264,7 +264,7 @@ def _may_add(values: Fields, own: bool) -> None:
     """Something new. What a session here holds is what happened here: strangers have no part in it."""
     if not own and values["session_client"] != FOREIGN:
         raise RecordRefused(
-            "It would change one of your own sessions. If the file is yours, import it with --own."
+            "It would change one of your own sessions. If you wrote this file, import it with --own."
         )
 
 

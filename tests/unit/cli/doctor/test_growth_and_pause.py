@@ -46,7 +46,7 @@ FACTS = Facts(
             {"bytes": 1000 * MIB, "room": replace(ROOM, free=500 * MIB)},
             10_000,
             "warn",
-            "50 % free: more",
+            "50 % free, more",
         ),
         ({"room": replace(ROOM, free=50 * MIB)}, 10_000, "ok", "50 % free"),
         ({"room": replace(ROOM, log=300 * MIB)}, 10_000, "warn", "its log has grown to 300.0 MiB"),
@@ -80,10 +80,10 @@ def test_gc_names_what_it_freed_and_leaves_out_what_there_was_none_of() -> None:
         "database": {"size": 9 * MIB, "free": MIB, "log": 0},
     }
     assert gc_text(told).splitlines() == [
-        "   3.0 MiB  2 × surplus copies of the database",
-        "   1.0 MiB  free pages in the database",
+        "   3.0 MiB  old backups: 2",
+        "   1.0 MiB  unused space in the database",
         "4.0 MiB would be freed.",
-        "The database takes 9.0 MiB, of which 1.0 MiB is free.",
+        "Database size: 9.0 MiB, of which 1.0 MiB is unused.",
     ]
     nothing = told | {"items": [], "bytes": 0}
     assert gc_text(nothing).startswith("Nothing to delete.")

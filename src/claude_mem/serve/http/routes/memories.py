@@ -129,7 +129,7 @@ def save(call: Call, body: api.SaveRequest) -> api.SavedAnswer:
 
 @routes.post(
     "/api/memory/pin",
-    "Pin memories, so that they are recalled first, or unpin them.",
+    "Pin memories, so that they are injected first, or unpin them.",
     api.FlagAnswer,
     NOT_FOUND,
 )
@@ -174,10 +174,10 @@ def merge(call: Call, body: api.MergeRequest) -> api.MergeAnswer:
 
 @routes.post(
     "/api/undo/{id}",
-    "Undo an edit, a pin, a mark or a merge; once, within an hour, while the worker runs.",
+    "Undo an edit, a pin, a mark or a merge. Works once, within an hour, until the worker stops.",
     api.UndoAnswer,
     NOT_FOUND,
-    Answer(409, "It has been changed again since; nothing was undone.", Error),
+    Answer(409, "It was changed again in the meantime. Nothing was undone.", Error),
     id=("The `token` of an `undo`.", "Zm9v"),
 )
 def undo(call: Call) -> api.UndoAnswer:

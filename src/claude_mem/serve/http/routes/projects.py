@@ -67,7 +67,7 @@ def preview(call: Call, body: api.PreviewRequest) -> Json:
     return call.recall.injector.preview(_one_project(body), body.prompt, body.sizes)
 
 
-@routes.post("/api/projects/rename", "Give a project another name.", api.RenameAnswer, NOT_FOUND)
+@routes.post("/api/projects/rename", "Rename a project.", api.RenameAnswer, NOT_FOUND)
 def rename(call: Call, body: api.RenameRequest) -> api.RenameAnswer:
     renamed = call.recall.projects.rename(body.project, body.name)
     call.running.notify_change()

@@ -153,7 +153,7 @@ def _addressed(call: Call) -> tuple[str, str | None]:
 def _existing(call: Call) -> Session:
     session = call.services.store.sessions.find(_key(call))
     if session is None:
-        message = "There is no such session. POST /api/sessions/init creates one and returns its sessionDbId."
+        message = "No such session. POST /api/sessions/init creates one and returns its sessionDbId."
         raise Refusal(404, "unknown_session", message, field="id")
     return session
 

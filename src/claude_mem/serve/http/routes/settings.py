@@ -28,7 +28,7 @@ MOST_BYTES = 256 << 10
 
 routes = Routes()
 
-_UNREADABLE = Answer(409, "settings.json cannot be read; nothing was changed.", Error)
+_UNREADABLE = Answer(409, "settings.json cannot be read. Nothing was changed.", Error)
 
 
 @routes.get(

@@ -65,7 +65,7 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
 
 @routes.post(
     "/api/queue/retry",
-    "Retry parked jobs, with their attempts reset, and end a pause: the model is called again immediately.",
+    "Retry parked jobs and reset their attempts. If calls to the model were paused, they resume immediately.",
     api.RetryAnswer,
 )
 def retry(call: Call, body: api.RetryRequest) -> Struct:
@@ -77,7 +77,7 @@ def retry(call: Call, body: api.RetryRequest) -> Struct:
 
 @routes.post(
     "/api/queue/drop",
-    "Drop parked jobs permanently: they are settled without an observation. Their events stay as evidence.",
+    "Drop parked jobs permanently, without an observation. Their events stay as evidence.",
     api.DropAnswer,
 )
 def drop(call: Call, body: api.DropRequest) -> Struct:
@@ -159,9 +159,9 @@ def logs(call: Call, query: api.LogsQuery) -> Struct:
 
 @routes.post(
     "/api/backfill",
-    "Import events of the past from transcripts.",
+    "Import past events from transcripts.",
     api.BackfillTaken,
-    Answer(409, "The first part went to another worker; start over.", Error),
+    Answer(409, "The first part went to another worker. Start over.", Error),
     takes_lines=True,
 )
 def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) -> object:

@@ -81,9 +81,9 @@ def _read(name: str) -> bytes | None:
 
 @routes.get(
     SIGN_IN,
-    "Exchange the link of `claude-mem open` for a cookie. Works once, for a minute.",
+    "Exchange the link from `claude-mem open` for a cookie. Works once, within a minute.",
     Answer(303, "Signed in; redirects to the viewer.", media_type="text/plain"),
-    Answer(403, "The link was used, or is too old.", media_type="text/html"),
+    Answer(403, "The link was already used or has expired.", media_type="text/html"),
     is_open=True,
 )
 async def sign_in(call: Call, query: api.SignInQuery) -> Response:
@@ -105,7 +105,11 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
 async def invite(call: Call) -> Struct:
     port = call.running.port
     if port is None:
-        raise Refusal(503, "unavailable", "The worker could not open a port; no browser can reach it.")
+        raise Refusal(
+            503,
+            "unavailable",
+            "The worker could not open a port, so no browser can reach it. Run: claude-mem doctor",
+        )
     once = call.running.visitors.invite()
     return api.SignInLink(f"http://127.0.0.1:{port}{SIGN_IN}?once={once}", LINK_MS, port)
 

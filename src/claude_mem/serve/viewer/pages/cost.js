@@ -14,10 +14,10 @@ const TOKENS = [
   { name: "output", class: "three" },
 ];
 const SPANS = [
-  [7, "a week"],
+  [7, "7 days"],
   [30, "30 days"],
   [90, "90 days"],
-  [365, "a year"],
+  [365, "365 days"],
 ];
 
 export async function show(place, main, signal) {
@@ -57,7 +57,7 @@ export async function show(place, main, signal) {
         "div",
         { class: "filters" },
         labelled(
-          "Over",
+          "Period",
           h(
             "select",
             { id: "cost-days", onchange: (event) => choose({ days: event.target.value }) },

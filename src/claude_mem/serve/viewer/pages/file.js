@@ -96,7 +96,7 @@ function page(path, project, results, total, titles, more) {
       h(
         "div",
         { class: "bar" },
-        h("a", { class: "button", href: link("find", "", { file: path, project }) }, "Search in it"),
+        h("a", { class: "button", href: link("find", "", { file: path, project }) }, "Search this file's memories"),
       ),
     ),
     results.length
@@ -124,7 +124,7 @@ function page(path, project, results, total, titles, more) {
             ),
           ),
         )
-      : h("p", { class: "empty" }, "No memories of this file."),
+      : h("p", { class: "empty" }, "No memories about this file."),
     more && h("div", { class: "bar" }, h("button", { onclick: more }, "Earlier")),
   ];
 }

@@ -50,7 +50,7 @@ export async function show(place, main, signal) {
         "div",
         { class: "filters" },
         labelled("Level", level),
-        labelled("With", word),
+        labelled("Contains", word),
         h("span", { class: "across" }, follow, h("label", { for: "log-follow" }, "Follow")),
       ),
     ),

@@ -103,7 +103,7 @@ function shown(setting) {
     { class: "setting", id: `row-${key}` },
     label(setting, id, about),
     h("div", { class: "bar" }, input),
-    h("p", { class: "meta" }, "To change it, type: ", h("code", null, `claude-mem config set ${key}`)),
+    h("p", { class: "meta" }, "To change it, run: ", h("code", null, `claude-mem config set ${key}`)),
     h("p", { class: "wrongly", role: "alert" }, setting.trouble),
   );
 }

@@ -54,7 +54,7 @@ def _note_program(chosen: Settings) -> None:
     from contextlib import suppress
 
     from claude_mem.agents import launcher
-    from claude_mem.atomic_write import write_file
+    from claude_mem.files import write_file
     from claude_mem.hook import paths
 
     here = launcher.this_machine()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.atomic_write import atomic_file
+from claude_mem.files import atomic_file
 from claude_mem.model.errors import ClaudeMemError
 
 WITHIN_S = 120  # the program may be read from a cold disk

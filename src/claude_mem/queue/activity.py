@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.model.clock import Clock
 from claude_mem.model.events import Kind
 from claude_mem.store.values import NewEvent

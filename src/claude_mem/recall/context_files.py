@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths, worker_link
 from claude_mem.recall.render import Rendered
 from claude_mem.store.base import Store

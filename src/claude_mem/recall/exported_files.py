@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.api.memories import CopyReport
-from claude_mem.atomic_write import atomic_file
+from claude_mem.files import atomic_file
 from claude_mem.model.full_text import LiteralText
 from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.store.values import DeletionRequest

@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import notices, paths
 from claude_mem.model.errors import WorkerError
 

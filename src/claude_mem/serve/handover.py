@@ -8,14 +8,13 @@ hooks start their own.
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import read_object, write_file
 
 HONOURED_MS = 60 * 60 * 1000
 """For how long a worker started by an older hook stays away after a handover."""
@@ -81,12 +80,7 @@ def _is_recent(last: Handover, now: int) -> bool:
 
 def read(path: Path) -> Handover | None:
     """The last handover; None when there was none, or its record says nothing."""
-    try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
+    record = read_object(path)
     to, at = record.get("to"), record.get("at")
     return Handover(to, at) if isinstance(to, str) and type(at) is int else None
 

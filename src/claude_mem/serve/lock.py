@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import read_object, write_file
 from claude_mem.model.clock import now
 from claude_mem.model.errors import WorkerError, WorkerFailed
 
@@ -132,10 +132,6 @@ def clear_starting(folder: Path) -> None:
 
 def is_starting(folder: Path) -> bool:
     """Whether the holder of the lock, if there is one, is still starting."""
-    try:
-        record = json.loads((folder / STARTING_FILE).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    since = record.get("since") if isinstance(record, dict) else None
+    since = read_object(folder / STARTING_FILE).get("since")
     # Either way: the clock may have been set since.
     return type(since) is int and abs(now() - since) < LONGEST_START_S * 1000

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.hook import pause as hook_pause
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 
 from claude_mem.api.system import QueueHistory, QueueSample
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook.notices import age
 
 EVERY_MS = 5 * 60 * 1000

@@ -21,7 +21,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control, lock

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from starlette.types import ASGIApp
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.serve.hook_socket import HookListener
 from claude_mem.serve.http.guard import Guard, Key

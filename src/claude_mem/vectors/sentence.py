@@ -6,11 +6,11 @@ core is used: the others are the user's.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from claude_mem.files import read_object
 from claude_mem.model.text import sentence_of
 from claude_mem.vectors.backend import SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
 from claude_mem.vectors.local_model import MOST_CHARACTERS, LocalModel, encodable
@@ -196,17 +196,9 @@ def _alike(token_ids: Sequence[Sequence[int]]) -> Iterator[list[int]]:
 
 
 def _longest(folder: Path) -> int:
-    found = _table(folder / "sentence_bert_config.json").get("max_seq_length")
+    found = read_object(folder / "sentence_bert_config.json").get("max_seq_length")
     return min(found, MOST_TOKENS) if isinstance(found, int) and found > 0 else USUAL_TOKENS
 
 
 def _pools_by_first_token(folder: Path) -> bool:
-    return _table(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
-
-
-def _table(file: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return read_object(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from claude_mem import __version__
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError

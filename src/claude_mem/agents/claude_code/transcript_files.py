@@ -18,6 +18,7 @@ from pathlib import Path
 from claude_mem.agents.base import FoundTranscripts, Transcript
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
+from claude_mem.files import read_object
 from claude_mem.model.events import repository_of
 
 AGENTS_FOLDER = "subagents"
@@ -55,11 +56,7 @@ def agent_id(path: Path) -> str:
 def agent_type(path: Path) -> str | None:
     """As the note beside it says; its own lines may say it too."""
     note = path.with_name(f"agent-{agent_id(path)}.meta.json")
-    try:
-        about = json.loads(note.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    kind = about.get("agentType") if isinstance(about, dict) else None
+    kind = read_object(note).get("agentType")
     return kind if isinstance(kind, str) else None
 
 

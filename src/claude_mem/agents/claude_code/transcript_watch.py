@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct, field
 
 from claude_mem.agents.claude_code import transcript_files, transcripts
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.model.events import TranscriptEvent
 from claude_mem.privacy.private_turns import MemoryMarks
 

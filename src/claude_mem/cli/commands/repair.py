@@ -15,10 +15,10 @@ from claude_mem import __version__, settings
 from claude_mem.agents import base, file_changes
 from claude_mem.agents.base import Agent, Connection, Wanted
 from claude_mem.agents.file_changes import Journal
-from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
 from claude_mem.cli.doctor import checks, facts
+from claude_mem.files import atomic_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.privacy import rules

@@ -16,12 +16,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from claude_mem.atomic_write import atomic_file
 from claude_mem.cli import client, filter_flags, import_sender, output
 from claude_mem.cli.client import request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError
 from claude_mem.cli.import_sender import Absorb, Sent, kind_counts
 from claude_mem.cli.output import Progress
+from claude_mem.files import atomic_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 

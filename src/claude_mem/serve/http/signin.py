@@ -20,7 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.atomic_write import write_file
+from claude_mem.files import read_object, write_file
 
 LINK_MS = 60_000
 COOKIE_S = 30 * 24 * 60 * 60
@@ -102,10 +102,4 @@ def _hash(word: str) -> str:
 
 def _read(path: Path) -> dict[str, int]:
     """What cannot be read lets nobody in."""
-    try:
-        found = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {name: until for name, until in found.items() if type(until) is int}
+    return {name: until for name, until in read_object(path).items() if type(until) is int}

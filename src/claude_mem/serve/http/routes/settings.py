@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
-from claude_mem.atomic_write import write_file
+from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import SettingsError
 from claude_mem.model.structs import map_text, replace

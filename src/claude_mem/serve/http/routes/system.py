@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
-from claude_mem.atomic_write import write_file
+from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart
 from claude_mem.model.structs import replace
@@ -103,11 +103,7 @@ def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
 
 @routes.get("/api/processing", "Read activity.flag.", api.ProcessingFlag)
 def get_processing(call: Call) -> dict[str, object]:
-    try:
-        found = json.loads(_flag(call).read_bytes())
-    except (OSError, ValueError, RecursionError):
-        found = None
-    flag = found if isinstance(found, dict) else {}
+    flag = read_object(_flag(call))
     return {
         "isProcessing": flag.get("active") is True,
         "project": flag.get("project"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.atomic_write import atomic_file, write_file
+from claude_mem.files import atomic_file, read_object, write_file
 
 
 def test_it_is_its_owners_alone_whatever_the_umask(tmp_path: Path) -> None:
@@ -77,3 +77,13 @@ def test_a_write_removes_what_a_killed_process_left_of_the_same_file_and_nothing
         left.write_text("half")
     write_file(tmp_path / "a.json", b"whole")
     assert sorted(tmp_path.iterdir()) == sorted([living, others, tmp_path / "a.json"])
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"1", b"\xff", b"[" * 100_000, None])
+def test_what_holds_no_object_is_an_empty_one(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "state.json"
+    if content is not None:
+        file.write_bytes(content)
+    assert read_object(file) == {}
+    file.write_bytes(b'{"a": 1}')
+    assert read_object(file) == {"a": 1}

@@ -1,19 +1,30 @@
-"""Writes a file atomically: readers see the old content or the new, never a part of it."""
+"""Writes a file atomically (readers see the old content or the new, never a part of it); and reads JSON back,
+whatever became of the file."""
 
 from __future__ import annotations
 
 import glob
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 
 def write_file(path: Path, content: bytes) -> None:
     """Replace `path`, readable by its owner alone. Not synced: for what can be made again."""
     with atomic_file(path) as file:
         file.write(content)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; {}: there is no such file, or it holds something else."""
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 @contextmanager

@@ -19,12 +19,13 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
 from msgspec import Struct
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
 from claude_mem.model.structs import replace
@@ -39,7 +40,7 @@ NOWHERE = Origin(key="unknown", name="unknown", root="")
 class Origins:
     """Resolves working directories; remembers the last few answers for a moment."""
 
-    def __init__(self, clock: Callable[[], int]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._known: dict[str, tuple[int, Origin]] = {}
 

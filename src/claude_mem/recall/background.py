@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import structs
 
 from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.json_shapes import Json
@@ -36,7 +37,7 @@ class BackgroundWork:
         *,
         store: Store,
         vectors: VectorIndexer | None,
-        clock: Callable[[], int],
+        clock: Clock,
     ) -> None:
         self._store, self._vectors, self._clock = store, vectors, clock
         self._indexing, self._embedding = threading.Lock(), threading.Lock()

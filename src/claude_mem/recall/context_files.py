@@ -13,6 +13,7 @@ from pathlib import Path
 
 from claude_mem.files import write_file
 from claude_mem.hook import paths, worker_link
+from claude_mem.model.clock import Clock
 from claude_mem.recall.render import Rendered
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
@@ -31,7 +32,7 @@ class ContextFiles:
         data_dir: Path,
         store: Store,
         start: Callable[[Project, str], Rendered],
-        clock: Callable[[], int],
+        clock: Clock,
         *,
         facts_of: Callable[[str], object] | None = None,
     ) -> None:

@@ -4,14 +4,14 @@ once a turn instead of once a tool use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec.structs import asdict
 
 from claude_mem.api.projects import Batching, CostAnswer, CostBudget, CostRow, InjectedRow
-from claude_mem.model.clock import DAY_MS
+from claude_mem.model.clock import DAY_MS, Clock
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.values import DailyCost, InjectionCount
@@ -32,7 +32,7 @@ class CostReport:
         self,
         *,
         store: Store,
-        clock: Callable[[], int],
+        clock: Clock,
         settings: Settings,
         instructions: int,
     ) -> None:

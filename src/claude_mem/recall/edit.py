@@ -22,6 +22,7 @@ from claude_mem.api.memories import (
     Undo,
     UndoAnswer,
 )
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
@@ -42,7 +43,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str, str], bool]
     """Nothing is saved in such a directory."""
-    clock: Callable[[], int]
+    clock: Clock
     clean: Callable[[str], str]
     """Takes out of a text what may not be kept."""
     changed: OnChange
@@ -162,9 +163,7 @@ class _Undo(Struct, frozen=True):
 class Corrections:
     """`clean`: takes out of a text what may not be kept."""
 
-    def __init__(
-        self, *, store: Store, clock: Callable[[], int], clean: Callable[[str], str], changed: OnChange
-    ) -> None:
+    def __init__(self, *, store: Store, clock: Clock, clean: Callable[[str], str], changed: OnChange) -> None:
         self._memories, self._clock = store.memories, clock
         self._clean, self._changed = clean, changed
         self._undos: dict[str, _Undo] = {}

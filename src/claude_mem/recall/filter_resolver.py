@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 
 from claude_mem.api.filters import FilterRequest
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
 from claude_mem.recall.dates import interval
@@ -27,7 +28,7 @@ class FilterResolver:
         self,
         *,
         store: Store,
-        clock: Callable[[], int],
+        clock: Clock,
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],
         facts_of: Callable[[str], RepoFacts | None],

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.api.filters import FilterRequest
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
@@ -53,7 +54,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str, str], bool]
     """Sessions in such a directory, or in a project so named, get nothing: nothing of them is recorded."""
-    clock: Callable[[], int]
+    clock: Clock
     zone: Callable[[], tzinfo]
     note: Callable[[Injection], None]
     """Keeps a record; must not keep the one who asks waiting."""

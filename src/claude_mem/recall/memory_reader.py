@@ -18,7 +18,7 @@ from claude_mem.api.memories import (
 )
 from claude_mem.api.projects import ProjectList
 from claude_mem.api.sessions import SessionAnswer, SessionList
-from claude_mem.model.clock import iso
+from claude_mem.model.clock import Clock, iso
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
@@ -53,7 +53,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     engine: Search
     resolver: FilterResolver
     check_staleness: CheckStaleness
-    clock: Callable[[], int]
+    clock: Clock
     catch_up: Callable[[], None]
     """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
 

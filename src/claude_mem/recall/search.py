@@ -8,6 +8,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from claude_mem.model.clock import Clock
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import (
     KINDS,
@@ -66,7 +67,7 @@ class Search:
     def __init__(
         self,
         memories: Memories,
-        clock: Callable[[], int],
+        clock: Clock,
         near: Similarity | None,
         check_staleness: CheckStaleness,
     ) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.model import records
-from claude_mem.model.clock import DAY_MS
+from claude_mem.model.clock import DAY_MS, Clock
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
@@ -143,7 +143,7 @@ class Importer:
         self,
         *,
         transfer: Transfer,
-        clock: Callable[[], int],
+        clock: Clock,
         clean: Callable[[str], str],
         import_observations: Callable[[Sequence[Mapping[str, object]]], ImportAnswer],
         catch_up: Callable[[], None],

@@ -16,11 +16,11 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.files import read_object, write_file
+from claude_mem.model.clock import Clock
 
 LINK_MS = 60_000
 COOKIE_S = 30 * 24 * 60 * 60
@@ -35,9 +35,7 @@ def wall() -> int:
 class Visitors:
     """`path`: where cookies are remembered; None: in memory alone. `secret`: what page keys are made with."""
 
-    def __init__(
-        self, path: Path | None = None, clock: Callable[[], int] = wall, secret: str | None = None
-    ) -> None:
+    def __init__(self, path: Path | None = None, clock: Clock = wall, secret: str | None = None) -> None:
         self._path, self._clock = path, clock
         self._secret = (secret or secrets.token_urlsafe(32)).encode()
         self._links: dict[str, int] = {}  # hash: good until

@@ -1,11 +1,11 @@
 """Is what the offline observer remembers worth reading? Turns drawn by seed, judged blind by readers.
 
     python benchmarks/judge.py observe OUT.json    observe every turn with this tree's code
-    python benchmarks/judge.py sheets OLD.json NEW.json FOLDER --seed 7 --turns 120 [--without FOLDER]
+    python benchmarks/judge.py sheets OLD.json NEW.json FOLDER --seed 7 --turns 60 [--without FOLDER]
     python benchmarks/judge.py table FOLDER        what the readers found
 
 `observe` runs with any tree's observer on PYTHONPATH, so an older commit's output is made from a worktree of
-it. `sheets` writes rubric.md and sheets of 15 turns: the evidence of each turn and two memories in random
+it. `sheets` writes rubric.md and sheets of 10 turns: the evidence of each turn and two memories in random
 order without labels. A reader writes verdicts-SHEET-NAME.jsonl beside them, one line for each turn. `table`
 compares them with FOLDER-key.json beside the folder, which readers do not open. Turns are drawn from the data
 alone, whatever was observed; `--without` leaves out those that another folder's sheets have shown.
@@ -46,7 +46,7 @@ PROJECTS = (
     "oh-my-posh",
     "savekirk-session-bridge",
 )
-SHEET = 15
+SHEET = 10
 LONGEST_TEXT = 1_500  # of the corpus
 Turn = dict[str, Any]
 
@@ -73,7 +73,8 @@ For each turn write one JSON line:
 - prefer: `a`, `b` or `same`: which would you rather have in the project's memory. "(nothing)" is better than
   junk and worse than something useful.
 
-Read the evidence before the memories. Be strict about junk and about truth. Judge every turn.
+Read the evidence before the memories. Be strict about junk and about truth. Judge every turn. Write your
+lines to verdicts-SHEET-NAME.jsonl beside the sheet (of sheet-3.md, by anna: verdicts-3-anna.jsonl).
 """
 
 
@@ -205,8 +206,10 @@ def _is_eligible(turn: Turn) -> bool:
 def drawn(seed: int, count: int, shown: set[str]) -> list[Turn]:
     by_source: dict[str, list[Turn]] = {}
     for source, session in turns():
-        for turn, following in zip(session, [*session[1:], None], strict=True):
+        for turn, before, following in zip(session, [None, *session], [*session[1:], None], strict=False):
             turn["next"] = next((e.text for e in following["events"] if e.text), "") if following else ""
+            said = [e.text for e in before["events"] if e.kind is Kind.STOP and e.text] if before else []
+            turn["before"] = said[-1] if said else ""
             by_source.setdefault(source, []).extend([turn] if _is_eligible(turn) else [])
     chance = random.Random(seed)
     found: list[Turn] = []
@@ -247,13 +250,15 @@ def _key(folder: Path) -> Path:
 def _evidence(turn: Turn) -> str:
     events: list[Event] = turn["events"]
     lines = ["### Evidence"]
+    lines += [f"(the agent had said before: … {turn['before'][-500:]})"] if turn.get("before") else []
     tools = [event for event in events if event.tool]
     for event in events:
         if event.kind is Kind.PROMPT:
             lines.append(f"USER ASKED: {(event.text or '')[:1_500]}")
     for event in tools[:12] + (tools[-28:] if len(tools) > 40 else tools[12:]):
         assert event.tool is not None
-        said = " ".join((event.tool.input or "").split())[:220]
+        given = " ".join((event.tool.input or "").split())
+        said = given[: 1_200 if "git commit" in given else 220]
         failed = " FAILED" if event.kind is Kind.TOOL_FAILURE else ""
         got = " ".join((event.tool.response or "").split())
         lines.append(

@@ -61,7 +61,8 @@ For each start write one JSON line; name every line that is not wanted, with a r
 
     {"start": 3, "unwanted": {"4": "fragment", "7": "repeats 2"}, "untrue": [7]}
 
-`untrue`: lines that the evidence contradicts. Judge every start. `{}` and `[]` if nothing is wrong.
+`untrue`: lines that the evidence contradicts. Judge every start. `{}` and `[]` if nothing is wrong. Write
+your lines to verdicts-SHEET-NAME.jsonl beside the sheet (sheet-3.md, by anna: verdicts-3-anna.jsonl).
 """
 
 MARKS_RUBRIC = """\
@@ -75,7 +76,8 @@ For each memory write one JSON line:
 
     {"memory": 12, "right": true, "why": "few words"}
 
-`right` is false if the memory carries the mark and should not, or carries none and should.
+`right` is false if the memory carries the mark and should not, or carries none and should. Judge all of them.
+Write your lines to verdicts-SHEET-NAME.jsonl beside the sheet (sheet-3.md, by anna: verdicts-3-anna.jsonl).
 """
 
 
@@ -232,8 +234,12 @@ def table(folder: Path) -> None:
     readers = Counter(each["memory"] for each in verdicts)
     share = 100 * wrong.total() / max(1, len(verdicts))
     print(f"{len(verdicts)} verdicts on {len(readers)} memories, {key['marked']} of them marked")
+    both = [each for each in readers if readers[each] > 1]
+    alike = sum(wrong[each] in (0, readers[each]) for each in both)
     agreed = sorted(each for each in wrong if wrong[each] == readers[each])
     print(f"wrong in {share:.1f} of 100 verdicts; by all readers: {agreed}")
+    if both:
+        print(f"two readers agree on {alike} of {len(both)} memories")
 
 
 def main(arguments: Iterable[str]) -> int:

@@ -27,7 +27,7 @@ from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Findings
-from claude_mem.observe.offline import Offline, commands, extract, file_kinds, message, summary, titles
+from claude_mem.observe.offline import Offline, commands, extract, message, titles, turns
 from claude_mem.observe.tool_calls import read_all
 from measure import machine, table
 
@@ -109,7 +109,7 @@ def _batch(events: list[Event], request: str | None) -> Batch:
 
 
 def observed(found: list[Batch]) -> list[Findings]:
-    for remembered in (message.statements, file_kinds.kind):
+    for remembered in (message.statements, turns.file_kind):
         remembered.cache_clear()  # each round as cold as a first one
     observer = Offline()
     recorded: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ PARTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "decisions": (extract, "_decided", lambda *_: iter(())),
     "points as facts": (extract, "_stated", lambda *_: []),
     "reasons as narrative": (extract, "_narrative", lambda *_: ""),
-    "summaries": (summary, "summarize", lambda *_: None),
+    "summaries": (extract, "summarize", lambda *_: None),
 }
 
 

@@ -17,7 +17,7 @@ from tests.contracts.store_contract import (
 )
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.events import Kind
+from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import (
     CallCost,
     JobState,
@@ -250,6 +250,17 @@ class QueueContract(StoreSuite):
         store.queue.settle(_lease(store), Findings())
         store.events.accept(new_events(events.make(Kind.POST_COMPACT)))
         assert store.queue.batch(_lease(store)).request == "open"
+
+    def test_a_batch_knows_what_the_agent_had_said_last(self, store: Store, events: Events) -> None:
+        def said(text: str, session: str = "s1", *, private: bool = False) -> Event:
+            return replace(events.make(Kind.STOP, session), text=text, private=private)
+
+        store.events.accept(new_events(said("Shall I?"), said("of another", "other")))
+        for _ in range(2):
+            store.queue.settle(_lease(store), Findings())
+        secret = said("the secret", private=True)
+        store.events.accept(new_events(secret, events.prompt("yes"), said("Did it.")))
+        assert store.queue.batch(_lease(store)).before == "Shall I?"
 
     def test_a_batch_knows_the_last_titles_of_its_session(self, store: Store, events: Events) -> None:
         for session in ("other", "s1"):

@@ -142,9 +142,8 @@ class Batch(Struct, frozen=True):
     session: str  # the client's own id
     events: tuple[Event, ...]  # in their order
     request: str | None = None  # the user's words these events came of; None: private or unknown
-    recorded: tuple[
-        str, ...
-    ] = ()  # titles already recorded in this session, so that nothing is written twice
+    recorded: tuple[str, ...] = ()  # this session's titles, so that nothing is written twice
+    before: str | None = None  # the agent's last message before: what a bare "yes" says yes to
     branch: str | None = None
     offline: bool = False  # the user wants no model to be asked about it
 

@@ -28,6 +28,7 @@ class Piece(Struct, frozen=True):
     body: str
     value: Value
     read: str | None = None  # the file, when reading it is all that happened
+    edited: str | None = None  # the file that was edited in place
 
 
 MOST_HEAD = 300
@@ -111,6 +112,7 @@ def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
             shown = _look(name, where, call)
         case ToolKind.EDIT:
             shown = _piece(f"{name} {where}", call.changed_lines() or call.patch, MOST_CHANGE)
+            shown = replace(shown, edited=where or None)
         case ToolKind.WRITE:
             shown = _write(name, where, call)
         case ToolKind.COMMAND:
@@ -218,9 +220,24 @@ def elide(text: str, cap: int, *, tail: float = 0.3) -> str:
     if room <= 0:
         mark = _mark(len(text))
         return mark if len(mark) <= cap else ""
-    end = int(room * tail)
-    start = room - end
-    return f"{text[:start]}\n{_mark(len(text) - room)}\n{text[len(text) - end :] if end else ''}".rstrip("\n")
+    head, last = _whole_lines(text, room - int(room * tail), int(room * tail))
+    return f"{head}\n{_mark(len(text) - len(head) - len(last))}\n{last}".rstrip("\n")
+
+
+def _whole_lines(text: str, start: int, end: int) -> tuple[str, str]:
+    """The beginning and the end, cut between lines or words where that costs little."""
+    head, last = text[:start], text[len(text) - end :] if end else ""
+    for sign in ("\n", " "):
+        at = head.rfind(sign)
+        if at >= 0.8 * start:
+            head = head[:at]
+            break
+    for sign in ("\n", " "):
+        at = last.find(sign)
+        if 0 <= at <= 0.2 * end:
+            last = last[at + 1 :]
+            break
+    return head, last
 
 
 def line(text: str, cap: int) -> str:

@@ -18,7 +18,7 @@ MOST_FILES = 200
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent tells what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
-    r"(?:curl|wget|http|cat|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
+    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
     r"|show|log|diff))"
     r"(?=$|[\s;&|)`'\"])"
 )
@@ -105,7 +105,7 @@ _BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
 # A test, a build, a check, a measurement, a program: what the machine itself answered.
 _SHOWS = re.compile(
     r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff"
-    r"|hyperfine"
+    r"|hyperfine|gh run (?:view|list|watch)|npm view|(?:docker|kubectl) \w+|sqlite3|psql|nu -c"
     r"|golangci-lint|(?:go|cargo|dotnet|mvn|gradle|deno|swift|mix) (?:test|build|run|vet|bench|check|clippy)"
     r"|(?:npm|pnpm|yarn|bun|make|just|mise)(?: run)? [\w:-]*(?:test|build|lint|check|bench|typecheck)\S*"
     r"|(?:node|bun|deno|python3?|ruby|perl|php) (?:-[ce]|\S+\.(?:js|mjs|cjs|ts|py|rb|pl|php))"
@@ -125,10 +125,10 @@ _DEED = re.compile(
     r"|reply|send"
     r"|set|spawn|start|stop|submit|update|upload|write)(?:$|[_-])"
 )
-# Others' prose. A forge's states, numbers and names of files are none.
+# Others' prose. A forge's states, numbers and names of files are none, nor is what this machine serves.
 _FETCHES = re.compile(
-    rf"{_BEGIN}(?:curl|wget|http|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist"
-    rf"|discussion)\s+(?:view|list|diff))"
+    rf"{_BEGIN}(?:(?:curl|wget|http)(?![^;&|\n]*\shttps?://(?:localhost|127\.0\.0\.1|\[::1\])[:/])"
+    r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"
     r"(?![^;&|\n]* --name-only)(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comments|reviews|title|description))))"
     rf"{_END}"
 )

@@ -10,18 +10,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.model.structs import replace
-from claude_mem.observe.event_text import LONGEST_MARK, Piece, Value, elide, line, piece
+from claude_mem.observe.event_text import LONGEST_MARK, MOST_CHANGE, Piece, Value, elide, line, piece
 from claude_mem.observe.evidence import base_of
 from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
 from claude_mem.providers.registry import Prompt
 from claude_mem.settings.declarations import Verbosity
 
-MOST_REQUEST = 2_000
+MOST_REQUEST = 4_000
+SHORT_REQUEST = 120  # "yes, the second": what it answers is shown beside it
+MOST_BEFORE = 1_500
 MOST_RECORDED = 30
 MOST_NAME = 120
 SAID_SHARE = 5  # of the events' characters, one in so many for what was said on the way
@@ -46,7 +49,8 @@ How:
 ("the agent reports"), and what was not verified.
 - One observation for each thing worth finding again. Most batches give none to three.
 - Names, paths, commands, numbers and error messages exactly as they are; & and < unescaped.
-- What the user wants from now on is a decision, in their words.
+- A decision is what the user chose or the agent carried out; a proposal is none. What the user wants from \
+now on is one, in their words.
 - Nothing that "already recorded" lists, unless it has changed.
 - files_modified: the project's files that were edited, by subagents and commands too, and not restored.
 {more}
@@ -127,6 +131,8 @@ def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
 def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
     sections = [("session", _session(batch))]
     if batch.request:
+        if batch.before and len(batch.request) <= SHORT_REQUEST:
+            sections.append(("the agent had said", elide(batch.before, MOST_BEFORE, tail=0.8)))
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
     sections.append(("already recorded", _bullets(titles) or "(nothing yet)"))
@@ -197,16 +203,19 @@ def _bullets(lines: list[str] | tuple[str, ...]) -> str:
 
 
 def merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """Consecutive reads told as one."""
+    """Consecutive reads told as one, and so the edits of one file."""
     result: list[Piece] = []
-    run: list[Piece] = []
-    for each in pieces:
-        if each.read is None:
-            result += [*_one(run), each]
-            run = []
-        else:
-            run.append(each)
-    return result + _one(run)
+    for edits, group in groupby(pieces, key=lambda each: (each.edited, each.read is not None)):
+        run = list(group)
+        result += _one_edit(run) if edits[0] else _one(run) if edits[1] else run
+    return result
+
+
+def _one_edit(run: list[Piece]) -> list[Piece]:
+    if len(run) < 2:
+        return run
+    body = elide("\n".join(piece.body for piece in run), MOST_CHANGE)
+    return [replace(run[0], head=f"{run[0].head} ({len(run)} edits)", body=body)]
 
 
 def _one(run: list[Piece]) -> list[Piece]:

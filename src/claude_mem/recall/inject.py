@@ -247,8 +247,12 @@ class Injector(Struct, frozen=True, kw_only=True):
         recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
         came_to = render.outcomes(recent)
         told = [whole[ref] for ref in refs if ref in whole]
+        cut = render.cut_sessions(recent, {card.session for card, _ in told})
         last, earlier = render.last_sessions(
-            [render.last_session(card, columns, came_to.get(card.session, ())) for card, columns in told]
+            [
+                render.last_session(card, columns, came_to.get(card.session, ()), is_cut=card.session in cut)
+                for card, columns in told
+            ]
         )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=LOOKED_AT)

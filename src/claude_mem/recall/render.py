@@ -15,12 +15,22 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
+from claude_mem.model.memory import DEEDS
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens, gist
 from claude_mem.recall.staleness import NEWER
-from claude_mem.recall.worth import is_closed_by, is_open, is_task, repeats, stands_alone
+from claude_mem.recall.worth import (
+    identifiers,
+    is_closed_by,
+    is_open,
+    is_task,
+    repeats,
+    says_enough,
+    stands_alone,
+    taken_away,
+)
 
 
 class Rendered(Struct, frozen=True):
@@ -63,8 +73,8 @@ START_BUDGET = Budget(characters=9_500, tokens=3_000)
 """With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
 
 _LONGEST_FIELD, _LONGEST_STEP, _LONGEST_SESSION = 420, 220, 140
-_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 3, 12, 4, 4, 6, 4
-_MOST_READ = 2
+_MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 3, 12, 4, 4, 5, 4
+_MOST_READ = 1
 
 
 class SessionFinding(Struct, frozen=True):
@@ -72,6 +82,7 @@ class SessionFinding(Struct, frozen=True):
 
     title: str
     ref: Ref
+    is_deed: bool = True  # else it was found or decided
 
 
 class LastSession(Struct, frozen=True):
@@ -85,6 +96,7 @@ class LastSession(Struct, frozen=True):
     learned: str = ""
     next_steps: str = ""
     notes: str = ""
+    is_cut: bool = False  # its words are sentences of the agent's, not written for this
     goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
     outcomes: tuple[
@@ -170,12 +182,19 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         told.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
         yield _Line("Pinned:", _entry(hit, dated), hit.card.ref)
+    gone = {
+        name
+        for session in (*start.last, *start.earlier)
+        for each in session.outcomes
+        for name in taken_away(each.title)
+    }
     fresh = [
         hit
         for hit in start.relevant
         if hit.card.ref not in told
         and not any(mark.startswith(NEWER) for mark in hit.marks)
-        and (hit.card.source == "user" or stands_alone(label.title(hit.card), hit.card.text))
+        and (hit.card.source == "user" or _is_understood(hit.card))
+        and not identifiers(label.title(hit.card)) & gone
         and known.is_news(label.title(hit.card))
     ]
     fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
@@ -186,6 +205,16 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
     ):
         for hit in hits:
             yield _Line(head, _entry(hit, label.day(hit.card.created_at, tz)), hit.card.ref)
+
+
+def _is_cut(card: Card) -> bool:
+    return (card.provider or "").startswith("offline")
+
+
+def _is_understood(card: Card) -> bool:
+    """By somebody who was not there. A model writes a title; offline it is cut from what was said."""
+    judged = says_enough if _is_cut(card) else stands_alone
+    return judged(label.title(card), card.text)
 
 
 def _few_read(hits: Sequence[Hit]) -> list[Hit]:
@@ -215,7 +244,7 @@ class _Known:
         return True
 
 
-_CLAUSE = re.compile(r"; |\n|(?<=\.) ")
+_CLAUSE = re.compile(r"; |\n|(?<=\.)(?<!\.\w\.) ")
 
 
 def _bare(text: str) -> str:
@@ -234,15 +263,21 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
     told = _Known(())
     told.add(last.outcomes)
-    is_told = last.goes_on or is_task(last.request)
+    again = not told.is_news(last.request) or last.request.casefold() in last.completed.casefold()
+    is_told = last.goes_on or (is_task(last.request) and not again)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
-    rest = "; ".join(
-        each for each in _CLAUSE.split(last.completed) if told.is_news(each) and stands_alone(each)
-    )
-    done = last.completed if len(outcomes) < 2 and last.completed else "; ".join([_titles(outcomes), rest])
-    for what, text in (("Asked", last.request if is_told else ""), ("Done", done), ("Learned", learned)):
+    if last.is_cut and outcomes:
+        learned = ""  # what it came to is in its titles
+    rest = [each for each in _CLAUSE.split(last.completed) if told.is_news(each) and stands_alone(each)]
+    if last.is_cut and not outcomes:
+        rest = rest if any(map(says_enough, rest[:2])) else []
+    is_whole = len(outcomes) < 2 and not last.is_cut
+    titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(said) for said in rest)]
+    done = last.completed if is_whole and last.completed else "; ".join([*titles, *rest])
+    came = "Done" if last.completed or any(each.is_deed for each in outcomes) else "Found"
+    for what, text in (("Asked", last.request if is_told else ""), (came, done), ("Learned", learned)):
         if line := flowing(text.strip("; "), _LONGEST_FIELD):
-            yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == "Done" else ())
+            yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == came else ())
 
 
 def _titles(outcomes: Iterable[SessionFinding]) -> str:
@@ -253,7 +288,7 @@ def _outcome(session: LastSession) -> str:
     """What a session came to, in one line."""
     if session.outcomes:
         return flowing(_titles(session.outcomes[-2:]), _LONGEST_SESSION)
-    for text in (session.completed, session.learned):
+    for text in () if session.is_cut else (session.completed, session.learned):
         first = next(iter(points(text)), "").split("; ")[0]
         if first and stands_alone(first):
             return flowing(first, _LONGEST_SESSION)
@@ -317,25 +352,33 @@ def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list
     return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
 
 
-_WORK = ("feature", "bugfix", "refactor", "change", "decision")
+_WORK = (*DEEDS, "decision")
 
 
 def outcomes(cards: Iterable[Card]) -> dict[str, tuple[SessionFinding, ...]]:
     """What each session came to, by its id."""
     found: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
-        if card.source != "user" and stands_alone(label.title(card), card.text):
+        if card.source != "user" and _is_understood(card):
             found.setdefault(card.session, []).append(card)
     return {
         session: tuple(
-            SessionFinding(label.title(card), card.ref) for card in [c for c in own if c.type in _WORK] or own
+            SessionFinding(label.title(card), card.ref, card.type in DEEDS)
+            for card in [c for c in own if c.type in _WORK] or own
         )
         for session, own in found.items()
     }
 
 
+def cut_sessions(cards: Sequence[Card], sessions: Iterable[str]) -> set[str]:
+    """Whose words were cut from messages: by who wrote what was observed in them, else the newest in all."""
+    by_session = {card.session: _is_cut(card) for card in cards}
+    newest = _is_cut(cards[0]) if cards else False
+    return {session for session in sessions if by_session.get(session, newest)}
+
+
 def last_session(
-    card: Card, columns: dict[str, Any], outcomes: tuple[SessionFinding, ...] = ()
+    card: Card, columns: dict[str, Any], outcomes: tuple[SessionFinding, ...] = (), *, is_cut: bool = False
 ) -> LastSession:
     return LastSession(
         when=card.created_at,
@@ -347,6 +390,7 @@ def last_session(
         next_steps=columns["next_steps"] or "",
         notes=columns["notes"] or "",
         mark=label.ORIGINS.get(card.source, ""),
+        is_cut=is_cut,
         outcomes=outcomes,
     )
 

@@ -33,7 +33,8 @@ _EMPTY = frozenset(_EMPTY_WORDS.split())
 # Somebody's turn of talk, a go-ahead, an announcement, a guess, a half sentence.
 _TALK = re.compile(
     r"(?:never ?mind|hmm+|gah|emm+|ugh|basically|(?:yes|no|correct|gone)\b[,.]|before:|written to|replied"
-    r"|posted|maybe|perhaps|go ahead|continue|proceed|spawn|invoke|waiting|clicking|looking|trying|for \d+\b"
+    r"|posted|maybe|perhaps|go ahead|continue|proceed|what\b|how\b|spawn|invoke|waiting|clicking"
+    r"|looking|trying|for \d+\b"
     r"|(?:i|it|this|that|these|those|they) |we (?:think|guess|believe|would|will|could|should)\b|(?:use"
     r"|move|fix|add|do) (?:it|them)\b"
     r"|(?:base/head|handle|branch/worktree|branch|worktree|bead|pr|ci)\b[^:]{0,20}: |(?:i|we|you)['’](?:d"
@@ -55,7 +56,8 @@ _PASSED = re.compile(
     r"|.*\b(?:tests?|suite|regression|checks?|gates?|build|lint(?:er)?|ci)\b.*\b(?:pass(?:ed|es|ing)?|green"
     r"|clean|succeed\w*)\b"
     r"|.*\b(?:succeeded|have been updated|has been updated|are committed|is committed|is satisfied now)$"
-    r"|.*::git-"
+    r"|.*::git-|.*\bplease$|added (?:an? |the )?imports?\b"
+    r"|.*\b(?:request changes|blocking issues|no critical)\b"
     r"|.*\b(?:checkout|tree|worktree) is clean\b|.{0,60}https?://\S+$|\S+\.\w{1,5}(?:,? .*)? (?:changed"
     r"|created)$",
     re.I,
@@ -83,20 +85,57 @@ def stands_alone(title: str, text: str = "") -> bool:
     return _names(said) >= (1 if label else 2) and not _is_cut(said, text)
 
 
+_DEED = re.compile(r"(?:\w+ed|wrote|rewrote|made|built|set|split|put|cut|hid|kept)\b", re.I)
+_WISH = re.compile(
+    r"(?:feat|fix|docs|chore|perf)\b[(:]|(?:add|adopt|allow|batch|clear|compute|create|derive|detect|drop"
+    r"|enable|extract|fix|handle|hide|implement|improve|increase|make|move|persist|prevent|propagate|refactor"
+    r"|remove|rename|replace|show|simplify|support|update|upload|use|walk)\b",
+    re.I,
+)
+_NOW = re.compile(r"\b(?:now|no longer)\b")
+_CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|--\w|[`\"“]")
+_POINTS = re.compile(
+    r"\b(?:this|them|it|there|below|above|following)\b(?! \w+ed\b)|\bthe (?:goal|exception|guidance)\b", re.I
+)
+
+
+def says_enough(title: str, text: str = "") -> bool:
+    """The same of a title that was cut from what somebody said, not written as one. A deed that names its
+    place needs few words; a mere statement needs more, or nobody knows what it is about."""
+    said = title.strip()
+    if _POINTS.search(said) or not is_task(said) or not stands_alone(said, text):
+        return False
+    concrete = _CONCRETE.search(said) is not None
+    if _DEED.match(said):
+        least = 2 if concrete else 4
+    elif _WISH.match(said):
+        least = 2 if concrete else 3
+    else:
+        least = 3 if _NOW.search(said) else 5
+    return _names(said) >= least
+
+
 def _names(said: str) -> int:
     """How many words name something. A script without spaces is taken as it is."""
     if _SCRIPTS_WITHOUT_SPACES.search(said):
-        return 2
+        return 9
     found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(said)}
     return sum(1 for word in found if word and word not in _EMPTY and not _HASH.fullmatch(word))
 
 
+_ADDS = re.compile(
+    r" (?:\(|(?:in|on|for|from|with|to|by|at|via|so|and|or|when|where|which|while|because|using|across|as"
+    r"|after|before|into|through|instead|rather|during|per|under|against|including|without|that|if|unless|but)\b)"
+)
+
+
 def _is_cut(said: str, text: str) -> bool:
-    """Ends before the point: with a verb whose sentence goes on."""
-    if not _HALF.match(said):
-        return False
+    """Ends before the point: in the middle of a phrase, or with a verb whose sentence goes on."""
     at = text.casefold().find(said.casefold())
-    return at >= 0 and re.match(r" [\w`(]", text[at + len(said) :]) is not None
+    rest = text[at + len(said) :] if at >= 0 else ""
+    if not re.match(r" [\w`(\"“]", rest):
+        return False
+    return _HALF.match(said) is not None or _ADDS.match(rest) is None
 
 
 _BOILERPLATE = re.compile(
@@ -111,10 +150,10 @@ _POLITE = (
 )
 _ERRAND = re.compile(
     rf"{_POLITE}(?:commit|push|pull|merge|rebase|amend|squash|stage|stash|ship|release|continue|proceed"
-    rf"|go ahead|try again"
+    r"|go ahead|try again|clean up|(?:fix|resolve)d? (?:the |all )?(?:merge )?conflicts?"
     r"|(?:open|create|make|draft|raise|update|close) (?:a |an |the |this |draft |new )*(?:pr|pull request"
-    r"|branch|commit|issue"
-    r"|ticket)|(?:fix|do|add|apply) (?:it|that|this|them|everything|the rest|all)\b|clean up)\b",
+    r"|branch|commit|issue|ticket)|(?:fix|do|add|apply) (?:it|that|this|them|everything|the rest|all"
+    r"|\d[-\d ,&]*))\b",
     re.I,
 )
 _FOUND = re.compile(r"(?:the )?root cause\b", re.I)
@@ -146,14 +185,33 @@ _OFFERED = re.compile(
 )
 
 
+_BARE = re.compile(r"(?:\w+ ){0,2}not (?:yet )?\w+(?: yet| completed?)?[.!]?", re.I)  # what, it does not say
+
+
 def is_open(step: str) -> bool:
     """Whether it is something that is left to do: no commit, no deed, no option or advice, no question."""
     said = step.strip()
     return not (
         said.endswith(("?", "？"))
+        or _BARE.fullmatch(said)
         or _COMMIT_SUBJECT.match(said)
         or any(each.match(said) for each in (_PAST, _OFFERED, _TALK))
     )
+
+
+_TAKEN_AWAY = re.compile(
+    r"(?:remov|delet|drop|revert|discard|replac)(?:e[sd]?|ed|p?ed|t?ing|ts?)?\b:? ", re.I
+)
+_IDENTIFIER = re.compile(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*")
+
+
+def taken_away(title: str) -> frozenset[str]:
+    """The names of what a title says is gone: what was told of it before holds no longer."""
+    return identifiers(title) if _TAKEN_AWAY.match(title) else frozenset()
+
+
+def identifiers(title: str) -> frozenset[str]:
+    return frozenset(_IDENTIFIER.findall(title))
 
 
 _FAILING = re.compile(r"still failing: (.+?)(?:: |$)")

@@ -160,6 +160,13 @@ def test_what_a_subagent_did_is_told_as_its_doing() -> None:
     assert made.head == "[subagent reviewer] Bash make"
 
 
+def test_what_is_left_out_is_left_out_between_lines() -> None:
+    whole = [f"line {number} of the plan" for number in range(200)]
+    first, mark, last = elide("\n".join(whole), 1_000).partition("\n[…")
+    assert mark
+    assert set(first.splitlines()) | set(last.splitlines()[1:]) <= set(whole)
+
+
 def test_a_cut_says_how_much_is_missing() -> None:
     cut = elide("a" * 500 + "b" * 500, 300)
     assert len(cut) <= 300

@@ -27,9 +27,13 @@ def use(tool: str, given: object, answer: object, *, kind: Kind = Kind.TOOL_USE)
 
 
 def built(
-    *events: Event, budget: int = 80_000, request: str | None = None, recorded: tuple[str, ...] = ()
+    *events: Event,
+    budget: int = 80_000,
+    request: str | None = None,
+    recorded: tuple[str, ...] = (),
+    before: str | None = None,
 ) -> Prompt:
-    batch = Batch("shop", "s", events, request=request, recorded=recorded, branch="main")
+    batch = Batch("shop", "s", events, request, recorded, before, branch="main")
     return prompt.build(
         batch, read_all(batch.events), CODE, verbosity="normal", language=None, budget_chars=budget
     )
@@ -106,6 +110,30 @@ def test_the_user_part_tells_where_when_what_was_asked_and_what_is_recorded() ->
     assert "- Title 39" in user
     assert "- Title 10\n" in user
     assert "- Title 9\n" not in user
+
+
+def test_a_bare_yes_stands_beside_what_it_answers() -> None:
+    offer = "Two ways are open.\n" * 200 + "Shall I drop the cache?"
+    user = built(EDIT, request="yes", before=offer).user
+    assert user.index("Shall I drop the cache?") < user.index("yes\n")
+    assert len(user) < 4_000
+    assert "Shall I" not in built(EDIT, request="Drop the cache of the shop. " * 8, before=offer).user
+    assert "Shall I" not in built(EDIT, before=offer).user
+
+
+def test_edits_of_one_file_in_a_row_are_told_as_one() -> None:
+    def edited(file: str, old: str, new: str) -> Event:
+        return use("Edit", {"file_path": f"/repo/{file}", "old_string": old, "new_string": new}, {})
+
+    user = built(
+        edited("a.py", "x", "one"), edited("a.py", "y", "two"), edited("b.py", "z", "three"), EDIT
+    ).user
+    assert [head for head in sections(user) if "Edit" in head] == [
+        "1 Edit a.py (2 edits)",
+        "2 Edit b.py",
+        "3 Edit a.py",
+    ]
+    assert user.index("one") < user.index("two") < user.index("three")
 
 
 def test_the_request_is_not_told_twice() -> None:

@@ -18,6 +18,7 @@ from claude_mem.recall.render import (
     START_BUDGET,
     Budget,
     LastSession,
+    SessionFinding,
     StartMaterial,
     file_lessons,
     length,
@@ -114,6 +115,28 @@ def test_the_last_session_comes_first_then_open_items_sessions_pins_and_titles_b
     ]
 
 
+def test_of_what_is_cut_from_messages_only_what_is_understood_is_told() -> None:
+    vague = "Fixed cascading code changes across multiple files"
+    cut, written = hit(1, vague, provider="offline"), hit(2, vague, provider="anthropic")
+    assert vague not in render_start(StartMaterial("demo", relevant=(cut,)), now=NOW).text
+    assert vague in render_start(StartMaterial("demo", relevant=(written,)), now=NOW).text
+
+
+def test_what_a_later_session_took_away_is_not_told() -> None:
+    removed = SessionFinding("Remove transcript_path storage of checkpoints", Ref("observation", 9))
+    last = LastSession(when=NOW, ref=Ref("summary", 3), completed="It is gone", outcomes=(removed,))
+    old = hit(1, "Fix: persist transcript_path in checkpoint metadata")
+    assert "persist" in render_start(StartMaterial("demo", relevant=(old,)), now=NOW).text
+    assert "persist" not in render_start(StartMaterial("demo", last=(last,), relevant=(old,)), now=NOW).text
+
+
+def test_what_was_found_is_not_told_as_done() -> None:
+    found = SessionFinding("write() in writer.go is the one place text leaves", Ref("observation", 9), False)
+    text = render_start(StartMaterial("demo", last=(LastSession(when=NOW, outcomes=(found,)),)), now=NOW).text
+    assert f"- Found: {found.title}" in text
+    assert "Done:" not in text
+
+
 def test_decisions_stand_apart_and_no_line_says_what_another_said() -> None:
     hits = (
         hit(1, "Prices are integers", type="decision"),
@@ -147,9 +170,9 @@ def test_an_item_that_a_later_session_did_is_no_longer_open() -> None:
 
 def test_what_the_last_session_left_open_is_open() -> None:
     last = LastSession(
-        when=NOW, completed="ruff check . runs", next_steps="still failing: ruff check .\nNot pushed"
+        when=NOW, completed="ruff check . runs", next_steps="still failing: ruff check .\nNot pushed: main"
     )
-    assert [each.text for each in open_steps((last,))] == ["still failing: ruff check .", "Not pushed"]
+    assert [each.text for each in open_steps((last,))] == ["still failing: ruff check .", "Not pushed: main"]
 
 
 def test_the_same_trouble_of_several_sessions_is_open_once() -> None:
@@ -171,7 +194,7 @@ def test_an_errand_is_not_told_as_what_was_asked_nor_a_fragment_as_work() -> Non
 
 def test_of_what_was_merely_read_few_titles_are_told() -> None:
     hits = tuple(hit(at, f"Heron {at} eats frog {at}", source="external") for at in range(1, 6))
-    assert [ref.id for ref in render_start(StartMaterial("demo", relevant=hits), now=NOW).refs] == [1, 2]
+    assert [ref.id for ref in render_start(StartMaterial("demo", relevant=hits), now=NOW).refs] == [1]
 
 
 def test_it_names_the_memories_it_tells_each_once_and_what_it_costs() -> None:
@@ -201,10 +224,10 @@ def test_a_terminal_is_told_nothing_but_text() -> None:
     assert "\u202e" not in plain
 
 
-def test_at_most_six_titles_the_most_relevant_first_and_the_rest_counted() -> None:
+def test_at_most_five_titles_the_most_relevant_first_and_the_rest_counted() -> None:
     told = render_start(StartMaterial("demo", relevant=many(150)), now=NOW)
-    assert [ref.id for ref in told.refs] == list(range(1, 7))
-    assert "144 more not shown." in told.text
+    assert [ref.id for ref in told.refs] == list(range(1, 6))
+    assert "145 more not shown." in told.text
     less = render_start(StartMaterial("demo", relevant=many(150)), now=NOW, budget=Budget(900, 10_000))
     shown = [ref.id for ref in less.refs]
     assert 1 < len(shown) < 12
@@ -216,7 +239,7 @@ def test_pins_do_not_crowd_out_everything_else() -> None:
     pinned = tuple(hit(1000 + number, "A pinned thing " * 9, pinned=True) for number in range(60))
     told = render_start(StartMaterial("demo", pinned=pinned, relevant=many(20)), now=NOW)
     assert Ref("observation", 1) in told.refs
-    assert "62 more not shown." in told.text
+    assert "63 more not shown." in told.text
 
 
 def test_a_pinned_memory_is_not_told_twice() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.recall.worth import is_open, is_task, stands_alone
+from claude_mem.recall.worth import is_open, is_task, says_enough, stands_alone, taken_away
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,48 @@ def test_a_fragment_a_turn_of_talk_and_a_passed_check_do_not(title: str) -> None
     assert not stands_alone(title)
 
 
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Fix Slow Mail Job Query",
+        "Removed containsLine from config.go",
+        "The basket header now uses a flexible column",
+        "A gradient costs 15 times as much as a solid color inside the writer",
+        "一時ファイルを閉じる",
+    ],
+)
+def test_a_title_cut_from_what_was_said_needs_its_place_or_more_words(title: str) -> None:
+    assert says_enough(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Fixed cascading code changes across multiple files",
+        "Reviewed and aligned the tracker around the goal",
+        "Fix the critical and medium issues",
+        "Add an additional note",
+        "Worth flagging on the process side",
+        "The error was the view contribution, not the provider code",
+        "Add an integration test for the mail job, testing this",
+    ],
+)
+def test_one_that_leaves_open_what_it_is_about_does_not_say_enough(title: str) -> None:
+    assert not says_enough(title)
+
+
+def test_a_title_cut_in_the_middle_of_a_phrase_does_not_stand_alone() -> None:
+    title = "Both releases of the mail job exist in Forge"
+    assert not stands_alone(title, f"{title} releases but not on the registry.")
+    assert stands_alone(title, f"{title}, not on the registry.")
+    assert stands_alone(title, f"{title} because the job was skipped.")
+
+
+def test_what_was_taken_away_is_known_by_its_names() -> None:
+    assert taken_away("Remove transcript_path storage of checkpoints") == {"transcript_path"}
+    assert not taken_away("Fix: persist transcript_path in checkpoints")
+
+
 def test_a_title_that_ends_before_its_point_does_not() -> None:
     title = "The basket filter now checks"
     assert stands_alone(title, "The basket filter now checks. It did not before.")
@@ -82,7 +124,7 @@ def test_an_errand_boilerplate_and_a_finding_are_none(request_: str) -> None:
     [
         "measure it on a slow disk",
         "still failing: ruff check .",
-        "Not pushed",
+        "Not pushed: the branch with the mail job",
         "The mail job needs a migration",
     ],
 )

@@ -6,13 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from claude_mem.model.memory import type_of_commit
-from claude_mem.model.refs import ObservationType
 from claude_mem.observe import shell
-from claude_mem.observe.offline import testruns
 from claude_mem.observe.offline.sentences import VOCABULARY, one_line, pattern, shortened, unique, words
 from claude_mem.observe.offline.steps import Ran
-from claude_mem.observe.offline.testruns import TestRun
 from claude_mem.observe.shell import SimpleCommand
 
 CheckKind = Literal["test", "check"]
@@ -31,6 +27,58 @@ _SIFTERS = frozenset(("grep", "rg", "findstr", "Select-String", "awk"))
 
 
 @dataclass(frozen=True, slots=True)
+class TestRun:
+    __test__ = False  # not one of pytest's
+
+    framework: str
+    ok: bool | None  # None: it does not say
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    failing: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> str:
+        ok = "passed"
+        if self.framework == "go test":  # it names packages, not tests
+            ok = "package ok" if self.passed == 1 else "packages ok"
+        numbers = ((self.passed, ok), (self.failed, "failed"), (self.skipped, "skipped"))
+        parts = [f"{number} {word}" for number, word in numbers if number]
+        return ", ".join(parts) or _OUTCOMES[self.ok]
+
+
+_OUTCOMES = {True: "passed", False: "failed", None: "ran"}
+# By runner: what shows that it spoke; how many passed, failed, were skipped; the names of those that failed.
+_FORMATS = {
+    runner: {name: re.compile(text, re.M) for name, text in lines.items()}
+    for runner, lines in VOCABULARY["testruns"].items()
+}
+_TOTALS = words("unittest rspec phpunit maven gradle ctest")  # their first number counts all
+
+
+def read_run(framework: str, output: str, code_failed: bool) -> TestRun | None:
+    """The run an output tells of. `framework`: the runner the command named, or ''."""
+    spoke = [runner for runner, lines in _FORMATS.items() if lines["seen"].search(output)]
+    others = [runner for runner in spoke if runner not in ("go test", "tap")]
+    runner = framework if framework in spoke else next(iter(others), "")
+    if not runner:
+        said = False if code_failed or re.search(r"^(?:FAIL\b|FAILED\b|not ok )", output, re.M) else None
+        return TestRun(framework, said) if framework else None
+    passed, failed, skipped = (_count(runner, name, output) for name in ("passed", "failed", "skipped"))
+    failing = unique((shortened(name, 120) for name in _FORMATS[runner]["failing"].findall(output)), 12)
+    failed = (len(failing) or failed) if runner == "go test" else failed
+    passed = max(0, passed - failed - skipped) if runner in _TOTALS else passed
+    bad = bool(failed or failing or code_failed)
+    return TestRun(runner, not bad if bad or passed or skipped else None, passed, failed, skipped, failing)
+
+
+def _count(runner: str, name: str, output: str) -> int:
+    """The sum of the numbers; where there are none, how many lines."""
+    found = _FORMATS[runner][name].findall(output) if name in _FORMATS[runner] else []
+    return sum(int(each[:9]) if each.isdigit() else 1 for each in found)
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     at: int  # the step's place in its turn
     key: str  # what was run, so that a later run of the same is known
@@ -42,7 +90,7 @@ class Check:
 
     @property
     def outcome(self) -> str:
-        return self.run.counts if self.run else {True: "passed", False: "failed", None: "ran"}[self.ok]
+        return self.run.counts if self.run else _OUTCOMES[self.ok]
 
     @property
     def told(self) -> str:
@@ -59,7 +107,7 @@ def judge(at: int, ran: Ran, simples: list[SimpleCommand]) -> Check | None:
         framework = _framework(simple)
         if framework is None and simple.program not in _MAY_TEST:
             continue
-        run = testruns.read(framework or "", ran.output, ran.failed)
+        run = read_run(framework or "", ran.output, ran.failed)
         if run:
             errors = why(ran.output) if run.ok is False else ()
             unsure = ran.interrupted or (run.ok and _is_sifted(simples, simple))
@@ -103,16 +151,16 @@ def _is_sifted(simples: list[SimpleCommand], of: SimpleCommand) -> bool:
 
 
 _TRACE = re.compile(
-    r"^(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Fault)\b(?::.*)?$"
+    r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Failure|Fault)\b(?::.*)?$|.*panicked at"
 )
-_PLACED = re.compile(r"^(?:\S+: )?((?:[A-Za-z]:)?[\w@./\\+-]+\.\w{1,12}):(\d+)(?::\d+)?:?\s+(.{3,})$")
-_TYPESCRIPT = re.compile(r"^(.+?\.\w{2,4})\((\d+),\d+\): error (TS\d+: .+)$")
+_PLACED = re.compile(
+    r"(?:\S+: )?(?:[A-Za-z]:)?[\w@./\\+-]+\.\w{1,12}(?::\d+(?::\d+)?:?|\(\d+,\d+\): error)\s+.{3,}$"
+)
 _MARKED = re.compile(
-    r"^(?:\S{1,40}[:\s]\s*)?(?:error|fatal|panic|FATAL|ERROR|Error|npm ERR!|E)(?:\[\w+\])?:?\s+(?=\S)(.{3,})$"
+    r"(?:\S{1,40}[:\s]\s*)?(?:error|fatal|panic|FATAL|ERROR|Error|npm ERR!|E)(?:\[\w+\])?:?\s+(?=\S).{3,}$"
 )
-_WARNING = re.compile(r"\bwarn(?:ing)?\b", re.I)
-_AT = re.compile(r"^\s*-->\s+(\S+:\d+)")
-_ERROR = 180
+_WARNING = re.compile(r"\bwarn(?:ing)?\b(?!.*error)", re.I)
+_LINES, _ERROR = 3_000, 180
 # A slip of the agent's own, not a property of the project: a wrong folder, a wrong quote.
 SLIP = re.compile(
     r"No such file or directory|cannot find the path|can't open input|ambiguous argument|[Uu]nterminated"
@@ -121,33 +169,25 @@ SLIP = re.compile(
 )
 
 
-def placed(output: str, most: int = 5) -> tuple[str, ...]:
+def placed(output: str) -> tuple[str, ...]:
     """`file:line: message` diagnostics, warnings left out."""
-    found: list[str] = []
-    place = ""
-    for line in output.splitlines()[:3000]:
-        if len(line) > 500 or (_WARNING.search(line) and "error" not in line.lower()):
-            continue
-        if (match := _TYPESCRIPT.match(line)) or (match := _PLACED.match(line.strip())):
-            found.append(f"{match[1]}:{match[2]}: {match[3]}")
-        elif (match := _AT.match(line)) and place:
-            found.append(f"{match[1]}: {place}")
-        place = line.strip() if line.startswith("error") else (place if line.startswith((" ", "\t")) else "")
-        if len(found) >= most * 4:
-            break
-    return unique((shortened(text, _ERROR) for text in found), most)
+    found = _matching(_PLACED, output.splitlines())
+    return unique((shortened(line, _ERROR) for line in found if not _WARNING.search(line)), 5)
 
 
-def why(output: str, most: int = 3) -> tuple[str, ...]:
+def why(output: str) -> tuple[str, ...]:
     """What went wrong, best first: a traceback's end, compilers' places, marked lines, else the last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    traced = [line for line in lines if len(line) < 500 and (_TRACE.match(line) or "panicked at" in line)]
     has_trace = any(mark in output for mark in ("Traceback (most recent", "    at ", "panicked at"))
-    marked = [line for line in lines[:3000] if len(line) < 500 and _MARKED.match(line)]
-    found = [*(traced[-1:] if has_trace else ()), *placed(output, most), *marked]
+    traced = _matching(_TRACE, lines)[-1:] if has_trace else []
+    found = [*traced, *placed(output), *_matching(_MARKED, lines)]
     if not found and lines:
-        found = [lines[-1] if len(lines) > 1 and len(lines[-1]) > 8 else lines[0]]
-    return unique((shortened(line, _ERROR) for line in found), most)
+        found = [lines[-1] if len(lines[-1]) > 8 else lines[0]]
+    return unique((shortened(line, _ERROR) for line in found), 3)
+
+
+def _matching(wanted: re.Pattern[str], lines: list[str]) -> list[str]:
+    return [line.strip() for line in lines[:_LINES] if len(line) < 500 and wanted.match(line.strip())]
 
 
 _MADE = re.compile(
@@ -162,6 +202,7 @@ _SAYS_NOTHING = pattern("commit", "says_nothing")
 
 
 def says_nothing(subject: str) -> bool:
+    """“wip”, “Address review: 7 findings”: the work is not told by it."""
     return _SAYS_NOTHING.fullmatch(subject) is not None
 
 
@@ -175,16 +216,6 @@ class Commit:
     stat: str = ""
     amended: bool = False
     files: list[str] = field(default_factory=list)
-
-    @property
-    def kind(self) -> ObservationType | None:
-        """By its subject; None if that does not say."""
-        return type_of_commit(self.subject)
-
-    @property
-    def says_nothing(self) -> bool:
-        """“wip”, “Address review: 7 findings”: the work is not told by it."""
-        return says_nothing(self.subject)
 
     @property
     def told(self) -> str:

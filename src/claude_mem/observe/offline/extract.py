@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from claude_mem.model.memory import FIXES, Batch, Findings, Observation, Summary, type_of_commit
 from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
-from claude_mem.observe.offline import file_kinds, request, summary, titles
-from claude_mem.observe.offline.commands import Check, Commit
+from claude_mem.observe.offline import request, titles
+from claude_mem.observe.offline.commands import Check, Commit, says_nothing
 from claude_mem.observe.offline.message import AHEAD, Statement, statements, topic
 from claude_mem.observe.offline.sentences import (
     FACT,
     FACTS,
+    FIELD,
     NARRATIVE,
     REASON,
     SUBTITLE,
@@ -31,7 +32,15 @@ from claude_mem.observe.offline.sentences import (
     unique,
     without_pleasantry,
 )
-from claude_mem.observe.offline.turns import FileChange, Turn, turns
+from claude_mem.observe.offline.turns import (
+    FileChange,
+    Turn,
+    file_kind,
+    file_name,
+    is_inside,
+    is_project_file,
+    turns,
+)
 from claude_mem.observe.tool_calls import ReadEvent
 
 MOST_COMMITS = 2  # of one turn that are told apart
@@ -42,7 +51,8 @@ _CONCEDES = re.compile(
 _BROKEN = re.compile(r"\b(?:raises|throws|crash\w*|fails|broken|panics)\b", re.I)
 _CURED = re.compile(r"\b(?:I(?:['’]ve| have)? fixed|fixed (?:the|a|an|it|by)|root cause)\b", re.I)
 _UNDER_WAY = re.compile(
-    r"\b(?:(?:is|are|agents?|now) (?:still )?running\b|running now|in the background|dispatched|will report)",
+    r"\b(?:(?:is|are|agents?|now) (?:still )?running\b|running now|in the background|dispatched|will report"
+    r"|waiting (?:on|for))",
     re.I,
 )
 _RULE = re.compile(r"^description:\s*[\"']?(.{10,400}?)[\"']?\s*$", re.M)
@@ -69,7 +79,7 @@ class Offline:
                 replaced += [(new.title or "", title) for title in batch.recorded if title in old]
                 kept.append(replace(new, files_modified=files) if twins else new)
             if turn.stopped and batch.wants_summary:
-                ended = summary.summarize(turn, fresh)
+                ended = summarize(turn, fresh)
                 summaries += [ended] if ended else []
         titled = (titles.of_prompt(each.request) for each in summaries if each.request)
         return Findings(
@@ -99,26 +109,19 @@ def _observe(turn: Turn) -> Iterator[Observation]:
         yield from _worked(turn, changes)
     elif turn.answers or turn.plan or turn.rules:
         yield from _decided(turn)
-    elif not _only_drafts(turn):
+    else:
         found = list(_found(turn))
         wish = request.standing_wish(turn.request)
         if not found and request.is_rule(wish):
             asked = Observation(
-                "decision", shortened(wish.rstrip("."), TITLE), "the user's words", concepts=("pattern",)
+                "decision", request.condensed(wish, TITLE), "the user's words", concepts=("pattern",)
             )
             found = [replace(asked, facts=(f"The user: “{wish}”",))]
         yield from found
 
 
-def _only_drafts(turn: Turn) -> bool:
-    """Wrote texts or settings outside of the project."""
-    return bool(turn.edits) and all(
-        file_kinds.kind(edit.path) in ("docs", "config") for _, edit in turn.edits
-    )
-
-
 def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
-    telling = [commit for commit in turn.commits if not commit.says_nothing]
+    telling = [commit for commit in turn.commits if not says_nothing(commit.subject)]
     if 0 < len(telling) <= MOST_COMMITS:
         for commit in telling:
             only = len(telling) == 1
@@ -133,15 +136,16 @@ def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
 
 def _is_red(turn: Turn, changes: list[FileChange]) -> bool:
     """The first half of test-first work: a test was written, and it fails."""
-    only_tests = all(file_kinds.kind(change.path) == "tests" for change in changes)
+    only_tests = all(file_kind(change.path) == "tests" for change in changes)
     return only_tests and any(check.ok is False for check in turn.last_checks()[-1:])
 
 
 def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -> Observation | None:
     """By what the agent said; else by what was asked. What neither names is in the summary's files."""
-    title, sentence = titles.from_message(turn.message, turn.request, worked=True)
+    goes_on = _UNDER_WAY.search(turn.message[:300])
+    title, sentence = ("", "") if goes_on else titles.from_message(turn.message, turn.request, worked=True)
     title = title or next((titles.from_subject(commit.subject) for commit in commits), "")
-    if not title and _UNDER_WAY.search(turn.message[:300]):
+    if not title and goes_on:
         return None
     if not title and not request.is_errand(turn.request):
         title = titles.requested(turn.request, least=1)
@@ -154,7 +158,7 @@ def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -
 
 
 def _by_place(changes: list[FileChange]) -> str:
-    names = listed((file_kinds.name(change.path) for change in changes), 50)
+    names = listed((file_name(change.path) for change in changes), 50)
     return shortened(f"{names} {'created' if all(c.created for c in changes) else 'changed'}", TITLE)
 
 
@@ -170,7 +174,7 @@ def _change(
     body = " ".join(commit.body.split()) if commit else ""
     narrative = paragraph(body, NARRATIVE) or _narrative(turn, sentence, title)
     files = unique([*(change.path for change in changes), *(commit.files if commit else ())])
-    kind = (commit.kind if commit else None) or _type(turn, title, changes)
+    kind = (type_of_commit(commit.subject) if commit else None) or _type(turn, title, changes)
     said = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
     told = [
         *_users(turn),
@@ -195,7 +199,7 @@ def _change(
 
 
 def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
-    code = [change for change in changes if file_kinds.kind(change.path) in ("code", "tests")]
+    code = [change for change in changes if file_kind(change.path) in ("code", "tests")]
     if changes and not code:
         return "change"
     if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
@@ -208,7 +212,7 @@ def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
 
 def _checked(turn: Turn, changes: list[FileChange]) -> Iterator[str]:
     """How the last test run went, if nothing but words was changed after it; and how it went before."""
-    built = [change.last for change in changes if file_kinds.kind(change.path) != "docs"]
+    built = [change.last for change in changes if file_kind(change.path) != "docs"]
     after = max(built, default=-1)
     passed = [check for check in turn.last_checks() if check.ok and check.at > after]
     for last in ([check for check in passed if check.kind == "test"] or passed)[-1:]:
@@ -273,7 +277,8 @@ def _decision(turn: Turn, title: str, what: str, facts: Sequence[str], text: str
 
 def _found(turn: Turn) -> Iterator[Observation]:
     """What the agent reports at the end of a turn that changed nothing, unless an errand was run."""
-    if request.is_chore(turn.request) or not _weighs(turn.message, looked=turn.steps > 0):
+    least = _DRAFT if turn.edits else _LOOKED if turn.steps else _SAID
+    if request.is_chore(turn.request) or not _weighs(turn.message, *least):
         return
     title, sentence = titles.from_message(turn.message, turn.request, worked=False)
     narrative = _narrative(turn, sentence, title)
@@ -285,7 +290,7 @@ def _found(turn: Turn) -> Iterator[Observation]:
     cause = any(
         s.topic == "learned" and "cause" in f"{s.lead} {s.heading}".lower() for s in statements(turn.message)
     )
-    read = unique([*_PATHS.findall(turn.message[:20_000]), *filter(file_kinds.is_inside, turn.opened)], 20)
+    read = unique([*_PATHS.findall(turn.message[:20_000]), *filter(is_inside, turn.opened)], 20)
     worked = (type_of_commit(title) or "change") if titles.says_done(title) else None
     yield Observation(
         worked or ("decision" if weighed and not cause else "discovery"),
@@ -298,9 +303,12 @@ def _found(turn: Turn) -> Iterator[Observation]:
     )
 
 
-def _weighs(text: str, *, looked: bool) -> bool:
-    """Several concrete sentences that state something, and no mere list of what could be done."""
-    if len(text) < (240 if looked else 500) or _UNDER_WAY.search(text[:300]):
+_LOOKED, _SAID, _DRAFT = (240, 3), (500, 4), (1_200, 6)  # the last: texts outside of the project
+
+
+def _weighs(text: str, length: int, least: int) -> bool:
+    """So many concrete sentences that state something, and no mere list of what could be done."""
+    if len(text) < length or _UNDER_WAY.search(text[:300]):
         return False
     found = statements(text)
     told = [
@@ -311,7 +319,7 @@ def _weighs(text: str, *, looked: bool) -> bool:
         if informs(sentence) and is_concrete(sentence) and not is_status(sentence)
     ]
     proposed = sum(len(s.text) for s in found if s.topic in AHEAD)
-    return len(told) >= (3 if looked else 4) and proposed * 2 < sum(len(s.text) for s in found)
+    return len(told) >= least and proposed * 2 < sum(len(s.text) for s in found)
 
 
 def _subtitle(turn: Turn, title: str) -> str | None:
@@ -412,3 +420,80 @@ def _placed(statement: Statement) -> str:
 
 def _bounded(facts: Iterable[str]) -> tuple[str, ...]:
     return unique((shortened(fact, FACT) for fact in facts), FACTS)
+
+
+def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
+    """None when there is nothing to say: no request, no deed, no word."""
+    stated = statements(turn.message)
+    edited = unique(change.path for change in turn.changes())
+    worked = bool(turn.commits or edited)
+    done = [s for s in stated if s.topic == "done" or s.done is True or (worked and s.topic == "other")]
+    learned = [
+        s for s in stated if s.topic == "learned" or (not worked and s.topic in ("other", "decided", "done"))
+    ]
+    later = [s for s in stated if (s.topic == "next" or s.done is False) and not s.text.endswith(":")]
+    outcome = [each.title or "" for each in observations if each.type not in ("discovery", "decision")]
+    told = _first_sentences(done)
+    fresh = [title for title in outcome if not any(title.casefold() in each.casefold() for each in told)]
+    completed = _joined([*fresh, *told]) if worked else None
+    todo = [what for what, finished in turn.todos if not finished]
+    checks = [check.told for check in turn.last_checks() if check.ok][-1:]
+    commits = [f"commit {commit.sha} {commit.subject}".replace("  ", " ") for commit in turn.commits]
+    summary = Summary(
+        request=wanted(turn, observations) or None,
+        investigated=_investigated(turn) or None,
+        learned=_joined(_first_sentences(learned)),
+        completed=completed,
+        next_steps=_joined([*_first_sentences(later, least=4), *todo, *turn.still_failing()], "\n"),
+        files_read=unique(turn.opened, 60),
+        files_edited=edited,
+        notes=_joined([*checks, *commits]),
+    )
+    said = summary.completed or summary.learned or summary.next_steps or summary.request
+    return summary if said or edited else None
+
+
+def wanted(turn: Turn, observations: list[Observation]) -> str:
+    """The request; where it is a bare “yes” or a link, what came of it."""
+    if planned := request.plan_heading(turn.request):
+        return paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
+    if turn.request and not request.is_assent(turn.request):
+        return request.quoted(turn.request, FIELD)
+    return next((each.title for each in observations if each.title), "")
+
+
+def _investigated(turn: Turn) -> str:
+    """Files read and pages looked up."""
+    read = [path for path in turn.opened if is_project_file(path)]
+    parts = [
+        f"read {listed(read, 260)}" if read else "",
+        f"looked up {listed((shortened(what, 80) for what in turn.fetched), 160)}" if turn.fetched else "",
+    ]
+    return shortened("; ".join(part for part in parts if part), FIELD)
+
+
+def _first_sentences(found: Iterable[Statement], least: int = 20) -> list[str]:
+    """The first sentence or two of each statement; none that says next to nothing."""
+    taken: list[str] = []
+    for statement in found:
+        said = " ".join(
+            [
+                without_pleasantry(sentence)
+                for sentence in sentences(statement.text)
+                if not sentence.endswith(("?", ":", "："))
+                and not is_courtesy(sentence)
+                and not is_status(sentence)
+            ][:2]
+        )
+        if len(said) >= least or informs(said):
+            taken.append(paragraph(said, 220).rstrip("."))
+    return taken
+
+
+def _joined(parts: Iterable[str], joint: str = "; ") -> str | None:
+    """As many of them as fit, whole."""
+    taken: list[str] = []
+    for part in dict.fromkeys(parts):
+        if part and sum(map(len, taken)) + 2 * len(taken) + len(part) <= FIELD:
+            taken.append(part)
+    return joint.join(taken) or None

@@ -16,14 +16,14 @@ Topic = Literal["done", "next", "offered", "learned", "decided", "checked", "oth
 
 AHEAD: tuple[Topic, ...] = ("next", "offered")  # what is left to do, and what the agent would do if asked
 
-_HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.{1,300}?)\s*#*\s*$")
-_BOLD_LINE = re.compile(r"^\s*\*\*([^*]{2,200})\*\*\s*:?\s*$")
+_HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.{1,300}?)\s*#*\s*$")
+_BOLD_LINE = re.compile(r"^\s*(\*\*)([^*]{2,200})\*\*\s*:?\s*$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•]|\d{1,2}[.)])\s+(?:\[([ xX])\]\s+)?(.+)$")
 _LEAD = re.compile(r"^\*\*([^*]{2,160}?)\*\*")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _ROW = re.compile(r"^\s*\|(.+)\|\s*$")
 _RULE = re.compile(r"^\s*(?:[-*_]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$")
-_LINK = re.compile(r"!?\[([^\]]{0,300}+)\]\(([^)\s]{0,500}+)(?:\s[^)]{0,100}+)?\)")
+_LINK = re.compile(r"!?\[([^\[\]]{0,300}+)\]\(([^)\s]{0,500}+)(?:\s[^)]{0,100}+)?\)")
 _WIKI = re.compile(r"\[\[([^\]]{1,100})\]\]")
 _TICKS = re.compile(r"`{1,2}([^`]{1,400})`{1,2}")
 _BOLD = re.compile(r"(\*\*|__)(?=\S)(.{1,400}?)(?<=\S)\1")
@@ -46,6 +46,7 @@ class Part:
 @dataclass(slots=True)
 class Section:
     heading: str = ""
+    level: int = 0  # of the heading; a bold line is the lowest
     parts: list[Part] = field(default_factory=list)
 
 
@@ -106,7 +107,8 @@ class _Reader:
         heading = _HEADING.match(line) or _BOLD_LINE.match(line)
         if heading:
             self._close()
-            self.found.append(Section(plain(heading[1]).rstrip(":：")))
+            level = len(heading[1]) if heading[1][0] == "#" else 7
+            self.found.append(Section(plain(heading[2]).rstrip(":："), level))
             self.in_item = False
         elif not line.strip():
             self._close()
@@ -189,8 +191,13 @@ _OFFER = re.compile(
 def statements(message: str) -> tuple[Statement, ...]:
     """Each paragraph and item of a message, with what it is about by its heading or its bold beginning."""
     found: list[Statement] = []
+    above, level = "other", 0  # what a heading over this one says is ahead
     for section in sections(message):
         under = topic(section.heading) if section.heading else "other"
+        if section.level > level and above in AHEAD:
+            under = above  # of an option, its parts are no more than that
+        else:
+            above, level = under, section.level
         introduced: Topic = "other"  # by a paragraph that ends in a colon before a list
         intro = ""
         for part in section.parts:
@@ -208,7 +215,17 @@ def _introduced(paragraph: str) -> Topic:
     if not paragraph.endswith((":", "：")):
         return "other"
     last = sentences(paragraph)[-1]
+    if _CONDITIONAL.search(last):
+        return "offered"
     return topic(last) if len(last) < 80 else "other"
+
+
+# What is listed after it would be, may be, or is not.
+_CONDITIONAL = re.compile(
+    r"\b(?:if|unless|would|could|might|may|should|later|either|ways|options?|instead of|rather than|not"
+    r"|never|don['’]t|can['’]t|cannot|i['’]d|want)\b",
+    re.I,
+)
 
 
 def _split(part: Part, about: Topic, under: Topic, heading: str, intro: str) -> Iterator[Statement]:

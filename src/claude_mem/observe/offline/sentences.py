@@ -33,11 +33,11 @@ _CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|\d|[A-Z]{
 # addition, a detail.
 _CLAUSES = (
     (re.compile(r"[.;] |\s[—–]\s| - |[。；]"), 0),
-    (re.compile(r": |：|,\s|，| \((?=\S)| & | → | \+ "), 6),
+    (re.compile(r": |：|,\s|，| \((?=\S)| & | \+ "), 6),
     (
         re.compile(
             r"\s(?=(?:so that|so|which|because|instead of|rather than|by \w+ing|including|using|while"
-            r"|when|where|if|after|before|unless|without|but|since|via|ensuring|allowing|making|leaving"
+            r"|when|where|after|before|since|via|ensuring|allowing|making|leaving"
             r"|to [a-z]{2,})\s)"
         ),
         10,

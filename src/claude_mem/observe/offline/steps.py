@@ -25,8 +25,6 @@ _CODES = ("code", "exitCode", "exit_code", "returnCode", "returncode")
 @dataclass(frozen=True, slots=True)
 class Edited:
     path: str
-    added: int = 0  # lines
-    removed: int = 0
     created: bool = False
     deleted: bool = False
     text: str = ""  # of a file written whole
@@ -38,7 +36,6 @@ class Ran:
     output: str = ""
     failed: bool = False
     interrupted: bool = False
-    described: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,7 @@ def read(call: ToolUse) -> list[Step]:
         command = ""  # a bare text is what its tool takes it for
     patch = next((text for text in (command, _text(fields, *_PATCH)) if BEGIN_PATCH in text), "")
     if command.strip() and not patch:
-        return [_ran(command, call, _text(fields, "description"))]
+        return [_ran(command, call)]
     if call.failed:
         return []  # a slip of the agent's (a wrong path, a text that was not there), not an event of the work
     return list(_patched(patch)) if patch else [_step(call, fields, answered)]
@@ -128,26 +125,14 @@ def _unescaped(text: str) -> str:
 
 def _edited(path: str, call: ToolUse, fields: Mapping[str, object]) -> Edited:
     whole = _text(fields, "content", "file_text")
-    answered = call.answered
-    update = answered.get("type") == "update" or bool(answered.get("originalFile"))
-    lines = call.changed_lines()[:LONGEST].splitlines()
-    return Edited(
-        path,
-        sum(line.startswith("+") for line in lines),
-        sum(line.startswith("-") for line in lines),
-        created=answered.get("type") == "create" or (bool(whole) and not update),
-        text=whole[:LONGEST],
-    )
+    # That it was written whole does not prove that it is new.
+    return Edited(path, created=call.answered.get("type") == "create", text=whole[:LONGEST])
 
 
 def _patched(patch: str) -> Iterator[Edited]:
     """`*** Update File: path` and its kin, one edit per file."""
-    found = list(_PATCHED.finditer(patch[:LONGEST]))
-    ends = [*(each.start() for each in found[1:]), len(patch)]
-    for each, end in zip(found, ends, strict=True):
-        lines = patch[each.end() : end].splitlines()
-        added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-        yield Edited(each[2].strip(), added, removed, each[1] == "Add", each[1] == "Delete")
+    for each in _PATCHED.finditer(patch[:LONGEST]):
+        yield Edited(each[2].strip(), each[1] == "Add", each[1] == "Delete")
 
 
 def written_by_shell(simple: shell.SimpleCommand) -> Iterator[Edited]:
@@ -155,13 +140,29 @@ def written_by_shell(simple: shell.SimpleCommand) -> Iterator[Edited]:
     if simple.heredoc is not None and (simple.into or simple.program == "tee"):
         target = simple.into or simple.sub
         if target and "$" not in target:
-            yield Edited(target, simple.heredoc.count("\n"), created=True)
+            yield Edited(target, text=simple.heredoc)
     elif simple.program in ("sed", "perl") and any(
         word.startswith(("-i", "-pi", "--in-place")) for word in simple.words
     ):
         for target in simple.plain()[1:20]:
             if "." in target and not set("*$\\{(") & set(target):
                 yield Edited(target)
+
+
+def removed_by_shell(simple: shell.SimpleCommand) -> list[str]:
+    return simple.plain() if simple.program in ("rm", "del", "Remove-Item") else []
+
+
+def restored_by_shell(simple: shell.SimpleCommand) -> list[str]:
+    """Files that stand as they were committed; `.`: all of them."""
+    words = simple.words
+    if simple.program != "git":
+        return []
+    if simple.sub == "reset" and "--hard" in words:
+        return ["."]
+    if simple.sub == "restore" and not {"--staged", "-S"} & set(words):
+        return simple.plain()[1:]
+    return list(words[words.index("--") + 1 :]) if simple.sub == "checkout" and "--" in words else []
 
 
 def _todos(fields: Mapping[str, object]) -> Todos | None:
@@ -194,7 +195,7 @@ def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> St
     return Chose(tuple(pairs)) if pairs else Other()
 
 
-def _ran(command: str, call: ToolUse, described: str) -> Ran:
+def _ran(command: str, call: ToolUse) -> Ran:
     output = _ANSI.sub("", _told(call.answer)[:LONGEST]).replace("\r", "")
     # No pattern is tried on a line of unbounded length: that keeps the whole linear.
     output = "\n".join(line[:LONGEST_LINE] for line in output.split("\n"))
@@ -204,7 +205,7 @@ def _ran(command: str, call: ToolUse, described: str) -> Ran:
         output = output[exit_line.end() :]
     unfinished = call.answered.get("interrupted") is True or bool(call.answered.get("backgroundTaskId"))
     unfinished = unfinished or call.tool.response is None  # nobody knows how it went
-    return Ran(command[:LONGEST], output, call.failed or bool(code), unfinished, described)
+    return Ran(command[:LONGEST], output, call.failed or bool(code), unfinished)
 
 
 def _told(got: object, depth: int = 0) -> str:

@@ -10,6 +10,7 @@ from claude_mem.observe.offline.commands import says_nothing
 from claude_mem.observe.offline.message import AHEAD, Statement, plain, statements
 from claude_mem.observe.offline.sentences import (
     TITLE,
+    VOCABULARY,
     content_words,
     ends_clause,
     informs,
@@ -23,78 +24,10 @@ from claude_mem.observe.offline.sentences import (
     without_pleasantry,
 )
 
-_DID = pattern("titles", "did")
-_PAST = re.compile(
-    r"(?:\w+ed|wrote|rewrote|made|built|set|put|found|sped|split|hid|kept|cut|redid|rebuilt|ran|took|gave)\b",
-    re.I,
+KNOWN = {name: pattern("titles", name) for name in VOCABULARY["titles"]}
+_IDENTIFIER = re.compile(
+    r"(?<![\w/.@:-])(?:\w+(?:::|\.|_)\w+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?:\(\))?(?![\w/])"
 )
-_NOW = re.compile(
-    r"\b(?:now|no longer|has been|have been|was (?!not\b)|were (?!not\b)|instead of|gone\b)", re.I
-)
-_FOUND = pattern("titles", "found")
-_I_DID = re.compile(
-    r"(?:I['’]?ve|I have|We['’]?ve|We have|I|We)\s+(?:also |now |successfully |just |since |already )*"
-    r"(?=(?:\w+ed|made|built|set|found|wrote|rewrote|split|put)\b)",
-    re.I,
-)
-_LABEL = pattern("titles", "label")
-_PRONOUN = pattern("titles", "pronoun")
-_VERDICT = re.compile(
-    r"(?:request changes|approved?|ship it|lgtm|\d+ (?:findings?|issues?|comments?))\b", re.I
-)
-_ADVICE = pattern("titles", "advice")
-_ANCHOR = re.compile(r"\s+\((?:[^()]*(?:lines?\s*\d|:\d|L\d|\.\w{1,5}\b|[0-9a-f]{7,})[^()]*|[^()]{40,})\)")
-_SO = re.compile(
-    r"(?:updated|adjusted|changed|modified|reworked|tweaked|extended) .{3,70}? so (?:that )?(?=\S+ \S+ \S+)",
-    re.I,
-)
-_COMMITTED = re.compile(r"[,;]? (?:amended|committed|folded|pushed) (?:in)?(?:to|as) \S*[0-9a-f]{7}.*$")
-_THE_FIX = re.compile(r"(?:the|this) (?:fix|change|commit|patch|pr) (?=(?!is\b|was\b|has\b)[a-z]+s\s)", re.I)
-_LINE_NUMBER = re.compile(r"^(?:lines? )?\d+(?:-\d+)?:? (?=[a-z]\w*[A-Z(_.])", re.I)
-_ALSO = re.compile(r"(?:(?:I|We)(?:['’]ve| have)? )?also\b", re.I)
-_FRONTED = re.compile(
-    r"(?:when|if|with|for|in|on|after|since|because|while|without|once|under|during)\b[^,]{3,80}, ", re.I
-)
-_STATES = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|does|do|can|cannot|can['’]t|no|not|never|now|only|without|on|to|\w+(?:ed|es|s))\b",
-    re.I,
-)
-_PLACE_ONLY = re.compile(
-    r"(?:updated?|changed?|modified|edited|created|added)\s+\S*[./]\S*(?:\s+and\s+\S+)?\W*$", re.I
-)
-# "`config.go` - Added a helper": the files are listed elsewhere.
-_PLACE_LEAD = re.compile(
-    r"(?:[\w@.-]*/)*[\w@-]*\.\w{1,10}(?: \([^()]{1,60}\))?(?::\d[\d-]*)?\s*(?:[—–]|[:-](?=\s))\s*"
-)
-_FOLDERS = re.compile(r"(?<![\w/.:])(?:[\w.@-]+/)+(?=[\w.@-]+\.\w{1,8}\b)")
-_REPORT = re.compile(
-    r"(?:which|what|how|why|where|when|summary|overview|report|plan)\b"
-    r"|(?:in-depth |full |code |deep )*(?:review|analysis|audit|summary|report)\b(?! (?:found|shows?)\b)",
-    re.I,
-)
-_ASIDE = re.compile(r"\s+\([^()]*\)")
-_LINES = re.compile(r"(?<=\w)(?:#L\d+(?:-L?\d+)?|:\d+(?:-\d+)?)(?=[\s,.;)]|$)")
-
-
-_ALREADY = re.compile(r"\b(?:already|unchanged|untouched|unaffected|stays? as|the user has)\b", re.I)
-# Part of a longer thought, somebody's quotation, or words to the user.
-_FRAGMENT = re.compile(
-    r"[<>|{=]|\w+-\w+\{|(?:and|or|but|because|since|although|though|does|did|do|then|your|while) "
-    r"|(?:rebuild|re-?run|reload|restart) ",
-    re.I,
-)
-_COVERS = re.compile(r"(?:added|updated|extended)\b[^,.]{0,60}\b(?:coverage|tests?|regressions?)\b", re.I)
-_LOCATED = re.compile(r" (?:in|on|of) the [\w .-]{3,40}?(?= (?:now|no longer|has|have|is|are) )")
-_REMARK = re.compile(
-    r"(?:the|a|an|my|our|there|some|on|in|for)\b(?!.*\b(?:must|should|needs?|has to|have to)\b)", re.I
-)
-_LEANS = re.compile(r" (?:it|them|this|that|those)(?= |$)")
-_POINTS = re.compile(r"(?:(?:so|now|today|currently) )?(?:it|this|that|these|those|they)\b", re.I)
-_NO_SUBJECT = re.compile(
-    r"(?:we|i|this|that|it|do|does|did|is|are|was|were|can|could|should|would|will|have|has|where|there|review|check)\b",
-    re.I,
-)
-_ADVERB = re.compile(r"(?:today|now|currently|here|so|then|also|only),? (?=\w)", re.I)
 
 
 class _Candidate(NamedTuple):
@@ -124,14 +57,15 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
         for at, sentence in enumerate(said):
             bare = tidy(sentence)
             is_heading = sentence == statement.heading
-            if place > 30 or not _may_be(bare, sentence) or (nameless and _POINTS.match(bare)):
+            if place > 30 or not _may_be(bare, sentence) or (nameless and KNOWN["points"].match(bare)):
                 continue
             score = _score(bare, statement, wanted, worked=worked) - 0.25 * place - 0.3 * at
-            score += 0.8 if place == 0 else -2.0 if _ALSO.match(sentence) else 0.0
-            score -= _lost(bare)
-            states = sentence.endswith((".", "。")) or _STATES.search(bare) or says_done(bare)
-            score -= 2.5 if _REPORT.match(bare) else 0.0 if states else 1.5
-            score += 3.0 if worked and _SO.match(without_pleasantry(sentence)) else 0.0
+            score += 0.8 if place == 0 else -2.0 if KNOWN["also"].match(sentence) else 0.0
+            leans = KNOWN["pronoun"].match(bare) or _is_bare_answer(bare)
+            score -= _lost(bare, TITLE - (len(_subject(asked)) + 2 if leans else 0))
+            states = sentence.endswith((".", "。")) or KNOWN["states"].search(bare) or says_done(bare)
+            score -= 2.5 if KNOWN["report"].match(bare) else 0.0 if states else 1.5
+            score += 3.0 if worked and KNOWN["so"].match(without_pleasantry(sentence)) else 0.0
             place += 1
             if score > best.score:
                 part = statement.item or is_heading
@@ -153,7 +87,9 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
 def requested(asked: str, least: int = 3) -> str:
     """The request as a title; '' if it names no outcome, says less than so many words, or needs more room."""
     whole, short = request.condensed(asked, 400), request.condensed(asked, TITLE)
-    if request.asks(asked) or any(each.match(short) for each in (_FRAGMENT, _POINTS, _REMARK)):
+    if request.asks(asked) or any(
+        each.match(short) for each in (KNOWN["fragment"], KNOWN["points"], KNOWN["remark"])
+    ):
         return ""
     fits = len(content_words(short)) >= least and not says_nothing(short) and ends_clause(whole, len(short))
     return short if fits else ""
@@ -170,12 +106,14 @@ def tidy(sentence: str) -> str:
     bare = without_pleasantry(sentence)
     if bare.endswith((":", "：")):
         bare = undangled(bare)
-    while (found := _LABEL.match(bare)) and len(bare) - found.end() > 14:
+    while (found := KNOWN["label"].match(bare)) and len(bare) - found.end() > 14:
         bare = _begun(bare[found.end() :])
-    bare = _LINE_NUMBER.sub("", bare.strip(" -–—:*"))
-    if (found := _PLACE_LEAD.match(bare)) and (_DID.match(bare[found.end() :]) or _NOW.search(bare)):
+    bare = bare.strip(" -–—:*")
+    if (found := KNOWN["place_lead"].match(bare)) and (
+        KNOWN["did"].match(bare[found.end() :]) or KNOWN["now"].search(bare)
+    ):
         bare = _begun(bare[found.end() :])
-    for lead in (_I_DID, _SO, _THE_FIX):
+    for lead in (KNOWN["i_did"], KNOWN["so"], KNOWN["the_fix"]):
         if found := lead.match(bare):
             bare = _begun(bare[found.end() :])
     return bare
@@ -191,10 +129,17 @@ def _begun(text: str) -> str:
 def _may_be(bare: str, whole: str) -> bool:
     if len(_spare(bare).split()) < 3 or len(bare) < 16 or bare.endswith(("?", "？")):
         return False
-    if _FRAGMENT.match(bare) or is_courtesy(bare) or is_courtesy(whole) or _VERDICT.match(bare):
+    if re.match(r"(?:in|on|at|for|with|from|to|of|by|as|which|that)\b", bare):
+        return False  # the rest of a sentence
+    if (
+        KNOWN["fragment"].match(bare)
+        or is_courtesy(bare)
+        or is_courtesy(whole)
+        or KNOWN["verdict"].match(bare)
+    ):
         return False
-    announces = whole.endswith((":", "：")) and not (_NOW.search(bare) and is_concrete(bare))
-    return not is_status(bare) and not (announces and not _DID.match(bare))
+    announces = whole.endswith((":", "：")) and not (KNOWN["now"].search(bare) and is_concrete(bare))
+    return not is_status(bare) and not (announces and not KNOWN["did"].match(bare))
 
 
 def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: bool) -> float:
@@ -203,17 +148,23 @@ def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: b
     score += 0.4 if len(bare) <= TITLE else 0.0
     did = says_done(bare)
     if worked:
-        score += 3.0 if did else 2.2 if _NOW.search(bare) else 0.0
+        score += 3.0 if did else 2.2 if KNOWN["now"].search(bare) else 0.0
+        score -= 0.8 if statement.topic == "learned" else 0.0
+        score -= 2.0 if KNOWN["hash"].search(bare) else 0.0
     else:
-        score += 1.5 if _FOUND.search(bare) else 1.0 if _NOW.search(bare) else 0.5 if did else 0.0
+        score += (
+            1.5 if KNOWN["found"].search(bare) else 1.0 if KNOWN["now"].search(bare) else 0.5 if did else 0.0
+        )
         score += 1.5 if statement.topic == "learned" else 0.0
         score += 0.8 if statement.lead and bare.startswith(statement.lead[:20]) else 0.0
     score += 2.0 if re.match(r"(?:the )?root cause", bare, re.I) else 0.0
-    score -= 2.0 if _PRONOUN.match(_ADVERB.sub("", bare)) else 0.0
-    score -= 1.2 if _LEANS.search(bare[:TITLE]) and not is_concrete(bare[:TITLE]) else 0.0
-    score -= 2.0 if _ALREADY.search(bare) or _COVERS.match(bare) else 0.0
-    score -= 2.0 if _PLACE_ONLY.match(bare) or re.match(r"[\w./-]+\.\w{1,5}\b\s*[:—–(]", bare) else 0.0
-    score -= 2.0 if _ADVICE.match(bare) else 0.0
+    score -= 2.0 if KNOWN["pronoun"].match(bare) else 0.0
+    score -= 1.2 if KNOWN["leans"].search(bare[:TITLE]) and not is_concrete(bare[:TITLE]) else 0.0
+    score -= 2.0 if KNOWN["already"].search(bare) or KNOWN["covers"].match(bare) else 0.0
+    score -= (
+        2.0 if KNOWN["place_only"].match(bare) or re.match(r"[\w./-]+\.\w{1,5}\b\s*[:—–(]", bare) else 0.0
+    )
+    score -= 2.0 if KNOWN["advice"].match(bare) else 0.0
     score -= 1.5 if statement.topic == "checked" else 0.0
     score -= 0.8 if statement.item and not statement.lead else 0.0
     score -= 0.0 if informs(bare) else 1.5
@@ -221,24 +172,27 @@ def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: b
     return score
 
 
-def _lost(bare: str) -> float:
+def _lost(bare: str, room: int) -> float:
     """What a title has no room for; a whole clause left over costs less than half of one."""
     whole = _spare(bare)
-    head = shortened(whole, TITLE)
+    head = shortened(whole, room)
     share = 1 - len(head) / max(1, len(whole))
+    share += (
+        1.0 if KNOWN["turns"].search(whole[len(head) :]) else 0.0
+    )  # half of a contrast is not what was said
     if not ends_clause(whole, len(head)):
         return 1.2 + share
     return share * (0.8 if whole[len(head) :].lstrip()[:1] in ",;:.—–(" else 1.4)
 
 
 def says_done(text: str) -> bool:
-    return bool(_DID.match(text) and _PAST.match(text.split(" ", 1)[0]))
+    return bool(KNOWN["did"].match(text) and KNOWN["past"].match(text.split(" ", 1)[0]))
 
 
 def headline(bare: str, asked: str) -> str:
     """Within the length of a title; with the request's subject where it has none of its own."""
     text = _spare(bare)
-    if _PRONOUN.match(_ADVERB.sub("", text)) or _is_bare_answer(text):
+    if KNOWN["pronoun"].match(text) or _is_bare_answer(text):
         subject = _subject(asked)
         if subject:
             rest = text[:1].lower() + text[1:] if not text[1:2].isupper() else text
@@ -248,21 +202,22 @@ def headline(bare: str, asked: str) -> str:
 
 def _subject(asked: str) -> str:
     """What the request is about, to stand before an answer; '' if that takes more than a few words."""
+    asked = KNOWN["possible"].sub("", asked[:400], count=1)
     whole, short = request.condensed(asked, 400), request.condensed(asked, 40)
     # “Do I need it: yes” turns an answer around; “Review the code: clean” answers nothing.
-    vague = short.endswith(("this", "it", "that")) or _NO_SUBJECT.match(short)
-    return "" if vague or not ends_clause(whole, len(short)) else short
+    vague = short.endswith(("this", "it", "that")) or KNOWN["no_subject"].match(short)
+    if not vague and ends_clause(whole, len(short)):
+        return short
+    named = _IDENTIFIER.search(asked[:400])
+    return named[0] if named and len(named[0]) <= 40 else ""
 
 
 def _spare(bare: str) -> str:
     """Without places in files; if it is long, without asides."""
-    text = plain(_LINES.sub("", _ANCHOR.sub("", _COMMITTED.sub("", bare))))
-    text = _ASIDE.sub("", text) if len(text) > TITLE else text
-    text = _FOLDERS.sub("", text) if len(text) > TITLE else text
-    text = _LOCATED.sub("", text, count=1) if len(text) > TITLE else text
-    label, colon, rest = text.partition(": ") if text[:10].casefold() == "root cause" else ("", "", text)
-    if len(text) > TITLE and (fronted := _FRONTED.match(rest)) and len(rest) - fronted.end() > 24:
-        text = f"{label}{colon}{_begun(rest[fronted.end() :])}"
+    text = plain(KNOWN["lines"].sub("", KNOWN["anchor"].sub("", KNOWN["committed"].sub("", bare))))
+    text = KNOWN["aside"].sub("", text) if len(text) > TITLE else text
+    text = KNOWN["folders"].sub("", text) if len(text) > TITLE else text
+    text = KNOWN["located"].sub("", text, count=1) if len(text) > TITLE else text
     return text.rstrip(". ")
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Literal
 
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.observe import shell
-from claude_mem.observe.offline import commands, file_kinds, request, steps
+from claude_mem.observe.offline import commands, request, steps
 from claude_mem.observe.offline.commands import Check, Commit
-from claude_mem.observe.offline.file_kinds import Place
-from claude_mem.observe.offline.sentences import listed, shortened
+from claude_mem.observe.offline.sentences import listed, shortened, words
 from claude_mem.observe.offline.steps import Chose, Edited, Fetched, Opened, Planned, Ran, Step, Todos
 from claude_mem.observe.tool_calls import ReadEvent
 
@@ -24,9 +26,8 @@ class FileChange:
     """All that a turn's edits made of one file."""
 
     path: str
-    added: int = 0
-    removed: int = 0
     created: bool = False
+    whole: bool = False  # it was written whole: perhaps new
     deleted: bool = False
     last: int = 0  # the step that touched it last
 
@@ -47,7 +48,6 @@ class Turn:
     fetched: list[str] = field(default_factory=list)
     answers: list[tuple[str, str]] = field(default_factory=list)
     plan: str = ""
-    reports: list[str] = field(default_factory=list)
     todos: tuple[tuple[str, bool], ...] = ()
     staged: list[str] = field(default_factory=list)
     undone: int = 0  # commits of before this turn that it took back
@@ -61,12 +61,13 @@ class Turn:
         """The project's files it changed, as they stood at its end: one that was made and removed is none."""
         found: dict[str, FileChange] = {}
         for at, edit in self.edits:
-            if not file_kinds.is_project_file(edit.path):
+            if not is_project_file(edit.path):
                 continue
-            change = found.setdefault(edit.path, FileChange(edit.path, created=edit.created))
-            change.added, change.removed = change.added + edit.added, change.removed + edit.removed
+            change = found.setdefault(
+                edit.path, FileChange(edit.path, edit.created, edit.created or bool(edit.text))
+            )
             change.deleted, change.last = edit.deleted, at
-        return [change for change in found.values() if not (change.created and change.deleted)]
+        return [change for change in found.values() if not (change.whole and change.deleted)]
 
     def last_checks(self) -> list[Check]:
         """Each test and check as it went the last time, if anything can be said of that."""
@@ -90,7 +91,7 @@ class Turn:
 def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
     """The batch's turns in their order. Nothing of a private event is in them."""
     folders = [event.cwd for event in batch.events if event.cwd and not event.private]
-    where = file_kinds.place(batch.project, folders)
+    where = place(batch.project, folders)
     turn = Turn(request.cleaned(batch.request))
     for event, call in seen:
         if event.kind is Kind.PROMPT:
@@ -108,8 +109,6 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
             turn = Turn(turn.request)
         elif event.kind is Kind.SAID:
             turn.said = event.text or turn.said
-        elif event.kind is Kind.SUBAGENT_STOP and event.text:
-            turn.reports.append(event.text)
         elif call is not None:
             for step in steps.read(call):
                 _take(turn, step, where)
@@ -138,9 +137,9 @@ def _take(turn: Turn, step: Step, where: Place) -> None:
 
 def _edit(turn: Turn, edit: Edited, where: Place) -> None:
     path = where.shown(edit.path)
-    if file_kinds.AGENT_MEMORY.search(path):
+    if AGENT_MEMORY.search(path):
         turn.rules.append(edit)
-    turn.edits.append((turn.steps, Edited(path, edit.added, edit.removed, edit.created, edit.deleted)))
+    turn.edits.append((turn.steps, replace(edit, path=path)))
 
 
 def _run(turn: Turn, ran: Ran, where: Place) -> None:
@@ -159,7 +158,113 @@ def _run(turn: Turn, ran: Ran, where: Place) -> None:
             turn.commits = turn.commits[: max(0, len(turn.commits) - back)] if back else turn.commits
             for edit in steps.written_by_shell(simple):
                 _edit(turn, edit, where)
+            _take_away(turn, simple, where)
     for commit in made:
         if commit.amended and turn.commits:
             commit.files = list(dict.fromkeys([*turn.commits.pop().files, *commit.files]))
         turn.commits.append(commit)
+
+
+def _take_away(turn: Turn, simple: shell.SimpleCommand, where: Place) -> None:
+    """A file of this turn that was removed again is none, an edit that was restored was not made."""
+    gone = set(map(where.shown, steps.removed_by_shell(simple)))
+    known = [edit.path for _, edit in turn.edits]
+    turn.edits += [(turn.steps, Edited(path, deleted=True)) for path in known if path in gone]
+    back = set(map(where.shown, steps.restored_by_shell(simple)))
+    turn.edits = [] if "." in back else [each for each in turn.edits if each[1].path not in back]
+
+
+FileKind = Literal["code", "tests", "docs", "config"]
+
+_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
+_MSYS = re.compile(r"^/([A-Za-z])(?=/)")
+_TESTS = re.compile(
+    r"(?:^|/)(?:tests?|spec|specs|__tests__|testdata|e2e)/|(?:^|[/_.-])(?:tests?|spec)[_.-]"
+    r"|[_.-](?:tests?|spec)\.\w+$|Tests?\.\w+$"
+)
+_SCRATCH = re.compile(
+    r"(?:^|/)(?:tmp|temp|var/folders|scratchpad|\.cache|node_modules|__pycache__)/|^/dev/|(?:^|/)\.git/", re.I
+)
+# Settings below a home folder, the system's own files.
+_NOT_OURS = re.compile(
+    r"^(?:(?:~|/root|/home/[^/]+|/Users/[^/]+|[A-Za-z]:/Users/[^/]+)/(?:\.|AppData/|Library/)"
+    r"|/etc/|/usr/|/opt/|/proc/)"
+    r"|/\.(?:claude|codex|copilot|gemini|cursor)/(?:plans|projects|session-state|todos)/",
+    re.I,
+)
+AGENT_MEMORY = re.compile(r"/\.claude/.*\bmemory/[^/]+\.md$")
+
+_DOCS = words("md mdx rst txt adoc markdown org tex html")
+_CONFIG = words(
+    """toml yaml yml json json5 jsonc ini cfg conf env properties xml lock plist tf hcl gradle nix
+    csproj"""
+)
+_NAMED_CONFIG = words("""cmakelists.txt
+    requirements.txt .dockerignore makefile procfile justfile .gitignore .editorconfig
+    pipfile dockerfile go.sum gemfile go.mod""")
+
+
+def file_name(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+@lru_cache(maxsize=1024)
+def file_kind(path: str) -> FileKind:
+    base = file_name(path).lower()
+    head, dot, tail = base.rpartition(".")
+    suffix = tail if dot and head else ""
+    if _TESTS.search(path):
+        return "tests"
+    if base in _NAMED_CONFIG or suffix in _CONFIG or (base.startswith(".") and not suffix):
+        return "config"
+    return "docs" if suffix in _DOCS else "code"
+
+
+def is_scratch(path: str) -> bool:
+    """Thrown away after use, or nobody's work: temporary files, caches, a repository's own inside."""
+    return _SCRATCH.search(path) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the work is done; paths inside are written relative to it."""
+
+    root: str = ""
+
+    def shown(self, path: str) -> str:
+        plain = canonical(path)
+        if self.root and plain[: len(self.root) + 1].casefold() == self.root.casefold() + "/":
+            return plain[len(self.root) + 1 :]
+        return plain
+
+
+def is_project_file(shown: str) -> bool:
+    """Of the repository, or of one beside it (a worktree); not a draft, nor settings in a home folder."""
+    return not is_scratch(shown) and _NOT_OURS.search(shown) is None
+
+
+def is_inside(shown: str) -> bool:
+    return not _is_absolute(shown) and not shown.startswith("../")
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
+
+
+def canonical(path: str) -> str:
+    """Forward slashes; `/d/x` of a Unix shell on Windows is `D:/x`."""
+    path = path.strip().strip("\"'")
+    if _DRIVE.match(path) or ("\\" in path and "/" not in path):
+        path = path.replace("\\", "/")
+    path = _MSYS.sub(lambda m: m[1].upper() + ":", path) if _MSYS.match(path) else path
+    return posixpath.normpath(path) if path else path
+
+
+def place(project: str, folders: list[str]) -> Place:
+    """The project's root: the folder of its name among the working directories, else the outermost."""
+    plain = [canonical(folder) for folder in folders if folder]
+    for folder in plain:
+        parts = folder.split("/")
+        if project and project in parts[1:]:
+            return Place("/".join(parts[: parts.index(project, 1) + 1]))
+    return Place(min(plain, key=len) if plain else "")

@@ -86,6 +86,7 @@ class Queue(Part):
             source = execute(db, "provenance", id=last.id).fetchone()
             number = first.prompt_number
             request = execute(db, "request_of", session_id=session_id, prompt_number=number).fetchone()
+            before = execute(db, "said_before", session_id=session_id, id=first.id).fetchone()
             ids = json.dumps([job.id for job in lease.jobs])
             titles = execute(db, "recorded_titles", session_id=session_id, ids=ids, limit=RECORDED).fetchall()
         return Batch(
@@ -94,6 +95,7 @@ class Queue(Part):
             events=tuple(job.event for job in lease.jobs),
             request=request and request["prompt"],
             recorded=tuple(row["title"] for row in reversed(titles)),
+            before=before and before["text"],
             branch=source and source["branch"],
             offline=bool(source and source["offline"]),
         )

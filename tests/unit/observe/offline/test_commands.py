@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.observe.offline.acting import Acting
 
-from claude_mem.observe.offline import testruns
+from claude_mem.observe.offline import commands
 
 FAILED = (
     "FAILED tests/test_auth.py::test_expired - AssertionError: 1 != 2\n=== 1 failed, 3 passed in 0.12s ==="
@@ -134,7 +134,7 @@ def test_slips_and_looks_leave_nothing() -> None:
 def test_each_runner_is_read_by_its_format(
     framework: str, output: str, counts: tuple[int, int], failing: str
 ) -> None:
-    run = testruns.read(framework, output, code_failed=True)
+    run = commands.read_run(framework, output, code_failed=True)
     assert run is not None
     assert (run.framework, run.ok, (run.passed, run.failed)) == (framework, False, counts)
     assert run.failing == (failing,)

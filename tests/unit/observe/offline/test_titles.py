@@ -89,12 +89,12 @@ def test_a_place_is_the_last_resort_of_a_turn_that_was_cut_off() -> None:
             "getList now accepts an optional id",
         ),
         (
-            "`Started` in the header of the session panel now uses a dedicated full-date formatter for it.",
-            "Started now uses a dedicated full-date formatter for it",
-        ),
-        (
             "The implementation is complete. Prices are now rounded by `round()`.",
             "Prices are now rounded by round()",
+        ),
+        (
+            "`Started` in the header of the session panel now uses a dedicated full-date formatter for it.",
+            "Started now uses a dedicated full-date formatter for it",
         ),
     ],
 )

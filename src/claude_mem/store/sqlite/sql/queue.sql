@@ -117,6 +117,12 @@ SELECT prompt FROM user_prompts
 WHERE session_id = :session_id AND prompt_number <= :prompt_number AND prompt IS NOT NULL
 ORDER BY prompt_number DESC LIMIT 1;
 
+-- name: said_before
+-- The agent's last message before a job; private words are not there to be found.
+SELECT text FROM pending_messages
+WHERE session_id = :session_id AND id < :id AND kind = 'stop' AND private = 0 AND text IS NOT NULL
+ORDER BY id DESC LIMIT 1;
+
 -- name: recorded_titles
 -- The titles of a session's last observations, the newest first, without those that only stand in for these jobs.
 SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT NULL AND superseded_by IS NULL

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 
 def one_line(text: str, most: int | None = None) -> str:
     """Its words with single spaces between them, at most so many characters."""
@@ -17,3 +19,11 @@ def storable(text: str) -> str:
 def sentence_of(error: BaseException) -> str:
     """What an error says, to be put into a sentence of ours."""
     return one_line(str(error))[:200].rstrip(" .?!") or type(error).__name__
+
+
+def unescaped(text: str) -> str:
+    """What a JSON string says that was cut out of its quotes; if it was cut in an escape, as it is."""
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text

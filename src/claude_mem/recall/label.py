@@ -4,13 +4,13 @@ about it; its size in tokens. Pure.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 
 from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.model.text import unescaped
 from claude_mem.recall.fence import flowing, points, quoted
 from claude_mem.recall.staleness import NEVER_MERGED
 
@@ -213,14 +213,7 @@ def _plain_lines(text: str) -> Iterator[str]:
             continue
         for value in _JSON_STRING.finditer(part):
             if not value["colon"]:
-                yield from points(_unescaped(value["text"]))
-
-
-def _unescaped(text: str) -> str:
-    try:
-        return str(json.loads(f'"{text}"'))
-    except ValueError:
-        return text
+                yield from points(unescaped(value["text"]))
 
 
 def _stems(text: str) -> set[str]:

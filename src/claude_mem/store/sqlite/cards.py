@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Card, MemoryKind, Ref, Source
-from claude_mem.model.text import one_line
+from claude_mem.model.text import one_line, unescaped
 from claude_mem.store.sqlite.connection import execute
 from claude_mem.store.sqlite.text_document import PATH_KEYS, WRITERS, relative
 
@@ -158,20 +158,13 @@ def _paths(array: str) -> tuple[str, ...]:
 
 def _given_paths(given: str) -> list[str]:
     """Of what may have been cut in the middle: read by looking for the key, not by parsing all of it."""
-    return [_literal(found[1]) for key in PATH_KEYS if (found := _VALUES[key].search(given))]
-
-
-def _literal(escaped: str) -> str:
-    try:
-        return str(json.loads(f'"{escaped}"'))
-    except ValueError:
-        return escaped
+    return [unescaped(found[1]) for key in PATH_KEYS if (found := _VALUES[key].search(given))]
 
 
 def _telling(given: str) -> str:
     """The first text of what went in: a command, a pattern, an address."""
     found = _ANY_VALUE.search(given)
-    return _literal(found[1]) if found else given
+    return unescaped(found[1]) if found else given
 
 
 def _read(name: str, value: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from claude_mem.agents.claude_code.events import KINDS, OF_TRANSCRIPTS
 from claude_mem.agents.claude_code.transcript_tail import MOST_MESSAGES
+from claude_mem.hook import paths
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
@@ -180,6 +181,7 @@ class _BenchIntake(Intake):
 def backfill(store: SqliteStore, project: str, sessions: Iterable[Session]) -> None:
     """As if all of it were told long after: the newest first, by the way of `claude-mem backfill`."""
     settings = Settings(store.path.parent)
+    settings.data_path(paths.SPOOL).mkdir(mode=0o700, exist_ok=True)
     with chdir(settings.data_dir):
         intake = _BenchIntake(settings, store)
     intake.origin = Origin(key=f"bench/{project}", name=project, root="")

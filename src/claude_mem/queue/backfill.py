@@ -145,7 +145,7 @@ class Backfill:
 
     def _take(self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks, lines: _Lines) -> None:
         try:
-            cleaned = self._kept(past, raw, marks)
+            cleaned = self._scrubbed(past, raw, marks)
             event = None
             if cleaned is not None:
                 payload, private = cleaned
@@ -164,7 +164,7 @@ class Backfill:
             origin = with_clean_branch(origin, self._intake.cleaned)
             lines.events.append(self._intake.new_event(event, origin))
 
-    def _kept(
+    def _scrubbed(
         self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks
     ) -> tuple[dict[str, object], bool] | None:
         """As a hook does it: what holds nothing suspicious, in a session where nothing was private, is kept

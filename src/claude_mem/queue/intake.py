@@ -308,7 +308,7 @@ class Intake:
         words, parse = words_of(event), agents.load(agent).parse
         said: list[Event] = []
         for each in words.on_the_way:
-            if (kept := self._kept(each.event, each.payload | {"prompt_number": None})) is not None:
+            if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = parse(each.event, kept, id=each.id, at=each.at, client=agent)
                 if one is not None and one.text and self.is_wanted(one):  # by where it was said
                     said.append(replace(one, cwd=event.cwd))
@@ -318,11 +318,11 @@ class Intake:
                 "prompt_id": event.prompt_id,
                 "message": words.last,
             }
-            last = self._kept("AgentMessage", named)
+            last = self._scrubbed("AgentMessage", named)
             event = replace(event, text=str(last["message"]) if last else None)
         return [*said, event]
 
-    def _kept(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
+    def _scrubbed(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
         """What may be kept of a payload; None when that is nothing."""
         with self._marking:
             cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)

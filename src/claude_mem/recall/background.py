@@ -56,7 +56,7 @@ class BackgroundWork:
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
-        """Runs something while nobody makes vectors, which are of places in the index."""
+        """Runs something while nobody makes vectors, which are stored by key: keys may change meanwhile."""
         with self._embedding:
             return work()
 

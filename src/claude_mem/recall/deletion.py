@@ -34,8 +34,8 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     copies: OtherCopies
     drain: Callable[[], int]
     """Takes in some of what waits outside the store."""
-    changed: OnChange
-    forgotten: Callable[[], None]
+    on_change: OnChange
+    on_forget: Callable[[], None]
     """Hears that something was deleted."""
 
     def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> api.ForgetAnswer:
@@ -52,8 +52,8 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             # In copies first: killed on the way, the same question still finds here what to look for there.
             reports = self.copies.forget(request, exports=wanted.exports)
             counts = self.store.deletion.forget(plan)
-            self.changed(None)  # nobody can say any more where it was told
-            self.forgotten()
+            self.on_change(None)  # nobody can say any more where it was told
+            self.on_forget()
             reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
         copies = [one for one in reports if one.kind in ("backup", "quarantine")]
         return api.ForgetAnswer(

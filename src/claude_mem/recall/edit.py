@@ -46,7 +46,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     clock: Clock
     clean: Callable[[str], str]
     """Takes out of a text what may not be kept."""
-    changed: OnChange
+    on_change: OnChange
 
     def remember(self, text: str, given: Mapping[str, object]) -> SavedAnswer:
         ref, new, title = self._keep(text, given, source="user", provider="user")
@@ -70,7 +70,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
         return ImportAnswer(imported=len(imported), skipped=skipped, errors=errors)
 
     def _tell(self, refs: Sequence[Ref]) -> None:
-        self.changed({card.project_id for card in self.store.memories.cards(refs)})
+        self.on_change({card.project_id for card in self.store.memories.cards(refs)})
 
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
@@ -163,9 +163,11 @@ class _Undo(Struct, frozen=True):
 class Corrections:
     """`clean`: takes out of a text what may not be kept."""
 
-    def __init__(self, *, store: Store, clock: Clock, clean: Callable[[str], str], changed: OnChange) -> None:
+    def __init__(
+        self, *, store: Store, clock: Clock, clean: Callable[[str], str], on_change: OnChange
+    ) -> None:
         self._memories, self._clock = store.memories, clock
-        self._clean, self._changed = clean, changed
+        self._clean, self._on_change = clean, on_change
         self._undos: dict[str, _Undo] = {}
         self._mutex = threading.Lock()
 
@@ -257,7 +259,7 @@ class Corrections:
 
     def _tell(self, revised: Sequence[Revision]) -> None:
         cards = self._memories.cards([Ref("observation", each.id) for each in revised])
-        self._changed({card.project_id for card in cards})
+        self._on_change({card.project_id for card in cards})
 
     def _text(self, name: str, value: str | None) -> str | None:
         text = self._clean(value or "").strip()

@@ -94,18 +94,19 @@ DIRECTORIES = 3
 
 
 class ProjectManager(Struct, frozen=True, kw_only=True):
-    """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit; `moved`:
-    what is known of where projects lie is to be looked up anew; `alone`: runs something while nobody makes
-    vectors, which are of places in the index."""
+    """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit.
+
+    `on_move`: what is known of where projects lie is to be looked up anew. `without_embedding` runs something
+    while nobody makes vectors: they are stored by the keys of memories, which change."""
 
     store: Store
     origin_of: Callable[[str], Origin]
     is_there: Callable[[str], bool]
     has_commit: Callable[[str, str], bool]
-    moved: Callable[[], None]
-    changed: OnChange
+    on_move: Callable[[], None]
+    on_change: OnChange
     clean: Callable[[str], str]
-    alone: Callable[[Callable[[], int]], int]
+    without_embedding: Callable[[Callable[[], int]], int]
 
     def overview(self) -> api.ProjectsOverview:
         found = self.store.projects.all()
@@ -122,7 +123,7 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
         if len(name) > LONGEST_NAME:
             raise InvalidInput("name", f"The name is longer than {LONGEST_NAME} characters.")
         self.store.projects.rename(project.id, name)
-        self.changed([project.id])
+        self.on_change([project.id])
         return api.RenameAnswer(project.key, project.name, name)
 
     def merge(self, given: str, into: str, *, dry_run: bool) -> api.MergeProjectsAnswer:
@@ -137,9 +138,9 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
             observations=gone.observations,
         )
         if not dry_run:
-            self.alone(lambda: self.store.projects.merge(gone.id, stays.id))
-            self.moved()
-            self.changed([gone.id, stays.id])
+            self.without_embedding(lambda: self.store.projects.merge(gone.id, stays.id))
+            self.on_move()
+            self.on_change([gone.id, stays.id])
         return answer
 
     def relocated(self, project: Project, origin: Origin) -> Project:
@@ -155,10 +156,10 @@ class ProjectManager(Struct, frozen=True, kw_only=True):
         if now is not None and not now.named and origin.key == project.key and origin.name != name:
             name = origin.name
             self.store.projects.rename(project.id, name, by_hand=False)
-        self.moved()
+        self.on_move()
         return replace(project, root=origin.root, name=name)
 
-    def looked_for(self, project: Project) -> Project:
+    def relocated_by_sessions(self, project: Project) -> Project:
         """The same, by where its last sessions worked."""
         if self.is_there(project.root):
             return project

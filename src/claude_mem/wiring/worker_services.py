@@ -145,10 +145,10 @@ def build_recall(
         origin_of=origin_of,
         is_there=is_directory,
         has_commit=git_facts.has_commit,
-        moved=git_facts.look_again,
-        changed=background.memory_changed,
+        on_move=git_facts.look_again,
+        on_change=background.memory_changed,
         clean=clean,
-        alone=background.without_embedding,
+        without_embedding=background.without_embedding,
     )
     injector = Injector(
         store=store,
@@ -167,15 +167,15 @@ def build_recall(
         relocated=projects.relocated,
     )
     contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=git_facts.facts)
-    background.contexts = ContextUpdater(store, contexts, projects.looked_for)
-    corrections = Corrections(store=store, clock=now, clean=clean, changed=background.memory_changed)
+    background.contexts = ContextUpdater(store, contexts, projects.relocated_by_sessions)
+    corrections = Corrections(store=store, clock=now, clean=clean, on_change=background.memory_changed)
     writer = MemoryWriter(
         store=store,
         origin_of=origin_of,
         is_excluded=is_excluded,
         clock=now,
         clean=clean,
-        changed=background.memory_changed,
+        on_change=background.memory_changed,
     )
     spool = Spool()
     return Recall(
@@ -194,8 +194,8 @@ def build_recall(
             resolver=resolver,
             copies=_build_copies(settings, store, spool),
             drain=drain,
-            changed=background.memory_changed,
-            forgotten=corrections.drop_forgotten,
+            on_change=background.memory_changed,
+            on_forget=corrections.drop_forgotten,
         ),
         exporter=Exporter(store=store, resolver=resolver, search=search, catch_up=background.catch_up),
         importer=Importer(

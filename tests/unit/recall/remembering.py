@@ -90,15 +90,15 @@ class House:
             is_excluded=lambda _cwd, _name: False,
             clock=clock,
             clean=lambda text: text.replace("hunter2", ""),
-            changed=self._changed,
+            on_change=self._changed,
         )
         self.deleter = MemoryDeleter(
             store=store,
             resolver=self.resolver,
             copies=TwoBackups(),
             drain=lambda: 0,
-            changed=self._changed,
-            forgotten=self._forgotten,
+            on_change=self._changed,
+            on_forget=self._forgotten,
         )
         self.injector = Injector(
             store=store,

@@ -100,7 +100,7 @@ def clock() -> SettableClock:
 def correcting(clock: SettableClock, tmp_path: Path) -> Iterator[Corrections]:
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=clock, backups=tmp_path / "backups") as store:
         store.memories.remember(Observation("change", "The tui sings"), ORIGIN, session="s1", at=NOON)
-        yield Corrections(store=store, clock=clock, clean=str, changed=lambda _projects: None)
+        yield Corrections(store=store, clock=clock, clean=str, on_change=lambda _projects: None)
 
 
 def undo_token(correcting: Corrections) -> str:

@@ -35,10 +35,10 @@ class House:
             origin_of=lambda cwd: self.origins[cwd],
             is_there=self.there.__contains__,
             has_commit=lambda root, commit: False,
-            moved=lambda: self.told.append("moved"),
-            changed=lambda _projects: self.told.append("changed"),
+            on_move=lambda: self.told.append("moved"),
+            on_change=lambda _projects: self.told.append("changed"),
             clean=lambda text: text.replace("hunter2", ""),
-            alone=lambda work: work(),
+            without_embedding=lambda work: work(),
         )
 
     def keep(self, origin: Origin) -> None:
@@ -120,12 +120,12 @@ def test_a_name_given_by_hand_outlives_a_move(house: House) -> None:
 
 def test_without_a_question_it_is_looked_for_where_its_last_sessions_worked(house: House) -> None:
     house.there.discard("/a/shop")
-    assert house.housing.looked_for(house.project(SHOP)).root == "/a/shop"
+    assert house.housing.relocated_by_sessions(house.project(SHOP)).root == "/a/shop"
     house.there.add("/d/store")
     house.origins["/d/store"] = replace(SHOP, root="/d/store", name="store")
     note = Observation("change", "made there")
     house.keeping.memories.remember(note, house.origins["/d/store"], session="s-there", at=NOON)
-    assert house.housing.looked_for(house.project(SHOP)).root == "/d/store"
+    assert house.housing.relocated_by_sessions(house.project(SHOP)).root == "/d/store"
     assert house.project(SHOP).name == "store"
 
 

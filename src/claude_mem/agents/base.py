@@ -225,11 +225,17 @@ def with_transcripts() -> list[str]:
     return [name for name in FOLDERS if importlib.util.find_spec(_name(name, "transcripts"))]
 
 
+def dialect(name: str) -> Any:
+    """As `hook.translate` describes it; None: the hooks of Claude Code, whose words are ours."""
+    return None if name == CLAUDE_CODE else _module(name, "dialect")
+
+
 def limits(agent: Agent) -> str:
     """Where an agent's model cannot be shown memory, in words; "" if it can everywhere."""
-    if agent.name == CLAUDE_CODE:
+    spoken = dialect(agent.name)
+    if spoken is None:
         return ""
-    places: frozenset[str] = _module(agent.name, "dialect").PLACES
+    places: frozenset[str] = spoken.PLACES
     missing = [words for event, words in _PLACES.items() if event not in places]
     if not missing:
         return ""

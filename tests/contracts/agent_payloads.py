@@ -1,194 +1,119 @@
-"""What each agent's hooks send for one prompt and one tool: the shapes that were seen, in short."""
+"""What each agent's hooks send in one session: recorded from the real agents (`tests/fixtures/agents`, whose
+recorder says how); and what Copilot sends to hooks in a project's settings for Claude Code."""
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
 
 Payload = dict[str, Any]
-SESSION, CWD = "01a1b2c3", "/home/u/shop"
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/agents"
+SESSION, CWD = "01a1b2c3", "/home/u/parcel"
+PROMPT, DONE = "Fix the postage of heavy parcels.", "It is done."
 
 
-def _head(event: str, **more: object) -> Payload:
-    where = {"transcript_path": "/home/u/t.jsonl", "cwd": CWD}
-    return {"session_id": SESSION, **where, "hook_event_name": event, **more}
+class Sent(NamedTuple):
+    verb: str  # of the hook's command line
+    payload: Payload
+    kind: str | None  # of the event that becomes of it; None: none does
 
 
-def _claude(event: str, **more: object) -> Payload:
-    return _head(event, permission_mode="default", **more)
-
-
-def _codex(event: str, **more: object) -> Payload:
-    return _head(event, turn_id="01a1-turn", model="mock", permission_mode="bypassPermissions", **more)
-
-
-def _gemini(event: str, **more: object) -> Payload:
-    return _head(event, timestamp="2026-11-15T10:00:00.000Z", **more)
-
-
-def _copilot(**more: object) -> Payload:
-    return {"sessionId": SESSION, "timestamp": 1763200000000, "cwd": CWD, **more}
-
-
-def _copilot_by_claude(event: str, **more: object) -> Payload:
-    timed = {"session_id": SESSION, "timestamp": "2026-11-15T10:00:00.000Z", "cwd": CWD}
-    return {"hook_event_name": event, **timed, **more}
-
-
-def _cline(name: str, **more: object) -> Payload:
-    return {
-        "clineVersion": "3.0.65",
-        "hookName": name,
-        "timestamp": "2026-11-15T10:00:00.000Z",
-        "taskId": SESSION,
-        "sessionContext": {"rootSessionId": SESSION},
-        "workspaceRoots": [CWD],
-        "userId": "u",
-        "agent_id": "agent-1",
-        "parent_agent_id": None,
-        **more,
-    }
-
-
-ECHO = {"command": "echo one"}
-_TOOL = {"tool_name": "Bash", "tool_input": ECHO}
-
-SHAPES: dict[str, list[tuple[str, Payload, str | None]]] = {
-    "claude-code": [
-        ("context", _claude("SessionStart", source="startup"), "session_start"),
-        ("hook", _claude("UserPromptSubmit", prompt="say one"), "prompt"),
-        (
-            "hook",
-            _claude("PostToolUse", **_TOOL, tool_response={"stdout": "one"}, tool_use_id="t1"),
-            "tool_use",
-        ),
-        ("hook", _claude("Stop", last_assistant_message="all done"), "stop"),
-        ("hook", _claude("SessionEnd", reason="other"), "session_end"),
-    ],
-    "codex": [
-        ("context", _codex("SessionStart", source="startup"), "session_start"),
-        ("hook", _codex("UserPromptSubmit", prompt="say one"), "prompt"),
-        ("hook", _codex("PostToolUse", **_TOOL, tool_response="one\n", tool_use_id="call_1"), "tool_use"),
-        ("hook", _codex("Stop", stop_hook_active=False, last_assistant_message="all done"), "stop"),
-        ("hook", _codex("SessionEnd", reason="other"), "session_end"),
-        ("hook", _codex("PermissionRequest", **_TOOL), None),
-    ],
-    "gemini": [
-        ("context", _gemini("SessionStart", source="startup"), "session_start"),
-        ("hook", _gemini("BeforeAgent", prompt="say one"), "prompt"),
-        (
-            "hook",
-            _gemini(
-                "AfterTool",
-                tool_name="run_shell_command",
-                tool_input=ECHO,
-                tool_response={"llmContent": "<untrusted_context>\nOutput: one", "returnDisplay": "one"},
-            ),
-            "tool_use",
-        ),
-        ("hook", _gemini("AfterAgent", prompt="say one", prompt_response="all done"), "stop"),
-        ("hook", _gemini("SessionEnd", reason="exit"), "session_end"),
-        ("hook", _gemini("PreCompress", trigger="auto"), None),
-    ],
-    "qwen": [
-        ("context", _gemini("SessionStart", source="startup"), "session_start"),
-        ("hook", _gemini("UserPromptSubmit", prompt="say one"), "prompt"),
-        (
-            "hook",
-            _gemini(
-                "PostToolUse",
-                tool_name="run_shell_command",
-                tool_input=ECHO,
-                tool_response={"llmContent": "Output: one", "returnDisplay": "one"},
-                tool_use_id="call_1",
-            ),
-            "tool_use",
-        ),
-        ("hook", _gemini("UserPromptSubmit", prompt=""), None),
-        ("hook", _gemini("Stop", last_assistant_message="all done", context_usage=0.1), "stop"),
-    ],
-    "droid": [
-        ("context", _claude("SessionStart", source="startup"), "session_start"),
-        ("hook", _claude("UserPromptSubmit", prompt="say one"), "prompt"),
-        (
-            "hook",
-            _claude("PostToolUse", tool_name="Execute", tool_input=ECHO, tool_response="one"),
-            "tool_use",
-        ),
-        ("hook", _claude("Stop", stop_hook_active=False), "stop"),
-        ("hook", _claude("SessionEnd", reason="other"), "session_end"),
-    ],
-    "copilot": [
-        ("sessionStart", _copilot(source="new", initialPrompt="say one"), "session_start"),
-        ("userPromptSubmitted", _copilot(prompt="say one"), "prompt"),
-        (
-            "postToolUse",
-            _copilot(
-                toolName="bash",
-                toolArgs=ECHO,
-                toolResult={"resultType": "success", "textResultForLlm": "one"},
-            ),
-            "tool_use",
-        ),
-        (
-            "agentStop",
-            _copilot(transcriptPath="/h/session-state/x/events.jsonl", stopReason="end_turn"),
-            "stop",
-        ),
-        ("sessionEnd", _copilot(reason="complete"), "session_end"),
-        ("permissionRequest", _copilot(toolName="bash"), None),
-    ],
-    "cline": [
-        ("TaskStart", _cline("agent_start", taskStart={"taskMetadata": {}}), "session_start"),
-        ("UserPromptSubmit", _cline("prompt_submit", userPromptSubmit={"prompt": "say one"}), "prompt"),
-        (
-            "PostToolUse",
-            _cline(
-                "tool_result",
-                tool_result={
-                    "id": "c1",
-                    "name": "run_commands",
-                    "input": {"commands": ["echo one"]},
-                    "output": "one",
-                },
-            ),
-            "tool_use",
-        ),
-        ("TaskComplete", _cline("agent_end", turn={"outputText": "all done", "status": "completed"}), "stop"),
-        ("SessionShutdown", _cline("session_shutdown", reason="exit"), "session_end"),
-    ],
-    "opencode": [
-        ("hook", _head("SessionStart", source="startup", prompt_id="msg_1"), "session_start"),
-        ("hook", _head("UserPromptSubmit", prompt="say one", prompt_id="msg_1"), "prompt"),
-        (
-            "hook",
-            _head(
-                "PostToolUse",
-                tool_name="bash",
-                tool_input=ECHO,
-                tool_response={"output": "one", "exit": 0},
-                tool_use_id="toolu_1",
-            ),
-            "tool_use",
-        ),
-        ("hook", _head("Stop", last_assistant_message="all done"), "stop"),
-    ],
+KINDS = {
+    "SessionStart": "session_start",
+    "UserPromptSubmit": "prompt",
+    "PostToolUse": "tool_use",
+    "PostToolUseFailure": "tool_failure",
+    "Stop": "stop",
+    "SessionEnd": "session_end",
+    "BeforeAgent": "prompt",
+    "AfterTool": "tool_use",
+    "AfterAgent": "stop",
+    "sessionStart": "session_start",
+    "userPromptSubmitted": "prompt",
+    "postToolUse": "tool_use",
+    "agentStop": "stop",
+    "sessionEnd": "session_end",
+    "TaskStart": "session_start",
+    "TaskComplete": "stop",
 }
-"""By agent: the hook's verb, its payload, and the kind of event that becomes of it; None: none does."""
+"""By the agents' own names of what they report."""
 
-COPILOT_BY_CLAUDE_CODE = [
-    ("context", _copilot_by_claude("SessionStart", source="new", initial_prompt="say one"), "session_start"),
-    ("hook", _copilot_by_claude("UserPromptSubmit", prompt="say one"), "prompt"),
-    (
-        "hook",
-        _copilot_by_claude(
+
+def recorded(agent: str, prefix: str = "") -> list[Sent]:
+    """The first session of an agent's recording, in order; `prefix`: as the hooks of others were told."""
+    folder = FIXTURES / agent
+    names = json.loads((folder / "sessions.json").read_text())["sessions"][0]
+    names = [name for name in names if (name.startswith(prefix) if prefix else "claude." not in name)]
+    payloads = {name: iter(json.loads((folder / f"{name}.json").read_text())) for name in set(names)}
+    found = []
+    for name in names:
+        payload, event = next(payloads[name]), name.removeprefix(prefix)
+        verb = ("context" if event == "SessionStart" else "hook") if "hook_event_name" in payload else event
+        kind = KINDS.get(event)
+        is_empty = kind == "prompt" and not payload["prompt"]  # Qwen Code's, after each tool
+        found.append(Sent(verb, payload, None if is_empty else kind))
+    return found
+
+
+def opencode() -> list[Sent]:
+    """What our plugin makes of what OpenCode gives to plugins."""
+    folder = FIXTURES / "opencode"
+    first = json.loads((folder / "tool.execute.after.json").read_text())
+    asked = json.loads((folder / "chat.message.json").read_text())[0]["output"]
+    head = {"session_id": asked["message"]["sessionID"], "cwd": CWD, "prompt_id": asked["message"]["id"]}
+
+    def sent(event: str, kind: str, **more: object) -> Sent:
+        return Sent("hook", head | {"hook_event_name": event} | more, kind)
+
+    uses = [
+        sent(
             "PostToolUse",
-            tool_name="bash",
-            tool_input=ECHO,
-            tool_result={"result_type": "success", "text_result_for_llm": "one"},
-        ),
-        "tool_use",
-    ),
-    ("hook", _copilot_by_claude("Stop", stop_reason="end_turn"), "stop"),
-    ("hook", _copilot_by_claude("SessionEnd", reason="complete"), "session_end"),
-]
-"""What Copilot sends to the hooks in a project's settings for Claude Code."""
+            "tool_use",
+            tool_name=each["input"]["tool"],
+            tool_input=each["input"]["args"],
+            tool_response={
+                "output": each["output"]["output"],
+                "exit": each["output"]["metadata"].get("exit"),
+            },
+            tool_use_id=each["input"]["callID"],
+        )
+        for each in itertools.takewhile(lambda each: each["input"]["sessionID"] == head["session_id"], first)
+    ]
+    return [
+        sent("SessionStart", "session_start", source="startup"),
+        sent("UserPromptSubmit", "prompt", prompt=PROMPT),
+        *uses,
+        sent("Stop", "stop", last_assistant_message=DONE),
+    ]
+
+
+def claude_code() -> list[Sent]:
+    def sent(event: str, kind: str, **more: object) -> Sent:
+        where = {"transcript_path": "/home/u/t.jsonl", "cwd": CWD}
+        verb = "context" if event == "SessionStart" else "hook"
+        return Sent(verb, {"session_id": SESSION, **where, "hook_event_name": event, **more}, kind)
+
+    shell = {"tool_name": "Bash", "tool_input": {"command": "echo heavy; ls missing.txt"}}
+    return [
+        sent("SessionStart", "session_start", source="startup"),
+        sent("UserPromptSubmit", "prompt", prompt=PROMPT),
+        sent("PostToolUseFailure", "tool_failure", **shell, error="Exit code 2\nheavy", tool_use_id="t1"),
+        sent("Stop", "stop", last_assistant_message=DONE),
+        sent("SessionEnd", "session_end", reason="other"),
+    ]
+
+
+OTHERS = ("codex", "copilot", "gemini", "opencode", "qwen", "droid", "cline")
+SENT = {
+    "claude-code": claude_code(),
+    **{agent: recorded(agent) for agent in OTHERS if agent != "opencode"},
+    "opencode": opencode(),
+}
+
+
+def copilot_by_claude_code() -> list[Sent]:
+    """The same session as Copilot reports it to hooks in a project's settings for Claude Code."""
+    found = recorded("copilot", "claude.")
+    return [sent for sent in found if sent.kind]

@@ -5,20 +5,34 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.agent_payloads import COPILOT_BY_CLAUDE_CODE, SESSION, SHAPES, Payload
+from tests.contracts.agent_payloads import (
+    CWD,
+    DONE,
+    FIXTURES,
+    OTHERS,
+    PROMPT,
+    SENT,
+    Payload,
+    copilot_by_claude_code,
+)
 from tests.harness import hook_process
 
+from claude_mem import __version__
 from claude_mem.agents import CLAUDE_CODE, FOLDERS, base, launcher
 from claude_mem.agents.base import Wanted
 from claude_mem.agents.file_changes import Journal
+from claude_mem.agents.launcher import Machine
+from claude_mem.hook import paths, worker_link
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Event, Kind
+from claude_mem.observe import tool_calls
+from claude_mem.observe.tool_calls import ToolKind
 
-OTHERS = [name for name in FOLDERS if name != CLAUDE_CODE]
 CANARY = "canary-4711"
 
 
@@ -56,80 +70,151 @@ def data(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def test_every_agent_has_its_shapes() -> None:
-    assert set(SHAPES) == set(FOLDERS)
+@pytest.fixture
+def transcripts(tmp_path: Path) -> Callable[[str, Payload], Payload]:
+    """A payload with the transcript that was recorded with it, where the agent would have it."""
+
+    def placed(agent: str, payload: Payload) -> Payload:
+        recorded = FIXTURES / agent / "transcript.jsonl"
+        if agent == "cline":
+            root = payload["sessionContext"]["rootSessionId"]
+            there = tmp_path / f".cline/data/sessions/{root}/{root}.messages.json"
+            there.parent.mkdir(parents=True, exist_ok=True)
+            there.write_bytes(recorded.read_bytes())
+        for key in ("transcript_path", "transcriptPath"):
+            if key in payload and recorded.exists():
+                payload = payload | {key: str(recorded)}
+        return payload
+
+    return placed
+
+
+def session_of(payload: Payload) -> str:
+    return str(payload.get("session_id") or payload.get("sessionId") or payload["taskId"])
+
+
+def test_every_agent_was_recorded() -> None:
+    assert set(SENT) == set(FOLDERS)
 
 
 @pytest.mark.parametrize("agent", FOLDERS)
-def test_each_payload_becomes_the_event_that_it_reports(data: Path, agent: str) -> None:
+def test_a_recorded_session_becomes_the_events_that_it_reports(
+    data: Path, tmp_path: Path, transcripts: Callable[[str, Payload], Payload], agent: str
+) -> None:
     with hook_process.listening(data):
-        for verb, payload, _ in SHAPES[agent]:
-            ran = hook(data, agent, verb, payload)
+        for verb, payload, _ in SENT[agent]:
+            ran = hook(data, agent, verb, transcripts(agent, payload), HOME=str(tmp_path))
             assert (ran.code, ran.err) == (0, b"")
     found = events(data)
-    assert [event.kind for event in found] == [kind for _, _, kind in SHAPES[agent] if kind]
+    wanted = [kind for _, _, kind in SENT[agent] if kind]
+    if agent in ("droid", "cline"):  # whose transcript tells it
+        wanted.insert(1, "prompt")
+    assert [event.kind for event in found] == wanted
     assert {event.client for event in found} == {agent}
-    named = SESSION if agent == CLAUDE_CODE else f"{agent}:{SESSION}"
-    assert {event.session for event in found} == {named}
+    session = session_of(SENT[agent][0].payload)
+    assert {event.session for event in found} == {session if agent == CLAUDE_CODE else f"{agent}:{session}"}
+    assert {event.cwd for event in found} == {CWD}
     by_kind = {event.kind: event for event in found}
-    assert by_kind[Kind.PROMPT].text == "say one"
-    tool = by_kind[Kind.TOOL_USE].tool
-    assert tool is not None
-    assert "echo one" in (tool.input or "")
-    assert "one" in (tool.response or "")
-    if agent not in ("droid", "copilot"):  # whose hooks do not say it
-        assert by_kind[Kind.STOP].text == "all done"
+    assert by_kind[Kind.PROMPT].text == PROMPT
+    last = by_kind[Kind.STOP].text
+    assert last is not None
+    assert last.endswith(DONE)
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_what_a_tool_did_and_whether_it_failed_is_understood(data: Path, agent: str) -> None:
+    with hook_process.listening(data):
+        for verb, payload, kind in SENT[agent]:
+            if kind in ("tool_use", "tool_failure"):
+                hook(data, agent, verb, payload)
+    calls = [call for call in map(tool_calls.read, events(data)) if call is not None]
+    edits = [call for call in calls if call.kind in (ToolKind.EDIT, ToolKind.WRITE)]
+    assert {path.rpartition("/")[2] for call in edits for path in call.written_paths()} == {"postage.py"}
+    assert len(edits) == 2
+    assert not any(call.failed for call in edits)
+    runs = {call.command: call.failed for call in calls if call.kind is ToolKind.COMMAND}
+    if agent == "droid":  # which reports no command that fails
+        assert "echo heavy; ls missing.txt" not in runs
+    else:
+        # Codex says no more of a command than what it printed.
+        assert runs["echo heavy; ls missing.txt"] is (agent != "codex")
 
 
 @pytest.mark.parametrize("agent", OTHERS)
 def test_an_agent_that_has_nothing_to_be_told_gets_no_output(data: Path, agent: str) -> None:
     with hook_process.listening(data):
-        for verb, payload, kind in SHAPES[agent]:
-            if kind not in ("session_start", "prompt"):  # those would ask, and nobody answers here
+        for verb, payload, kind in SENT[agent]:
+            if kind not in ("session_start", "prompt", "tool_use"):  # those may ask, and nobody answers here
                 assert hook(data, agent, verb, payload).out == b""
 
 
 NESTED = ("codex", "gemini", "qwen", "droid", "opencode")
+SAID = "Näher: a 'b' \"c\""
 
 
 @pytest.mark.parametrize("agent", OTHERS)
 def test_an_answer_has_the_agents_own_shape_and_its_name_for_the_event(agent: str) -> None:
-    for verb, payload, kind in SHAPES[agent]:
+    told = {"hookEventName": "X", "additionalContext": SAID}
+    line = json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}).encode()
+    for verb, payload, kind in SENT[agent]:
         translator = Translator(agent, verb)
         if translator.payload(json.dumps(payload).encode(), b"", True) is None:
             assert kind is None
             continue
-        own = payload.get("hook_event_name", verb)
-        said: dict[str, Any] = json.loads(translator.answer(_answer("Näher: a 'b' \"c\"")))
+        said: dict[str, Any] = json.loads(translator.answer(line))
         if agent in NESTED:
-            context = {"hookEventName": own, "additionalContext": "Näher: a 'b' \"c\""}
-            assert said == {"hookSpecificOutput": context}
+            own = payload["hook_event_name"]
+            assert said == {"hookSpecificOutput": {"hookEventName": own, "additionalContext": SAID}}
         elif agent == "copilot":
-            assert said == {"additionalContext": "Näher: a 'b' \"c\""}
+            assert said == {"additionalContext": SAID}
         else:
-            assert said == {"cancel": False, "contextModification": "Näher: a 'b' \"c\""}
-
-
-def _answer(context: str) -> bytes:
-    told = {"hookEventName": "X", "additionalContext": context}
-    return json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}).encode()
+            assert said == {"cancel": False, "contextModification": SAID}
 
 
 @pytest.mark.parametrize("agent", FOLDERS)
-def test_nothing_private_reaches_the_disk(data: Path, agent: str) -> None:
+def test_nothing_private_reaches_the_disk_and_nothing_of_a_private_turn(
+    data: Path, tmp_path: Path, agent: str
+) -> None:
+    hidden = f"<private>{CANARY}</private>"
+    folder = tmp_path / ".cline/data/sessions"
     with hook_process.listening(data):
-        for verb, payload, _ in SHAPES[agent]:
-            text = json.dumps(payload).replace("say one", f"<private>{CANARY}</private>")
-            hook(data, agent, verb, json.loads(text.replace("one", f"one <private>{CANARY}</private>")))
+        for verb, payload, _ in SENT[agent]:
+            given = json.loads(
+                json.dumps(payload).replace(PROMPT, hidden).replace("heavy", f"heavy {hidden}")
+            )
+            if agent in ("droid", "cline"):
+                text = (FIXTURES / agent / "transcript.jsonl").read_text().replace(PROMPT, hidden)
+                file = tmp_path / "transcript.jsonl"
+                if agent == "cline":
+                    root = payload["sessionContext"]["rootSessionId"]
+                    file = folder / root / f"{root}.messages.json"
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                else:
+                    given["transcript_path"] = str(file)
+                file.write_text(text)
+            hook(data, agent, verb, given, HOME=str(tmp_path))
     for file in data.rglob("*"):
         if file.is_file():
             assert CANARY.encode() not in file.read_bytes(), file
-    assert not any(event.kind is Kind.TOOL_USE for event in events(data)), "of a wholly private turn"
+    kinds = {event.kind for event in events(data)}
+    assert Kind.PROMPT in kinds
+    assert not kinds & {Kind.TOOL_USE, Kind.TOOL_FAILURE}
+
+
+@pytest.mark.parametrize("agent", OTHERS)
+def test_what_an_excluded_file_holds_is_not_recorded(data: Path, agent: str) -> None:
+    with hook_process.listening(data):
+        for verb, payload, _ in SENT[agent]:
+            text = json.dumps(payload).replace("postage.py", ".env").replace("1000", CANARY)
+            hook(data, agent, verb, json.loads(text))
+    for file in data.rglob("*"):
+        if file.is_file():
+            assert CANARY.encode() not in file.read_bytes(), file
 
 
 @pytest.mark.parametrize("agent", OTHERS)
 def test_a_hook_says_and_records_nothing_while_memory_is_off(data: Path, agent: str) -> None:
-    for verb, payload, _ in SHAPES[agent]:
+    for verb, payload, _ in SENT[agent]:
         ran = hook(data, agent, verb, payload, CLAUDE_MEM_OFF="1")
         assert (ran.code, ran.out, ran.err) == (0, b"", b"")
     assert not data.exists()
@@ -140,7 +225,7 @@ def test_a_hook_says_and_records_nothing_while_memory_is_off(data: Path, agent: 
 def test_whatever_comes_a_hook_leaves_with_0_and_prints_nothing_that_is_no_json(
     data: Path, agent: str, garbage: bytes
 ) -> None:
-    line = launcher.hook_line(hook_process.MACHINE, SHAPES[agent][0][0], agent)
+    line = launcher.hook_line(hook_process.MACHINE, SENT[agent][0].verb, agent)
     environ = hook_process.environment(data)
     with hook_process.listening(data):
         ran = subprocess.run(["sh", "-c", line], input=garbage, env=environ, capture_output=True, check=False)
@@ -159,7 +244,7 @@ def test_the_hook_loads_nothing_heavy_for_any_agent(data: Path) -> None:
     )
     data.mkdir()
     for agent in OTHERS:
-        verb, payload, _ = next(shape for shape in SHAPES[agent] if shape[2] == "tool_use")
+        verb, payload, _ = next(sent for sent in SENT[agent] if sent.kind == "tool_use")
         with hook_process.listening(data / agent):
             ran = subprocess.run(
                 [sys.executable, "-I", "-S", "-c", probe, verb, agent],
@@ -172,28 +257,96 @@ def test_the_hook_loads_nothing_heavy_for_any_agent(data: Path) -> None:
         assert not loaded & {"os", "re", "json", "importlib", "socket", "typing", "claude_mem.privacy.scrub"}
 
 
+# Traps, each seen in a real agent.
+
+
+def test_qwens_empty_prompt_after_a_tool_ends_no_private_turn(data: Path) -> None:
+    prompts = [sent.payload for sent in SENT["qwen"] if sent.payload["hook_event_name"] == "UserPromptSubmit"]
+    tool = next(sent.payload for sent in SENT["qwen"] if sent.kind == "tool_use")
+    with hook_process.listening(data):
+        for payload in (prompts[0] | {"prompt": f"<private>{CANARY}</private>"}, tool, prompts[1], tool):
+            hook(data, "qwen", "hook", payload)
+    assert [event.kind for event in events(data)] == [Kind.PROMPT]
+
+
+def test_geminis_prompt_is_recorded_without_what_was_injected_into_it(data: Path) -> None:
+    prompt = next(sent.payload for sent in SENT["gemini"] if sent.kind == "prompt")
+    ours = "<hook_context>&lt;claude-mem-context&gt;\nMemory.\n&lt;/claude-mem-context&gt;</hook_context>"
+    with hook_process.listening(data):
+        hook(data, "gemini", "hook", prompt | {"prompt": f"{ours}\n\n{PROMPT}"})
+    (event,) = events(data)
+    assert (event.text or "").strip() == PROMPT
+
+
+def test_geminis_compression_before_every_call_has_no_hook() -> None:
+    assert "PreCompress" not in base.load("gemini").hooks(hook_process.MACHINE)["hooks"]
+
+
+def test_codex_ends_a_sessions_last_hook_after_three_seconds(data: Path) -> None:
+    translator = Translator("codex", "hook")
+    end = next(sent.payload for sent in SENT["codex"] if sent.kind == "session_end")
+    assert translator.payload(json.dumps(end).encode(), b"", True)
+    assert translator.within_s(8.0) < 3.0
+
+
+def test_codexs_hook_stays_the_same_in_every_version_so_that_it_stays_trusted() -> None:
+    assert __version__ not in launcher.hook_line(Machine("/py", "/package", None), "hook", "codex")
+
+
+def test_clines_subagents_are_left_out(data: Path) -> None:
+    with hook_process.listening(data):
+        for verb, payload, _ in SENT["cline"]:
+            hook(data, "cline", verb, payload | {"parent_agent_id": "agent_1"})
+    assert not events(data)
+
+
+def test_without_a_worker_cline_is_told_at_its_first_tool_what_was_rendered_and_once(data: Path) -> None:
+    data.mkdir(mode=0o700)
+    (data / "start.stamp").write_text("by this test: no worker is started")
+    file = data / paths.directory_context(CWD.encode())
+    file.parent.mkdir(mode=0o700)
+    answer = worker_link.answer_with(b"SessionStart", b'"Last session: postage."')
+    assert answer is not None
+    file.write_bytes(b"%016x\n" % 0 + answer)
+    before = [sent.payload for sent in SENT["cline"] if sent.verb == "PreToolUse"]
+    told = hook(data, "cline", "PreToolUse", before[0]).json
+    assert told == {"cancel": False, "contextModification": "Last session: postage."}
+    assert hook(data, "cline", "PreToolUse", before[1]).out == b""
+
+
 # Copilot runs a project's hooks for Claude Code, too.
+
+BY_CLAUDE_CODE = copilot_by_claude_code()
 
 
 def test_what_copilot_sends_to_hooks_for_claude_code_is_copilots(data: Path) -> None:
     with hook_process.listening(data):
-        for verb, payload, _ in COPILOT_BY_CLAUDE_CODE:
-            ran = hook(data, CLAUDE_CODE, verb, payload)
+        for verb, payload, _ in BY_CLAUDE_CODE:
+            ran = hook(data, CLAUDE_CODE, verb, payload, COPILOT_CLI="1")
             assert (ran.code, ran.err) == (0, b"")
     found = events(data)
-    assert [event.kind for event in found] == [kind for _, _, kind in COPILOT_BY_CLAUDE_CODE]
-    assert {(event.client, event.session) for event in found} == {("copilot", f"copilot:{SESSION}")}
+    assert [event.kind for event in found] == [kind for _, _, kind in BY_CLAUDE_CODE]
+    session = session_of(SENT["copilot"][0].payload)
+    assert {(event.client, event.session) for event in found} == {("copilot", f"copilot:{session}")}
 
 
 def test_both_of_copilots_hooks_report_the_same(data: Path) -> None:
+    own = [sent for sent in SENT["copilot"] if sent.kind]
     with hook_process.listening(data):
-        for own, claudes in zip(SHAPES["copilot"], COPILOT_BY_CLAUDE_CODE, strict=False):
-            hook(data, "copilot", own[0], own[1])
-            hook(data, CLAUDE_CODE, claudes[0], claudes[1])
+        for one, other in zip(own, BY_CLAUDE_CODE, strict=True):
+            hook(data, "copilot", one.verb, one.payload)
+            hook(data, CLAUDE_CODE, other.verb, other.payload, COPILOT_CLI="1")
     found = events(data)
-    for one, other in zip(found[::2], found[1::2], strict=True):
-        assert one.effect_key_in(1) == other.effect_key_in(1) != one.id
-        assert one.kind is other.kind
+    for mine, claudes in zip(found[::2], found[1::2], strict=True):
+        assert mine.effect_key_in(1) == claudes.effect_key_in(1) != mine.id
+        assert mine.kind is claudes.kind
+
+
+def test_claude_code_inside_copilot_is_claude_code(data: Path) -> None:
+    with hook_process.listening(data):
+        for verb, payload, _ in SENT[CLAUDE_CODE]:
+            hook(data, CLAUDE_CODE, verb, payload, COPILOT_CLI="1")
+    assert {event.client for event in events(data)} == {CLAUDE_CODE}
 
 
 # Installing and uninstalling.

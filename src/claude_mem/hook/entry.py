@@ -115,7 +115,7 @@ def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
     except BaseException as error:
         given = None
         if not paths.is_off(posix.environ):
-            paths.enter(paths.data_directory(posix.environ))
+            _enter()
             _count_loss(error)
     return given
 
@@ -125,9 +125,9 @@ _TIMED, _TRANSCRIPT, _OF_COPILOT = b'"timestamp":', b'"transcript_path":', b"/se
 
 
 def _is_copilots(head: bytes) -> bool:
-    """Copilot runs a project's hooks for Claude Code, too. It says when; Claude Code never does, and names
-    the transcript in every payload."""
-    begins = head[:1024]
+    """Copilot runs a project's hooks for Claude Code, too. It says when; Claude Code, which may be run by
+    Copilot, never does, and names the transcript in every payload."""
+    begins = head[:1024] if b"COPILOT_CLI" in posix.environ else b""
     return _TIMED in begins and (_TRANSCRIPT not in begins or _OF_COPILOT in begins)
 
 
@@ -144,6 +144,11 @@ def _has_own_hooks() -> bool:
 def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
     """Returns an answer when somebody is to be told something."""
     event = _named_event(head)
+    if _translator and _translator[0].lacks_prompts:
+        try:
+            _note_prompt(event, head)
+        except OSError:
+            pass  # whatever keeps it from being recorded keeps the event from it, too, which is told
     if event == b"PreToolUse":
         return _before_tool(head) if _reaches_model("PreToolUse") else None
     if _may_be_our_command(event, head):
@@ -153,6 +158,54 @@ def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
         if found is not None:
             return slash_command.answer(verb, *found, head)
     return _capture(event, verb, head, tail, whole)
+
+
+_entered: list[bool] = []
+
+
+def _enter() -> None:
+    """The data directory becomes the working directory, once: its path may be relative. Raises OSError."""
+    if not _entered:
+        paths.enter(paths.data_directory(posix.environ))
+        _entered.append(True)
+
+
+def _note_prompt(event: bytes, head: bytes) -> None:
+    """Where no hook reports prompts, the first event after one does, before itself: else nothing would be
+    known of the turn, not even that it is private. `asked/<session>`: its prompt is known."""
+    session = private_turns.session_of(head)
+    if session is None or event not in (b"SessionStart", *_AFTER_A_PROMPT):
+        return
+    _enter()
+    marker = private_turns.spelled(session)
+    if event == b"SessionStart":
+        try:
+            posix.unlink(f"{paths.ASKED}/{marker}")
+        except OSError:
+            pass  # there is none
+        return
+    is_known = paths.is_there(f"{paths.ASKED}/{marker}")
+    prompt = None if is_known or event == b"UserPromptSubmit" else _translator[0].prompt()
+    if prompt or event == b"UserPromptSubmit":
+        _leave_marker(marker)
+    if prompt:
+        _capture(b"", "hook", prompt, b"", True)
+
+
+def _leave_marker(name: str) -> None:
+    try:
+        posix.mkdir(paths.ASKED, 0o700)
+    except FileExistsError:
+        pass
+    folder = paths.open_folder(paths.ASKED)
+    try:
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+        posix.close(posix.open(name, flags, 0o600, dir_fd=folder))
+    finally:
+        posix.close(folder)
+
+
+_AFTER_A_PROMPT = (b"UserPromptSubmit", b"PreToolUse", b"PostToolUse", b"PostToolUseFailure", b"Stop")
 
 
 def _reaches_model(event: str) -> bool:
@@ -167,7 +220,7 @@ def _capture(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> 
     if event and event not in RECORDED:
         return None
     try:
-        paths.enter(paths.data_directory(posix.environ))
+        _enter()
     except OSError as error:
         from claude_mem.hook import notices
 
@@ -226,7 +279,7 @@ def _before_tool(head: bytes) -> bytes | None:
     asked = _tool_question(head)
     if asked is None:
         return None
-    paths.enter(paths.data_directory(posix.environ))
+    _enter()
     if paths.is_there(paths.OFF):
         from claude_mem.hook import pause
 
@@ -255,7 +308,21 @@ def _about_tool(event: bytes, asked: bytes | None) -> bytes | None:
         within = worker_link.TOOL_WITHIN_S
         return worker_link.ask(b"PreToolUse", asked, within, answers=event) if asked else None
     except worker_link.NobodyListens:
+        return _rendered_start(asked) if asked else None
+
+
+def _rendered_start(asked: bytes) -> bytes | None:
+    """Once, what a start is shown, to a session that could not be told then; there is no worker to ask."""
+    session = private_turns.session_of(asked)
+    if not (_translator and _translator[0].starts_at_a_tool and session):
         return None
+    marker = f"{private_turns.spelled(session)}.told"
+    if paths.is_there(f"{paths.ASKED}/{marker}"):
+        return None
+    from claude_mem.hook import session_context
+
+    _leave_marker(marker)
+    return session_context.find(asked)[1]
 
 
 def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:

@@ -8,6 +8,7 @@ agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
     KEYS      its keys, and ours; what is not named keeps its name
     PLACES    those of our events at which text reaches its model
+    prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional
     WITHIN_S  of some of our events: the seconds that the agent leaves a hook; optional
     read(event, payload)                      where tables do not suffice; None: nothing to record; optional
     answer(event, context, message, reason)   how it is told something, if not as Claude Code is: the text for
@@ -35,6 +36,7 @@ class Translator:
         self.agent, self._verb = agent, verb
         self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}.dialect", fromlist=["EVENTS"])
         self.own_event = self._event = ""
+        self._spoken: dict[str, object] = {}
         self.places: frozenset[str] = self._dialect.PLACES
         self.starts_at_a_tool = "SessionStart" not in self.places and "PreToolUse" in self.places
 
@@ -64,9 +66,20 @@ class Translator:
         session = spoken.get("session_id")
         if isinstance(session, str) and session:
             spoken["session_id"] = f"{self.agent}:{session}"
-        ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
-        # Not in ASCII: what is looked for in a payload is spelled as agents spell it.
-        return json_text.dumps(ordered, ascii=False).encode(errors="replace"), b"", is_whole
+        self._spoken = spoken
+        return _encoded(spoken), b"", is_whole
+
+    @property
+    def lacks_prompts(self) -> bool:
+        return hasattr(self._dialect, "prompt")
+
+    def prompt(self) -> bytes | None:
+        """The prompt of the event's turn, as its hook would have reported it."""
+        found: str = self._dialect.prompt(self._spoken)
+        if not found.strip():
+            return None
+        known = {key: self._spoken[key] for key in _OF_THE_TURN if key in self._spoken}
+        return _encoded(known | {"hook_event_name": "UserPromptSubmit", "prompt": found})
 
     def within_s(self, most: float) -> float:
         """How long the hook may take for its event."""
@@ -85,6 +98,15 @@ class Translator:
         shape = getattr(self._dialect, "answer", as_claude_code)
         found = shape(self.own_event, *texts)
         return json_text.dumps(found).encode() + b"\n" if found else b""
+
+
+_OF_THE_TURN = ("session_id", "cwd", "transcript_path")
+
+
+def _encoded(spoken: dict[str, object]) -> bytes:
+    ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
+    # Not in ASCII: what is looked for in a payload is spelled as agents spell it.
+    return json_text.dumps(ordered, ascii=False).encode(errors="replace")
 
 
 def as_claude_code(event: str, context: str, message: str, reason: str) -> dict[str, object]:

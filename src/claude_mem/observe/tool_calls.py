@@ -186,7 +186,7 @@ def read(event: Event) -> ToolUse | None:
     return ToolUse(
         tool=tool,
         kind=kind,
-        failed=event.kind is Kind.TOOL_FAILURE or _says_it_failed(_fields(answer)),
+        failed=event.kind is Kind.TOOL_FAILURE or _says_it_failed(answer, is_run=kind is ToolKind.COMMAND),
         cwd=event.cwd,
         given=given,
         answer=answer,
@@ -202,6 +202,8 @@ def kind_of(tool: str, fields: Fields) -> ToolKind:
         return _EDITORS[str(fields["command"])]
     # An MCP server's file tools carry its name in front: mcp__files__read_file. Of its others nothing is
     # guessed: the file they write may be on another machine.
+    if tool == "editor" and "new_text" in fields and "old_text" not in fields:
+        return ToolKind.WRITE  # Cline's, for a new file
     known = _KINDS.get(tool.lower().rpartition("__")[2])
     if known is not None or tool.startswith("mcp__"):
         return known or ToolKind.OTHER
@@ -228,8 +230,22 @@ def _by_shape(words: frozenset[str], fields: Fields) -> ToolKind:
     return ToolKind.WEB if _word(fields, "url") else ToolKind.OTHER
 
 
-def _says_it_failed(answered: Fields) -> bool:
+_EXIT = re.compile(
+    r"^(?:Exit code: |<shellId: \S+ completed with exit code |\[(?:Process|Command) exited with code )[1-9]",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Codex's and Gemini's, Copilot's, droid's and Cline's, at the beginning or the end."""
+
+
+def _says_it_failed(answer: object, *, is_run: bool) -> bool:
     """Not every agent has an event of its own for that."""
+    if isinstance(answer, list):
+        return any(_says_it_failed(each, is_run=is_run) for each in answer[:50] if isinstance(each, dict))
+    answered = _fields(answer)
+    if is_run and isinstance(answered.get("exit"), int) and answered["exit"] != 0:
+        return True
+    if is_run and (text := text_of(answer)) and _EXIT.search(f"{text[:200]}\n{text[-200:]}"):
+        return True
     how = answered.get("result_type") or answered.get("resultType")
     flagged = answered.get("is_error") is True or answered.get("isError") is True
     return flagged or answered.get("success") is False or how in ("failure", "error", "rejected", "denied")
@@ -265,6 +281,11 @@ def text_of(value: object, depth: int = 4) -> str:
         return _BINARY.sub(lambda run: f"[…{len(run[0])} chars of binary data…]", plain).strip()
     if isinstance(value, list) and depth:
         return "\n".join(filter(None, (text_of(each, depth - 1) for each in value)))
+    if (
+        isinstance(value, dict) and depth and value.get("llmContent")
+    ):  # for the model; the rest is for a screen
+        text = text_of(value["llmContent"], depth - 1)
+        return text.removeprefix("<untrusted_context>").removesuffix("</untrusted_context>").strip()
     if isinstance(value, dict) and depth:
         if value.get("type") == "image" or value.get("isImage") is True:
             return "[image]"

@@ -47,6 +47,8 @@ PATH_KEYS = (
         "fsPath",
     ),
 )
+COMMAND_KEYS = ("command", "commands", "input")
+PATCH = "*** Begin Patch"
 RESPONSE_KEYS = ("tool_response", "tool_output", "tool_result", "error")
 
 
@@ -225,10 +227,9 @@ class _Scrubber:
         if not isinstance(tool_input, dict):
             return "", False
         folder = str(owner.get("cwd") or "")
-        for key in PATH_KEYS:
-            for path in _strings(tool_input.get(key)):
-                if excluded_files.is_excluded(path.rstrip("*?"), self.globs, folder):
-                    return self.file_name(path), True
+        for path in _paths(tool_input):
+            if excluded_files.is_excluded(path.rstrip("*?"), self.globs, folder):
+                return self.file_name(path), True
         word = excluded_files.excluded_word(_command(tool_input), self.globs, folder)
         return (self.file_name(word), False) if word else ("", False)
 
@@ -258,8 +259,23 @@ class _Scrubber:
         return value
 
 
+def _paths(tool_input: dict[str, object]) -> list[str]:
+    """The files that a tool is given: by their keys, as a list of objects (Cline), or in a patch (Codex)."""
+    listed = tool_input.get("files")
+    objects = [
+        tool_input,
+        *(each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)),
+    ]
+    named = [path for each in objects for key in PATH_KEYS for path in _strings(each.get(key))]
+    patch = _command(tool_input)
+    if PATCH in patch:
+        lines = [line for line in patch.splitlines() if line.startswith("*** ")]
+        named += [line.partition(": ")[2].strip() for line in lines if ": " in line]
+    return [*named, *_strings(listed)]
+
+
 def _command(tool_input: dict[str, object]) -> str:
-    return " ".join(_strings(tool_input.get("command")))
+    return " ".join(text for key in COMMAND_KEYS for text in _strings(tool_input.get(key)))
 
 
 def _strings(value: object) -> list[str]:

@@ -107,7 +107,7 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     ),
 )
 _ALONE: list[bytes] = [
-    *b"claude-mem-context system-reminder persisted-output".split(),
+    *b"claude-mem-context system-reminder system_reminder persisted-output hook_context".split(),
     *b".jks .kdbx netrc".split(),
     *rb"""secret credential authorization cookie signature= .atlasv1. session= session":" _live_ v1.0-
     +@ _salt {sha} {ssha} securestring mnemonic

@@ -19,6 +19,9 @@ HIDDEN_TAGS: tuple[str, ...] = (
     "system_instruction",
     "system-instruction",
     "persisted-output",
+    # By which Gemini and Copilot show what hooks have injected.
+    "hook_context",
+    "system_reminder",
 )
 
 _OPENING = (

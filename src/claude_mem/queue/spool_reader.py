@@ -163,6 +163,7 @@ def _removable() -> Iterator[tuple[str, int]]:
         (paths.ASIDE, "", SEASON_S),
         (paths.PRIVATE, "", SEASON_S),
         (paths.OFF, "", SEASON_S),
+        (paths.ASKED, "", SEASON_S),
         (paths.UNSEEN, "", SEASON_S),  # the client keeps its transcripts for a month
     ):
         if os.path.isdir(directory):

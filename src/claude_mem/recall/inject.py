@@ -34,6 +34,8 @@ LOOKED_AT = 200
 MOST_CONSIDERED = 12
 RECENT = 100
 """Observations among which a newer one on the same subject is looked for."""
+MOST_TOGETHER = 9_900
+"""Characters, of the client's 10,000, where a start and a file's history are told at once."""
 SUMMARIES = 6
 """The last session's, and those before it that have a line."""
 
@@ -143,11 +145,29 @@ class Injector(Struct, frozen=True, kw_only=True):
                 told = self.before_command(project, asked.session, asked.command)
             case _:
                 told = self.before_file(project, asked.session, asked.cwd, asked.file)
+        late = self._late_start(project, asked)
+        if render.length(late + told.text) > MOST_TOGETHER:
+            return late
         if told.text and asked.session:
             about = asked.file or command_history.about(asked.command) if asked.event == rules.FILE else None
-            refs = tuple(map(str, told.refs))
-            self.note(Injection(asked.session, asked.event, refs, told.tokens, self.clock(), about))
-        return told.text
+            self._note(asked, asked.event, told, about)
+        return "\n".join(filter(None, (late, told.text)))
+
+    def _note(self, asked: HookQuestion, event: str, told: Rendered, about: str | None = None) -> None:
+        refs = tuple(map(str, told.refs))
+        self.note(Injection(asked.session, event, refs, told.tokens, self.clock(), about))
+
+    def _late_start(self, project: Project, asked: HookQuestion) -> str:
+        """What a session's start would have told, at the first tool of one that could not be told then."""
+        if asked.source != rules.TOOL or self._was_started(asked.session):
+            return ""
+        started = self.start(project)
+        if started.text:
+            self._note(asked, rules.START, started)
+        return started.text
+
+    def _was_started(self, session: str) -> bool:
+        return any(each.event == rules.START for each in self.store.injections.injections(session=session))
 
     def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
         """`session`: the one that is told, if it goes on after a compaction: its own memory comes before

@@ -39,6 +39,9 @@ CHAT = frozenset(_CHAT.split())
 
 START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
 
+TOOL = "tool"
+"""What is asked about, at an agent that shows its model nothing before its first tool."""
+
 ROUNDED_MS = 1_000
 """The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
 
@@ -52,7 +55,7 @@ class HookQuestion(Struct, frozen=True):
     prompt: str = ""
     file: str = ""
     command: str = ""
-    source: str = ""  # of a start: startup, resume, compact, clear, fork
+    source: str = ""  # of a start: startup, resume, compact, clear, fork; TOOL
     idle_s: int | None = None  # of a fork: since the session it carries on was last answered
 
     @classmethod

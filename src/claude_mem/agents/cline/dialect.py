@@ -1,9 +1,14 @@
 """What Cline's hooks say: in words of its own, with what a tool was given and answered inside an object.
 
-Text reaches its model only beside a tool, so that is where a session is told what a start would tell it.
+Text reaches its model only beside a tool, so that is where a session is told what a start would tell it. Its
+command line reports no prompt; its transcript has it.
 """
 
 from __future__ import annotations
+
+import posix
+
+from claude_mem.hook.transcript_peek import member, texts, whole
 
 EVENTS = {
     "TaskStart": "SessionStart",
@@ -29,6 +34,7 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "hook_event_name": event,
         "timestamp": payload.get("timestamp"),
+        "transcript_path": _transcript(member(payload.get("sessionContext"), "rootSessionId")),
     }
     call = _object(payload, "tool_result") or _object(payload, "tool_call")
     if call:
@@ -52,6 +58,32 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:
     del event, message, reason
     return {"cancel": False, "contextModification": context} if context else {}
+
+
+def prompt(payload: dict[str, object]) -> str:
+    """The turn's; "" if it is not found."""
+    messages = whole(payload.get("transcript_path")).get("messages")
+    for message in reversed(messages) if isinstance(messages, list) else ():
+        typed = texts(member(message, "content")) if member(message, "role") == "user" else ""
+        if typed.strip():
+            return _unwrapped(typed)
+    return ""
+
+
+def _unwrapped(typed: str) -> str:
+    """Cline puts it in a tag: <user_input mode="act">…</user_input>."""
+    if not typed.startswith("<user_input"):
+        return typed
+    return typed.partition(">")[2].removesuffix("</user_input>")
+
+
+def _transcript(session: object) -> str | None:
+    if not isinstance(session, str) or "/" in session:
+        return None
+    environ = posix.environ
+    own = environ.get(b"CLINE_DIR") or environ.get(b"HOME", b"") + b"/.cline"
+    data = (environ.get(b"CLINE_DATA_DIR") or own + b"/data").decode(errors="replace")
+    return f"{data}/sessions/{session}/{session}.messages.json"
 
 
 def _object(payload: dict[str, object], key: str) -> dict[str, object]:

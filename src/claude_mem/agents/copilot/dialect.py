@@ -4,6 +4,8 @@ almost theirs. Both come to the same, so that an event that two hooks report cou
 
 from __future__ import annotations
 
+from claude_mem.hook.transcript_peek import last_lines, member
+
 _CLAUDE_CODES = (
     "SessionStart",
     "UserPromptSubmit",
@@ -34,17 +36,28 @@ KEYS = {
     "stopReason": "stop_reason",
 }
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
+_TOOLS = {"Write": "create", "Edit": "edit", "Read": "view", "Bash": "bash"}
 _ANSWER = {"result_type": "resultType", "text_result_for_llm": "textResultForLlm"}
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     given, answered = payload.get("tool_input"), payload.get("tool_response")
+    if payload.get("tool_name") in _TOOLS:
+        payload["tool_name"] = _TOOLS[str(payload["tool_name"])]
     if isinstance(given, str):  # JSON in JSON
         from claude_mem.hook import json_text
 
         payload["tool_input"] = json_text.parse(given) or given
     if isinstance(answered, dict):
         payload["tool_response"] = {_ANSWER.get(key, key): value for key, value in answered.items()}
+    if event == "Stop" and "last_assistant_message" not in payload:
+        for line in last_lines(payload.get("transcript_path")):
+            said = member(line.get("data"), "content")
+            if line.get("type") == "assistant.message" and isinstance(said, str) and said.strip():
+                payload["last_assistant_message"] = said
+                break
+            if line.get("type") == "user.message":
+                break
     if event == "SessionStart":
         payload.pop("initial_prompt", None)  # it comes again, as a prompt
         if payload.get("source") == "new":

@@ -23,4 +23,4 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     """A prompt that nobody typed would end a private turn."""
     if event == "UserPromptSubmit" and not payload.get("prompt"):
         return None
-    return payload
+    return {key: value for key, value in payload.items() if key != "submitted_prompt"}  # the same again

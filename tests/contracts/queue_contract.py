@@ -17,7 +17,7 @@ from tests.contracts.store_contract import (
 )
 
 from claude_mem.model.errors import StoreError
-from claude_mem.model.events import Event, Kind
+from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import (
     CallCost,
     JobState,
@@ -40,6 +40,25 @@ SPEND = CallCost("anthropic", "haiku", input_tokens=100, cached_tokens=20, outpu
 
 class QueueContract(StoreSuite):
     # What waits
+
+    def test_what_two_hooks_of_an_agent_without_ids_report_counts_once_in_its_turn(
+        self, store: Store, events: Events
+    ) -> None:
+        def reported(kind: Kind, **more: Any) -> list[Event]:
+            return [events.make(kind, "copilot:a", client="copilot", **more) for _ in range(2)]
+
+        call = ToolCall("bash", '{"command":"make"}', "ok")
+        turn = [
+            *reported(Kind.SESSION_START, note="startup"),
+            *reported(Kind.PROMPT, text="go on"),
+            *reported(Kind.TOOL_USE, tool=call),
+            *reported(Kind.STOP),
+        ]
+        assert store.events.accept(new_events(*turn)).fresh == 4
+        again = [*reported(Kind.PROMPT, text="go on"), *reported(Kind.TOOL_USE, tool=call)]
+        assert store.events.accept(new_events(*again)).fresh == 2, "the next turn"
+        own = [events.make(Kind.TOOL_USE, "b", tool=call) for _ in range(2)]
+        assert store.events.accept(new_events(*own)).fresh == 2, "who reports by the API says what counts"
 
     def test_nothing_waits_in_an_empty_store(self, store: Store) -> None:
         assert list(store.queue.backlogs()) == []

@@ -18,3 +18,21 @@ FOLDERS = {
     "cline": "cline",
 }
 """By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""
+
+TITLES = {
+    CLAUDE_CODE: "Claude Code",
+    "codex": "Codex",
+    "copilot": "Copilot CLI",
+    "gemini": "Gemini CLI",
+    "opencode": "OpenCode",
+    "qwen": "Qwen Code",
+    "droid": "Factory droid",
+    "cline": "Cline",
+}
+"""As people call them."""
+
+
+def agent_of(session: str) -> str:
+    """Whose session it is: all but Claude Code's begin with their agent's name."""
+    name = session.partition(":")[0]
+    return name if name in FOLDERS and ":" in session else CLAUDE_CODE

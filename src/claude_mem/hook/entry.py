@@ -322,7 +322,7 @@ def _rendered_start(asked: bytes) -> bytes | None:
     from claude_mem.hook import session_context
 
     _leave_marker(marker)
-    return session_context.find(asked)[1]
+    return session_context.find(asked, _translator[0].agent)[1]
 
 
 def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
@@ -354,11 +354,11 @@ def _record(
             event, payload, flags = scrub_payload.prepare(verb, head, tail, whole)
         if payload is None or event not in RECORDED:
             return event, None, None
+        agent = _translator[0].agent if _translator else spool_writer.AGENT
         if event == b"SessionStart" and _reaches_model("SessionStart"):
             from claude_mem.hook import session_context
 
-            stamp, shown, asks = session_context.find(payload)
-        agent = _translator[0].agent if _translator else spool_writer.AGENT
+            stamp, shown, asks = session_context.find(payload, agent)
         spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
     except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
         if verb == "context" and (unnamed := _context_of_no_session(error, head)):
@@ -368,7 +368,7 @@ def _record(
             return event, shown, _count_loss(error)
     try:
         if asks or (event == b"UserPromptSubmit" and _reaches_model("UserPromptSubmit")):
-            shown = _ask(event, payload, flags)
+            shown = _ask(event, payload, flags) or shown
         else:
             worker_link.wake(sys.executable)
             # Where nothing can be said before a tool, it is said after it.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posix
 
+CLAUDE_CODE = "claude-code"
 DATABASE = "claude-mem.db"
 BESIDE = "claude-mem-py.db"  # the database where another program has that name: settings/foreign_database.py
 SPOOL = "spool"
@@ -100,9 +101,9 @@ def content(file: str | bytes, most: int) -> bytes:
         posix.close(fd)
 
 
-def directory_context(directory: bytes) -> str:
-    """Where the context for sessions that start in a working directory is rendered to."""
-    return f"{CONTEXT}/{_sha1(directory)}"
+def directory_context(directory: bytes, agent: str = CLAUDE_CODE) -> str:
+    """Where the context for an agent's sessions that start in a working directory is rendered to."""
+    return f"{CONTEXT}/{_sha1(directory)}" + ("" if agent == CLAUDE_CODE else f"-{agent}")
 
 
 def session_context(session: bytes) -> str:

@@ -20,14 +20,14 @@ STAMP = 16
 _HEX = b"0123456789abcdef"
 
 
-def find(payload: bytes) -> tuple[bytes, bytes | None, bool]:
+def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes | None, bool]:
     """For a session's start: the stamp of what was rendered for it, the answer that shows that, and whether
-    the worker is to be asked instead."""
+    the worker is to be asked instead; with both, if it answers."""
     source = json_peek.member(payload, b"source")
     directory = json_peek.text_of(json_peek.member(payload, b"cwd"))
     if source in (b'"resume"', b'"fork"'):
         return b"", None, True  # the client replays what was told; only the worker knows what is new
-    files = [paths.directory_context(directory)] if directory else []
+    files = [paths.directory_context(directory, agent)] if directory else []
     if source == b'"compact"':
         session = json_peek.text_of(json_peek.member(payload, b"session_id"))
         files.insert(0, paths.session_context(session))
@@ -39,6 +39,10 @@ def find(payload: bytes) -> tuple[bytes, bytes | None, bool]:
         except (OSError, ValueError):
             return b"", None, False  # damaged, or not ours: the worker writes it anew
         return stamp if shown else b"", shown, False
+    if agent != paths.CLAUDE_CODE and source != b'"compact"':
+        # The agent's first session here: the worker names who did what; without one, what is there will do.
+        _, shown, asks = find(payload)
+        return b"", shown, asks or shown is not None
     return b"", None, bool(directory)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, agent_of
 from claude_mem.files import write_file
 from claude_mem.hook import paths, worker_link
 from claude_mem.model.clock import Clock
@@ -24,14 +25,14 @@ KEEP_S = 30 * 24 * 60 * 60
 
 
 class ContextFiles:
-    """`start`: what a session of a project is told at its start (with a session: when that one goes on);
+    """`start`: what an agent's session of a project is told at its start (with one: when that goes on);
     `facts_of`: has git asked first, for what it says now stands until the next rendering."""
 
     def __init__(
         self,
         data_dir: Path,
         store: Store,
-        start: Callable[[Project, str], Rendered],
+        start: Callable[[Project, str, str], Rendered],
         clock: Clock,
         *,
         facts_of: Callable[[str], object] | None = None,
@@ -42,21 +43,21 @@ class ContextFiles:
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
     def render(self, project: Project) -> None:
-        rendered = self._started(project, "")
-        names = [
-            paths.directory_context(os.fsencode(cwd))
-            for cwd in self._store.sessions.directories(project.id, DIRECTORIES)
-        ]
-        self._write(names, project.id, rendered)
+        """For each agent that has worked there: what others did is told with their names."""
+        directories = [os.fsencode(cwd) for cwd in self._store.sessions.directories(project.id, DIRECTORIES)]
+        clients = self._store.sessions.clients(project.id)
+        for agent in (name for name in FOLDERS if name == CLAUDE_CODE or name in clients):
+            names = [paths.directory_context(cwd, agent) for cwd in directories]
+            self._write(names, project.id, self._started(project, "", agent))
 
     def render_session(self, project: Project, session: str) -> None:
         name = paths.session_context(session.encode(errors="replace"))
-        self._write([name], project.id, self._started(project, session))
+        self._write([name], project.id, self._started(project, session, agent_of(session)))
 
-    def _started(self, project: Project, session: str) -> Rendered:
+    def _started(self, project: Project, session: str, agent: str) -> Rendered:
         if self._facts_of is not None and project.root:
             self._facts_of(project.root)
-        return self._start(project, session)
+        return self._start(project, session, agent)
 
     def clear(self, projects: Collection[int] | None = None) -> None:
         """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,

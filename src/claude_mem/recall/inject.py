@@ -12,6 +12,7 @@ from datetime import tzinfo
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from claude_mem.agents import agent_of
 from claude_mem.api.filters import FilterRequest
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
@@ -161,7 +162,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         """What a session's start would have told, at the first tool of one that could not be told then."""
         if asked.source != rules.TOOL or self._was_started(asked.session):
             return ""
-        started = self.start(project)
+        started = self.start(project, reader=agent_of(asked.session))
         if started.text:
             self._note(asked, rules.START, started)
         return started.text
@@ -169,10 +170,12 @@ class Injector(Struct, frozen=True, kw_only=True):
     def _was_started(self, session: str) -> bool:
         return any(each.event == rules.START for each in self.store.injections.injections(session=session))
 
-    def start(self, project: Project, session: str = "", *, plain: bool = False) -> Rendered:
+    def start(
+        self, project: Project, session: str = "", *, plain: bool = False, reader: str | None = None
+    ) -> Rendered:
         """`session`: the one that is told, if it goes on after a compaction: its own memory comes before
-        any other session's, even where its turn has not been summed up yet."""
-        material = self._material(project, session)
+        any other session's, even where its turn has not been summed up yet. `reader`: its agent."""
+        material = replace(self._material(project, session), reader=reader)
         if session and not any(last.goes_on for last in material.last):
             material = replace(material, last=())
         return self._rendered(material, plain=plain)
@@ -185,11 +188,13 @@ class Injector(Struct, frozen=True, kw_only=True):
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
         _, considered = self.considered(project, session, cwd, prompt, asked_at)
-        return self.told_at(prompt, [hit for hit, told in considered if told])
+        return self.told_at(prompt, [hit for hit, told in considered if told], agent_of(session))
 
-    def told_at(self, prompt: str, hits: Sequence[Hit]) -> Rendered:
+    def told_at(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
         words, budget = rules.prompt_words(prompt), self.size.prompt_characters
-        return render.render_prompt(hits, now=self.clock(), budget=budget, tz=self.zone(), words=words)
+        return render.render_prompt(
+            hits, now=self.clock(), budget=budget, tz=self.zone(), words=words, reader=reader
+        )
 
     def considered(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
@@ -237,13 +242,15 @@ class Injector(Struct, frozen=True, kw_only=True):
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         recent = map(self._hit, self.store.memories.list_cards(standing, limit=RECENT))
         hits = with_newer([*hits, *recent])[: len(hits)]
-        return render.render_file(short, hits, self.clock(), tz=self.zone())
+        return render.render_file(short, hits, self.clock(), tz=self.zone(), reader=agent_of(session))
 
     def _started(self, project: Project, asked: HookQuestion) -> Rendered:
         if asked.source not in ("resume", "fork"):
-            return self.start(project, asked.session if asked.source == "compact" else "")
+            goes_on = asked.session if asked.source == "compact" else ""
+            return self.start(project, goes_on, reader=agent_of(asked.session))
         since = self._last_told(asked.session) if asked.source == "resume" else self._forked_at(asked)
         material = rules.of_others(self._material(project, asked.session), asked.session, since)
+        material = replace(material, reader=agent_of(asked.session))
         if since is not None and not material.last and not material.relevant:
             return Rendered()
         return self._rendered(material)

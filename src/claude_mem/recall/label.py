@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, tzinfo
 from pathlib import PurePosixPath
 
+from claude_mem.agents import TITLES
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.model.text import unescaped
 from claude_mem.recall.fence import flowing, points, quoted
@@ -118,10 +119,19 @@ def cost(card: Card) -> int:
     return estimate_tokens(f"{card.title}\n{card.text}")
 
 
-def marks(hit: Hit) -> str:
+def agent(client: str | None, reader: str | None) -> str:
+    """`in Codex`: the agent that a memory comes from, for another's session; "" for its own. `reader`: that
+    session's agent; None: nobody's."""
+    named = TITLES.get(client or "") if reader and client != reader else None
+    return f"in {named}" if named else ""
+
+
+def marks(hit: Hit, reader: str | None = None) -> str:
     """` (files changed since; read, not verified)`, or nothing."""
     card = hit.card
     said = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
+    if by := agent(card.client, reader):
+        said.append(by)
     if card.source in ORIGINS:
         said.append(ORIGINS[card.source])
     if card.superseded_by is not None:

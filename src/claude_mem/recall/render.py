@@ -102,6 +102,7 @@ class LastSession(Struct, frozen=True):
     outcomes: tuple[
         SessionFinding, ...
     ] = ()  # what was observed in it: its work, else what it found; in order
+    client: str | None = None  # the agent's name
 
 
 class NextStep(Struct, frozen=True):
@@ -121,6 +122,7 @@ class StartMaterial(Struct, frozen=True):
     relevant: tuple[Hit, ...] = ()  # the most relevant first
     sessions: int = 0  # how many there are in all
     observations: int = 0
+    reader: str | None = None  # the agent of the session that is told; others are named
 
 
 class _Line(Struct, frozen=True):
@@ -161,7 +163,7 @@ def render_start(
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
     """All there is to tell, the most important first, and nothing twice."""
     for number, last in enumerate(start.last):
-        yield from _summary(last, number, now, tz)
+        yield from _summary(last, number, now, tz, label.agent(last.client, start.reader))
     for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
         origin = f"{label.name(step.ref)}, " if step.ref else ""
         mark = f"; {step.mark}" if step.mark else ""
@@ -174,14 +176,15 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         if (outcome := _outcome(before)) and known.is_news(outcome):
             known.add(before.outcomes[-2:])
             named = f" {label.name(before.ref)}" if before.ref else ""
-            mark = f" ({before.mark})" if before.mark else ""
+            notes = "; ".join(filter(None, (label.agent(before.client, start.reader), before.mark)))
+            mark = f" ({notes})" if notes else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
             yield _Line("Earlier sessions:", said, before.ref, before.outcomes[-2:])
     told = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
         told.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
-        yield _Line("Pinned:", _entry(hit, dated), hit.card.ref)
+        yield _Line("Pinned:", _entry(hit, dated, start.reader), hit.card.ref)
     gone = {
         name
         for session in (*start.last, *start.earlier)
@@ -204,7 +207,8 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         (_TITLES, _few_read([hit for hit in fresh if hit not in decided])[:_MOST_TITLES]),
     ):
         for hit in hits:
-            yield _Line(head, _entry(hit, label.day(hit.card.created_at, tz)), hit.card.ref)
+            day = label.day(hit.card.created_at, tz)
+            yield _Line(head, _entry(hit, day, start.reader), hit.card.ref)
 
 
 def _is_cut(card: Card) -> bool:
@@ -251,11 +255,12 @@ def _bare(text: str) -> str:
     return flowing(text).casefold().rstrip(" .…;")
 
 
-def _summary(last: LastSession, number: int, now: int, tz: tzinfo) -> Iterator[_Line]:
+def _summary(last: LastSession, number: int, now: int, tz: tzinfo, agent: str) -> Iterator[_Line]:
     called = "This session so far" if last.goes_on else "Last session" if number == 0 else "Before that"
     head = (
         f"{called}, {label.day(last.when, tz)} {label.clock(last.when, tz)} ({label.age(last.when, now, tz)})"
     )
+    head += f", {agent}" if agent else ""
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
     head += f" ({last.mark})" if last.mark else ""
@@ -309,12 +314,12 @@ def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
     return list(found.values())
 
 
-def _entry(hit: Hit, when: str) -> str:
+def _entry(hit: Hit, when: str, reader: str | None) -> str:
     card = hit.card
     title = label.title(card)
     files = label.files(card, title)
     said = f"- {label.name(card.ref)} {when} {label.kind(card)}: {title}"
-    return f"{said}{f' {files}' if files else ''} ~{label.cost(card)}{label.marks(hit)}"
+    return f"{said}{f' {files}' if files else ''} ~{label.cost(card)}{label.marks(hit, reader)}"
 
 
 def _sections(shown: Sequence[_Line]) -> Iterator[str]:
@@ -392,6 +397,7 @@ def last_session(
         mark=label.ORIGINS.get(card.source, ""),
         is_cut=is_cut,
         outcomes=outcomes,
+        client=card.client,
     )
 
 
@@ -409,10 +415,11 @@ def render_prompt(
     budget: int = PROMPT_CHARACTERS,
     tz: tzinfo = UTC,
     words: Collection[str] = (),
+    reader: str | None = None,
 ) -> Rendered:
     """The best first. `words`: the prompt's, in lower case; sentences that hold some are preferred."""
     best = [hit for hit in hits if hit.card.superseded_by is None or hit.card.pinned][:MOST_HITS]
-    lines = [_gist_line(hit, now, tz, _LONGEST_PROMPT_LINE, words, with_files=True) for hit in best]
+    lines = [_gist_line(hit, now, tz, _LONGEST_PROMPT_LINE, words, reader, with_files=True) for hit in best]
 
     def render(count: int) -> Rendered:
         text = "\n".join([*lines[:count], _PROMPT_FOOTER.format(best[0].card.ref)])
@@ -422,13 +429,20 @@ def render_prompt(
 
 
 def _gist_line(
-    hit: Hit, now: int, tz: tzinfo, most: int, words: Collection[str] = (), *, with_files: bool
+    hit: Hit,
+    now: int,
+    tz: tzinfo,
+    most: int,
+    words: Collection[str] = (),
+    reader: str | None = None,
+    *,
+    with_files: bool,
 ) -> str:
     card = hit.card
     said = gist(card.title, card.text, most, words) or label.title(card)
     files = label.files(card, said) if with_files else ""
     head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
-    return f"{head}: {said}{f' {files}' if files else ''}{label.marks(hit)}"
+    return f"{head}: {said}{f' {files}' if files else ''}{label.marks(hit, reader)}"
 
 
 MOST_FILE_LINES = 6
@@ -470,10 +484,12 @@ def _has_name(base: str, file: str) -> bool:
     return file.replace("\\", "/").lower().rpartition("/")[2] == base
 
 
-def render_file(path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC) -> Rendered:
+def render_file(
+    path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC, reader: str | None = None
+) -> Rendered:
     """A file's history, at most six lines; empty when nothing is worth saying."""
     told = file_lessons(hits, path, now)
-    lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, with_files=False) for hit in told]
+    lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, (), reader, with_files=False) for hit in told]
     about = f"History of {quoted(path, 200)}."
 
     def render(count: int) -> Rendered:

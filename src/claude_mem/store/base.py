@@ -146,6 +146,7 @@ class Sessions(Protocol):
     def compacted_at(self, session: str) -> int: ...
     def figures(self, project_id: int) -> tuple[int, int]: ...  # how many sessions and observations
     def directories(self, project_id: int, limit: int) -> list[str]: ...  # where its last sessions worked
+    def clients(self, project_id: int) -> list[str]: ...  # by which agents
 
 
 class KeyFilter(Protocol):

@@ -166,7 +166,13 @@ def build_recall(
         command_hints=settings.command_hints == "on",
         relocated=projects.relocated,
     )
-    contexts = ContextFiles(settings.data_dir, store, injector.start, now, facts_of=git_facts.facts)
+    contexts = ContextFiles(
+        settings.data_dir,
+        store,
+        lambda project, session, agent: injector.start(project, session, reader=agent),
+        now,
+        facts_of=git_facts.facts,
+    )
     background.contexts = ContextUpdater(store, contexts, projects.relocated_by_sessions)
     corrections = Corrections(store=store, clock=now, clean=clean, on_change=background.memory_changed)
     writer = MemoryWriter(

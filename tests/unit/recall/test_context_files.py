@@ -27,8 +27,11 @@ from claude_mem.store.values import Project
 class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
-        self.contexts = ContextFiles(data, memory.store, memory.injector.start, memory.clock)
+        self.contexts = ContextFiles(data, memory.store, self.start, memory.clock)
         self.fresh = ContextUpdater(memory.store, self.contexts)
+
+    def start(self, project: Project, session: str, agent: str) -> Rendered:
+        return self.memory.injector.start(project, session, reader=agent)
 
     def work(self, request: str, session: str = "s1", *, cwd: str = ORIGIN.root) -> None:
         event = self.memory.events.prompt(request, session, cwd=cwd)
@@ -202,7 +205,7 @@ def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp
 def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(tmp_path: Path) -> None:
     reading, forgotten = Event(), Event()
 
-    def slow_start(project: Project, session: str) -> Rendered:
+    def slow_start(project: Project, session: str, agent: str) -> Rendered:
         reading.set()
         forgotten.wait(0.2)  # a forgetting does not wait for us to read; it may only wait to clear
         return Rendered("the secret")
@@ -219,3 +222,17 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
         left = [file.read_text() for file in (tmp_path / "data" / "context").glob("*")]
         assert left == []
         assert fresh.is_due(), "and what is left of it is rendered next"
+
+
+def test_each_agent_that_worked_here_is_told_who_did_what_the_others_did(rendering: Rendering) -> None:
+    rendering.work("tame the heron")
+    event = rendering.memory.events.prompt("paint", "codex:s1", cwd=ORIGIN.root, client="codex")
+    summary = Summary(request="Paint the fence", completed="The fence is painted")
+    rendering.memory.turn(None, event, session="codex:s1", summary=summary)
+    rendering.settle()
+    of_codex = paths.directory_context(ORIGIN.root.encode(), "codex")
+    assert rendering.files() == {HERE, of_codex}
+    assert "in Codex" in rendering.told(HERE)
+    assert "in Claude Code" not in rendering.told(HERE)
+    assert "in Codex" not in rendering.told(of_codex)
+    assert "in Claude Code" in rendering.told(of_codex)

@@ -319,3 +319,23 @@ def test_a_prompts_preview_is_what_is_injected_however_long_the_prompt(memory: H
     injected = prompt(memory, text)
     assert "heron" in injected
     assert preview["text"] == injected
+
+
+def test_another_agents_memory_is_told_with_its_name_and_ones_own_without(memory: House) -> None:
+    memory.keep("The heron cache loses updates", "Two writers shared the heron cache.", session="past")
+    assert "(in Claude Code)" in prompt(memory, QUESTION, "codex:now")
+    assert "in Claude Code" not in prompt(memory, QUESTION, "now")
+
+
+def test_a_session_that_could_not_be_told_at_its_start_is_told_at_its_first_tool_and_once(
+    busy: House,
+) -> None:
+    def tool(session: str, **more: str) -> str:
+        return ask(busy, "PreToolUse", session, tool_name="run_commands", source="tool", **more)
+
+    first = tool("cline:now")
+    assert "paint the fence" in first
+    assert "in Claude Code" in first
+    assert tool("cline:now") == ""
+    assert tool("cline:later") != ""
+    assert ask(busy, "PreToolUse", "codex:now", tool_name="run_commands") == ""

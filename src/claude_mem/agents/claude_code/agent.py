@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from claude_mem.agents import TITLES
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code import install_paths
 from claude_mem.agents.claude_code.events import NAME, parse
@@ -12,7 +13,7 @@ from claude_mem.agents.claude_code.transcript_tail import words_of
 
 AGENT = Agent(
     NAME,
-    "Claude Code",
+    TITLES[NAME],
     "claude",
     lambda: install_paths.locate(Path(), None, "user").folder,
     parse,

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.cline.dialect import EVENTS
@@ -43,4 +43,4 @@ def _file(event: str) -> Path:
     return next(ours, next((file for file in files if not file.exists()), files[0]))
 
 
-AGENT = Agent(NAME, "Cline", "cline", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "cline", home, parse, hooks, parts)

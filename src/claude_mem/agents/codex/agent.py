@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from claude_mem.agents import TITLES
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.codex.dialect import EVENTS
@@ -33,7 +34,7 @@ def parts(machine: Machine) -> list[Part]:
 
 AGENT = Agent(
     NAME,
-    "Codex",
+    TITLES[NAME],
     "codex",
     home,
     parse,

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, json_part, own_file
@@ -54,4 +54,4 @@ def _data_dir_in(text: str) -> str | None:
         return None
 
 
-AGENT = Agent(NAME, "Copilot CLI", "copilot", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "copilot", home, parse, hooks, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.droid.dialect import EVENTS
@@ -31,4 +31,4 @@ def parts(machine: Machine) -> list[Part]:
     ]
 
 
-AGENT = Agent(NAME, "Factory droid", "droid", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "droid", home, parse, hooks, parts)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, hook_groups, json_part
@@ -31,4 +31,4 @@ def parts(machine: Machine) -> list[Part]:
     return [json_part(home() / "settings.json", hooks=ours, servers="mcpServers", server=server)]
 
 
-AGENT = Agent(NAME, "Gemini CLI", "gemini", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "gemini", home, parse, hooks, parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, hook_groups, json_part
@@ -30,4 +30,4 @@ def parts(machine: Machine) -> list[Part]:
     return [json_part(home() / "settings.json", hooks=ours, servers="mcpServers", server=server)]
 
 
-AGENT = Agent(NAME, "Qwen Code", "qwen", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "qwen", home, parse, hooks, parts)

@@ -100,6 +100,10 @@ SELECT (SELECT COUNT(*) FROM sdk_sessions AS s WHERE s.project_id = :project_id
 SELECT cwd FROM sdk_sessions WHERE project_id = :project_id AND cwd IS NOT NULL
 GROUP BY cwd ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
 
+-- name: project_clients
+-- The agents and other programs by which a project was worked on.
+SELECT DISTINCT client FROM sdk_sessions WHERE project_id = :project_id;
+
 -- name: last_session
 -- The newest session's id.
 SELECT COALESCE(MAX(id), 0) FROM sdk_sessions;

@@ -250,7 +250,7 @@ def test_being_behind_is_said_until_it_has_caught_up(context: BrowserContext, tm
         nothing_is_said(sight)
         older = "UPDATE pending_messages SET created_at_epoch = created_at_epoch - ?"
         assert altered(worker, older, 3 * HOUR_MS)
-        banner(sight, "behind", "Behind: 3 events are waiting, the oldest for 3 h", "claude-mem doctor")
+        banner(sight, "behind", "3 events are waiting, the oldest for 3 h", "claude-mem doctor")
         expect(sight.page.locator("#state")).to_contain_text("3 events waiting 3 h")
         model.step = REPLY
         altered(worker, "UPDATE pending_messages SET not_before_epoch = 0")

@@ -96,7 +96,7 @@ def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None
         "why does the posh-git prompt string not render in pwsh any more?"
     )
     expect(sight.page.get_by_label("Injected with this prompt")).to_be_visible()
-    expect(sight.main()).to_contain_text(re.compile(r"\b\d+ % of the best"))
+    expect(sight.main()).to_contain_text(re.compile(r"\b\d+ ?% of the best"))
     sight.page.get_by_label("Characters with a prompt").fill("100")
     expect(sight.main()).to_contain_text("do not fit within the limit for a prompt")
 

@@ -45,7 +45,7 @@ def test_forgetting_does_not_pull_back_who_went_elsewhere(context: BrowserContex
     sight.heading("Projects")
     with sight.page.expect_response("**/api/memory/forget"):
         unsent.let_go()
-    expect(sight.page.locator("#toasts")).to_contain_text("orgotten")
+    expect(sight.page.locator("#toasts")).to_contain_text("Deleted: 1 observation")
     sight.heading("Projects")
     assert sight.all_that_went_wrong() == []
 

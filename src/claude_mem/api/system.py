@@ -182,7 +182,7 @@ class RecordingRequest(Params, frozen=True, kw_only=True):
 class Banner(Struct, frozen=True):
     code: Annotated[str, doc("A code for programs.", "behind")]
     level: Annotated[Literal["info", "warning", "error"], doc("How serious it is.", "warning")]
-    message: Annotated[str, doc("A sentence for people.", "Behind: 2,000 events are waiting.")]
+    message: Annotated[str, doc("A sentence for people.", "The queue is behind: 2,000 events are waiting.")]
     fix: Annotated[str, doc("How to fix it.", "claude-mem doctor")]
 
 

@@ -13,13 +13,7 @@ from claude_mem.observe.shell import SimpleCommand
 
 CheckKind = Literal["test", "check"]
 
-_TESTERS: dict[str, str] = VOCABULARY["testers"] | {
-    each: each
-    for each in (
-        *words("pytest unittest jest vitest mocha rspec phpunit ctest tox nox"),
-        *(f"{it} test" for it in words("go cargo dotnet deno bun npm yarn pnpm make swift mix rails rake")),
-    )
-}
+_TESTERS: dict[str, str] = VOCABULARY["testers"]
 _MAY_TEST = words(VOCABULARY["commands"]["may_test"])
 _CHECKERS = words(VOCABULARY["commands"]["checkers"])
 _CHECK_WORDS = words(VOCABULARY["commands"]["checks"])
@@ -113,7 +107,9 @@ def judge(at: int, ran: Ran, simples: list[SimpleCommand]) -> Check | None:
             unsure = ran.interrupted or (run.ok and _is_sifted(simples, simple))
             ok = None if unsure else run.ok
             return Check(at, framework or run.framework, "test", ok, quoted, run, errors)
-    checker = next((simple for simple in simples if _is_checker(simple)), None)
+    checker = next(
+        (each for each in simples if each.program in _CHECKERS or _pair(each) in _CHECK_WORDS), None
+    )
     if checker is None:
         return None
     key = f"{checker.program} {checker.sub}" if _pair(checker) in _CHECK_WORDS else checker.program
@@ -133,10 +129,6 @@ def _framework(simple: SimpleCommand) -> str | None:
             return _TESTERS[name]
     runs = program in ("npm", "yarn", "pnpm", "bun", "mise") and len(given) > 2 and given[1] == "run"
     return f"{program} run {given[2]}" if runs and re.match(r"^(?:test|spec|e2e)\b", given[2]) else None
-
-
-def _is_checker(simple: SimpleCommand) -> bool:
-    return simple.program in _CHECKERS or _pair(simple) in _CHECK_WORDS
 
 
 def _pair(simple: SimpleCommand) -> str:
@@ -162,11 +154,7 @@ _MARKED = re.compile(
 _WARNING = re.compile(r"\bwarn(?:ing)?\b(?!.*error)", re.I)
 _LINES, _ERROR = 3_000, 180
 # A slip of the agent's own, not a property of the project: a wrong folder, a wrong quote.
-SLIP = re.compile(
-    r"No such file or directory|cannot find the path|can't open input|ambiguous argument|[Uu]nterminated"
-    r"|unexpected EOF|unexpected token|does not exist|not recognized as|syntax error near|cannot access"
-    r"|pathspec|No such remote|Could not find a part of the path|command not found",
-)
+SLIP = pattern("commands", "slip", 0)
 
 
 def placed(output: str) -> tuple[str, ...]:
@@ -195,7 +183,6 @@ _MADE = re.compile(
 )
 _STAT = re.compile(r"^ ?(\d+ files? changed(?:, \d+ insertions?\(\+\))?(?:, \d+ deletions?\(-\))?)", re.M)
 _MODE = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
-_STAT_LINE = re.compile(r"^ (\S[^|\n]{0,300}?) +\| +(?:\d+|Bin)", re.M)
 _TRAILER = re.compile(r"^(?:[A-Z][\w-]+(?:-[Bb]y|-[Ii]d)?: |🤖|\[?Generated with |Entire-)", re.M)
 _SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
 _SAYS_NOTHING = pattern("commit", "says_nothing")
@@ -272,18 +259,7 @@ def taken_back(simple: SimpleCommand) -> int:
     return 0 if not found else int(found[1]) if found[1] else len(found[2] or "")
 
 
-def staged(simples: list[SimpleCommand], output: str) -> list[str]:
-    """The files that were named to `git add`, or listed as staged."""
-    found: list[str] = []
-    for simple in simples:
-        if simple.program != "git":
-            continue
-        if simple.sub == "add":
-            named = (word for word in simple.plain()[1:] if word not in (".", "*", ":/"))
-            found += [word for word in named if not re.search(r"[*$]", word)]
-        elif "--stat" in simple.words and (
-            simple.sub in ("show", "commit") or {"--cached", "--staged"} & set(simple.words)
-        ):
-            names = map(str.strip, _STAT_LINE.findall(output))
-            found += [name for name in names if "=>" not in name and not name.startswith("...")]
-    return found
+def staged(simples: list[SimpleCommand]) -> list[str]:
+    """The files that were named to `git add`."""
+    added = (each.plain()[1:] for each in simples if each.program == "git" and each.sub == "add")
+    return [word for words in added for word in words if word != "." and not re.search(r"[*$]|^:/", word)]

@@ -9,29 +9,10 @@ from claude_mem.model.memory import FIXES, Batch, Findings, Observation, Summary
 from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
 from claude_mem.observe.offline import request, titles
+from claude_mem.observe.offline import sentences as prose
 from claude_mem.observe.offline.commands import Check, Commit, says_nothing
 from claude_mem.observe.offline.message import AHEAD, Statement, statements, topic
-from claude_mem.observe.offline.sentences import (
-    FACT,
-    FACTS,
-    FIELD,
-    NARRATIVE,
-    REASON,
-    SUBTITLE,
-    TITLE,
-    chooses,
-    content_words,
-    informs,
-    is_concrete,
-    is_courtesy,
-    is_status,
-    listed,
-    paragraph,
-    sentences,
-    shortened,
-    unique,
-    without_pleasantry,
-)
+from claude_mem.observe.offline.sentences import FACT, FACTS, FIELD, NARRATIVE, REASON, SUBTITLE, TITLE
 from claude_mem.observe.offline.turns import (
     FileChange,
     Turn,
@@ -44,17 +25,7 @@ from claude_mem.observe.offline.turns import (
 from claude_mem.observe.tool_calls import ReadEvent
 
 MOST_COMMITS = 2  # of one turn that are told apart
-_CONCEDES = re.compile(
-    r"(?:you['’]re (?:absolutely |completely )?right|you are right|i was wrong|my mistake|i apologi[sz]e)\b",
-    re.I,
-)
-_BROKEN = re.compile(r"\b(?:raises|throws|crash\w*|fails|broken|panics)\b", re.I)
-_CURED = re.compile(r"\b(?:I(?:['’]ve| have)? fixed|fixed (?:the|a|an|it|by)|root cause)\b", re.I)
-_UNDER_WAY = re.compile(
-    r"\b(?:(?:is|are|agents?|now) (?:still )?running\b|running now|in the background|dispatched|will report"
-    r"|waiting (?:on|for))",
-    re.I,
-)
+_CONCEDES, _CURED, _UNDER_WAY = (prose.pattern("turn", name) for name in ("concedes", "cured", "under_way"))
 _RULE = re.compile(r"^description:\s*[\"']?(.{10,400}?)[\"']?\s*$", re.M)
 _NAMED = re.compile(r"\w[./]\w|\w_\w|[a-z][A-Z]|\(\)")
 _PATHS = re.compile(r"(?<![\w/.:-])((?:[\w.@-]+/)+[\w.@-]+\.\w{1,8})(?=[:#\s,;)\]`]|$)")
@@ -74,7 +45,7 @@ class Offline:
                 before = [*batch.recorded, *(each.title or "" for each in kept)]
                 old = set(_overruled(turn, new, before))
                 twins = [each for each in kept if each.title == new.title]
-                files = unique(path for each in (*twins, new) for path in each.files_modified)
+                files = prose.unique(path for each in (*twins, new) for path in each.files_modified)
                 kept = [each for each in kept if each.title not in old and each not in twins]
                 replaced += [(new.title or "", title) for title in batch.recorded if title in old]
                 kept.append(replace(new, files_modified=files) if twins else new)
@@ -93,9 +64,9 @@ class Offline:
 def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:
     """The titles of this session's observations that the new one takes the place of."""
     if turn.commits:  # it tells, once more and better, what an earlier turn had left uncommitted
-        told = content_words(f"{new.title} {new.narrative} {turn.message}")
+        told = prose.content_words(f"{new.title} {new.narrative} {turn.message}")
         for title in before:
-            words = content_words(title)
+            words = prose.content_words(title)
             if title == new.title or (len(words) > 3 and len(words & told) >= 0.7 * len(words)):
                 yield title
     if request.refutes(turn.request) or _CONCEDES.match(turn.message):
@@ -113,10 +84,8 @@ def _observe(turn: Turn) -> Iterator[Observation]:
         found = list(_found(turn))
         wish = request.standing_wish(turn.request)
         if not found and request.is_rule(wish):
-            asked = Observation(
-                "decision", request.condensed(wish, TITLE), "the user's words", concepts=("pattern",)
-            )
-            found = [replace(asked, facts=(f"The user: “{wish}”",))]
+            title, facts = request.condensed(wish, TITLE), (f"The user: “{wish}”",)
+            found = [Observation("decision", title, "the user's words", None, facts, ("pattern",))]
         yield from found
 
 
@@ -144,22 +113,16 @@ def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -
     """By what the agent said; else by what was asked. What neither names is in the summary's files."""
     goes_on = _UNDER_WAY.search(turn.message[:300])
     title, sentence = ("", "") if goes_on else titles.from_message(turn.message, turn.request, worked=True)
-    title = title or next((titles.from_subject(commit.subject) for commit in commits), "")
+    title = title or next((prose.shortened(commit.subject, TITLE) for commit in commits), "")
     if not title and goes_on:
         return None
     if not title and not request.is_errand(turn.request):
         title = titles.requested(turn.request, least=1)
     silent = not (turn.request or turn.message)  # an editor's saves come without a word
     if not title and (silent or not turn.stopped):  # no summary will name its files
-        title = request.condensed(turn.request, TITLE) or _by_place(changes)
-    if not title:
-        return None
-    return _change(turn, changes, None, title, sentence, commits)
-
-
-def _by_place(changes: list[FileChange]) -> str:
-    names = listed((file_name(change.path) for change in changes), 50)
-    return shortened(f"{names} {'created' if all(c.created for c in changes) else 'changed'}", TITLE)
+        names = prose.listed((file_name(change.path) for change in changes), 50)
+        title = request.condensed(turn.request, TITLE) or prose.shortened(f"{names} changed", TITLE)
+    return _change(turn, changes, None, title, sentence, commits) if title else None
 
 
 def _change(
@@ -170,10 +133,10 @@ def _change(
     sentence: str = "",
     commits: Sequence[Commit] = (),
 ) -> Observation:
-    title = title or titles.from_subject(commit.subject if commit else "")
+    title = title or prose.shortened(commit.subject if commit else "", TITLE)
     body = " ".join(commit.body.split()) if commit else ""
-    narrative = paragraph(body, NARRATIVE) or _narrative(turn, sentence, title)
-    files = unique([*(change.path for change in changes), *(commit.files if commit else ())])
+    narrative = prose.paragraph(body, NARRATIVE) or _narrative(turn, sentence, title)
+    files = prose.unique([*(change.path for change in changes), *(commit.files if commit else ())])
     kind = (type_of_commit(commit.subject) if commit else None) or _type(turn, title, changes)
     said = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
     told = [
@@ -184,7 +147,7 @@ def _change(
         *([commit.told] if commit else [f"{each.told} {each.subject}" for each in commits[:3]]),
         *turn.still_failing(),
     ]
-    weighed = any(chooses(each) for each in (*said, *sentences(narrative)))
+    weighed = any(prose.chooses(each) for each in (*said, *prose.sentences(narrative)))
     concepts = ("problem-solution",) if kind == "bugfix" else ()
     return Observation(
         kind,
@@ -205,7 +168,7 @@ def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
     if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
         return found
     wanted = request.plan_heading(turn.request) or turn.request[:400]
-    if FIXES.search(wanted) or _BROKEN.search(wanted[:160]) or _CURED.search(turn.message[:400]):
+    if FIXES.search(wanted) or _CURED.search(turn.message[:400]):
         return "bugfix"
     return "feature" if any(change.created for change in code) else "change"
 
@@ -217,51 +180,38 @@ def _checked(turn: Turn, changes: list[FileChange]) -> Iterator[str]:
     passed = [check for check in turn.last_checks() if check.ok and check.at > after]
     for last in ([check for check in passed if check.kind == "test"] or passed)[-1:]:
         bad = next((c for c in turn.checks if c.key == last.key and c.ok is False and c.run), None)
-        yield shortened(f"{last.told}{_before(last, bad, after)}", FACT)
+        yield prose.shortened(f"{last.told}{_before(bad, last, after) if bad else ''}", FACT)
 
 
-def _before(last: Check, bad: Check | None, after: int) -> str:
-    if bad is None or bad.run is None:
-        return ""
-    if (
-        bad.at > after and bad.command != last.command and bad.errors
-    ):  # nothing was changed: another way to run it
-        return f"; {bad.command} failed: {bad.errors[0]}"
-    names = f" ({listed(bad.run.failing, 70)})" if bad.run.failing else ""
+def _before(bad: Check, last: Check, after: int) -> str:
+    if bad.at > after and bad.command != last.command and bad.errors:
+        return f"; {bad.command} failed: {bad.errors[0]}"  # nothing was changed: another way to run it
+    names = f" ({prose.listed(bad.run.failing, 70)})" if bad.run and bad.run.failing else ""
     return f"; before: {bad.outcome}{names}"
 
 
 def _where(changes: list[FileChange]) -> str:
-    return "changed: " + listed((f"{c.path}{_size(c)}" for c in changes), FACT - 9)
-
-
-def _size(change: FileChange) -> str:
-    if change.deleted:
-        return " (removed)"
-    return " (new)" if change.created else ""
+    marks = {change.path: " (removed)" if change.deleted else " (new)" * change.created for change in changes}
+    return "changed: " + prose.listed((f"{path}{mark}" for path, mark in marks.items()), FACT - 9)
 
 
 def _users(turn: Turn) -> Iterator[str]:
-    for question, answer in turn.answers[:3]:
-        yield shortened(f"The user chose: {shortened(question, 110)} → {shortened(answer, 70)}", FACT)
+    for question, answer in turn.answers[:4]:
+        yield f"The user chose: {prose.shortened(question, 100)} → {prose.shortened(answer, 70)}"
     if wish := request.standing_wish(turn.request):
-        yield shortened(f"The user: “{shortened(wish, FACT - 14)}”", FACT)
+        yield prose.shortened(f"The user: “{prose.shortened(wish, FACT - 14)}”", FACT)
 
 
 def _decided(turn: Turn) -> Iterator[Observation]:
     """The user's answers; a plan the user accepted; a rule written down."""
     if turn.answers:
         question, answer = turn.answers[0]
-        title = shortened(f"{shortened(question.rstrip(' ?'), 42)}: {answer}", TITLE)
-        facts = [f"{shortened(asked, 110)} → {shortened(said, 80)}" for asked, said in turn.answers]
-        yield _decision(turn, title, "the user's answer", facts, turn.message)
+        title = prose.shortened(f"{prose.shortened(question.rstrip(' ?'), 42)}: {answer}", TITLE)
+        yield _decision(turn, title, "the user's answer", [*_users(turn)], turn.message)
     elif turn.plan:
         heading = next((s.heading for s in statements(turn.plan) if s.heading), "")
-        title = (
-            request.condensed(f"{heading}." if heading else "", TITLE)
-            or titles.from_message(turn.plan, turn.request, worked=False)[0]
-        )
-        if title:
+        title = request.condensed(f"{heading}." if heading else "", TITLE)
+        if title := title or titles.from_message(turn.plan, turn.request, worked=False)[0]:
             yield _decision(turn, title, "an accepted plan", _stated(turn.plan, title), turn.plan)
     for rule in turn.rules[:1]:
         if rule.created and (said := _RULE.search(rule.text[:2_000])):
@@ -272,7 +222,7 @@ def _decided(turn: Turn) -> Iterator[Observation]:
 def _decision(turn: Turn, title: str, what: str, facts: Sequence[str], text: str) -> Observation:
     told = _bounded([*facts, *([] if turn.plan else _stated(text, title)[:3])])
     narrative = _narrative(Turn(message=text), "", title) or None
-    return Observation("decision", shortened(title, TITLE), what, narrative, told, ("why-it-exists",))
+    return Observation("decision", prose.shortened(title, TITLE), what, narrative, told, ("why-it-exists",))
 
 
 def _found(turn: Turn) -> Iterator[Observation]:
@@ -284,13 +234,13 @@ def _found(turn: Turn) -> Iterator[Observation]:
     narrative = _narrative(turn, sentence, title)
     stated = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
     facts = _bounded([*_users(turn), *stated, *turn.still_failing()])
-    if not title or not (facts or len(sentences(narrative)) > 1):
+    if not title or not (facts or len(prose.sentences(narrative)) > 1):
         return
-    weighed = any(chooses(each) for s in statements(turn.message) for each in sentences(s.text))
+    weighed = any(prose.chooses(each) for s in statements(turn.message) for each in prose.sentences(s.text))
     cause = any(
         s.topic == "learned" and "cause" in f"{s.lead} {s.heading}".lower() for s in statements(turn.message)
     )
-    read = unique([*_PATHS.findall(turn.message[:20_000]), *filter(is_inside, turn.opened)], 20)
+    read = prose.unique([*_PATHS.findall(turn.message[:20_000]), *filter(is_inside, turn.opened)], 20)
     worked = (type_of_commit(title) or "change") if titles.says_done(title) else None
     yield Observation(
         worked or ("decision" if weighed and not cause else "discovery"),
@@ -315,8 +265,8 @@ def _weighs(text: str, length: int, least: int) -> bool:
         sentence
         for s in found
         if s.topic not in AHEAD
-        for sentence in sentences(s.text)
-        if informs(sentence) and is_concrete(sentence) and not is_status(sentence)
+        for sentence in prose.sentences(s.text)
+        if prose.informs(sentence) and prose.is_concrete(sentence) and not prose.is_status(sentence)
     ]
     proposed = sum(len(s.text) for s in found if s.topic in AHEAD)
     return len(told) >= least and proposed * 2 < sum(len(s.text) for s in found)
@@ -329,24 +279,24 @@ def _subtitle(turn: Turn, title: str) -> str | None:
 
 def _narrative(turn: Turn, sentence: str, title: str) -> str:
     """Two to five sentences, word for word: why it was wanted, what was done, and what gives reasons."""
-    pool = [each for each in request.plan_context(turn.request) if informs(each)][:2]
+    pool = [each for each in request.plan_context(turn.request) if prose.informs(each)][:2]
     given = len(pool)
     items: list[str] = []
     for statement in statements(turn.message):
         if statement.topic in (*AHEAD, "checked") or statement.row or statement.done is False:
             continue
-        for each in map(without_pleasantry, sentences(statement.text)[:6]):
-            if (informs(each) or each == sentence) and not is_status(each):
+        for each in map(prose.without_pleasantry, prose.sentences(statement.text)[:6]):
+            if (prose.informs(each) or each == sentence) and not prose.is_status(each):
                 (items if statement.item and each != sentence else pool).append(each)
     pool += items if len(pool) < 2 else []
     pool = list(dict.fromkeys(pool))[:40]
-    made_of = without_pleasantry(sentence)
+    made_of = prose.without_pleasantry(sentence)
 
     def worth(at: int) -> float:
         each = pool[at]
         reason = 2.0 if REASON.search(each) else 0.0
         first = 4.0 if each == made_of or at < given else 0.0
-        return first + reason + (1.0 if is_concrete(each) else 0.0) - 0.15 * at
+        return first + reason + (1.0 if prose.is_concrete(each) else 0.0) - 0.15 * at
 
     chosen: list[int] = []
     room = 700
@@ -365,7 +315,7 @@ def _ended(sentence: str) -> str:
 
 def _stated(text: str, title: str) -> list[str]:
     """What a message states point by point: items, rows, bold beginnings, then sentences."""
-    known = content_words(title)
+    known = prose.content_words(title)
     strong: list[str] = []
     weak: list[str] = []
     rows = 0
@@ -376,7 +326,7 @@ def _stated(text: str, title: str) -> list[str]:
         if _names_points(s.intro) and len(s.text) <= 90 and not s.row:
             # “Added `x` to:” and its points are one fact.
             if announced != s.intro:
-                strong.append(f"{without_pleasantry(s.intro)} {s.text}")
+                strong.append(f"{prose.without_pleasantry(s.intro)} {s.text}")
             elif len(strong[-1]) + len(s.text) + 2 <= FACT:
                 strong[-1] += f"; {s.text}"
             announced = s.intro
@@ -385,29 +335,34 @@ def _stated(text: str, title: str) -> list[str]:
             if (not s.row or rows <= 4) and _is_fact(s.text) and not _repeats(s.text, known):
                 strong.append(_placed(s))
         else:
-            weak += [each for each in sentences(s.text) if is_concrete(each) and _is_fact(each)]
+            weak += [each for each in prose.sentences(s.text) if prose.is_concrete(each) and _is_fact(each)]
     rest = (each for each in weak if not _repeats(each, known))
-    return list(unique((paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
+    return list(prose.unique((prose.paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
 
 
 def _names_points(intro: str) -> bool:
     """Announces a list, and says of what: its points mean nothing without it."""
-    bare = without_pleasantry(intro)
-    return 12 <= len(bare) <= 90 and len(sentences(bare)) == 1 and is_concrete(bare) and not is_status(bare)
-
-
-def _is_fact(text: str) -> bool:
-    first = without_pleasantry(text)
-    label, _, rest = first.partition(": ")
-    if rest and (topic(label) == "checked" or is_status(rest)):
-        return False
-    return (informs(first) or (is_concrete(first) and len(first.split()) >= 3 and len(first) >= 16)) and not (
-        is_status(first) or is_courtesy(first) or first.endswith(("?", ":"))
+    bare = prose.without_pleasantry(intro)
+    return (
+        12 <= len(bare) <= 90
+        and len(prose.sentences(bare)) == 1
+        and prose.is_concrete(bare)
+        and not prose.is_status(bare)
     )
 
 
+def _is_fact(text: str) -> bool:
+    first = prose.without_pleasantry(text)
+    label, _, rest = first.partition(": ")
+    if rest and (topic(label) == "checked" or prose.is_status(rest)):
+        return False
+    return (
+        prose.informs(first) or (prose.is_concrete(first) and len(first.split()) >= 3 and len(first) >= 16)
+    ) and not (prose.is_status(first) or prose.is_courtesy(first) or first.endswith(("?", ":")))
+
+
 def _repeats(text: str, known: frozenset[str]) -> bool:
-    words = content_words(text)
+    words = prose.content_words(text)
     return len(words & known) >= 0.8 * len(words)
 
 
@@ -419,13 +374,13 @@ def _placed(statement: Statement) -> str:
 
 
 def _bounded(facts: Iterable[str]) -> tuple[str, ...]:
-    return unique((shortened(fact, FACT) for fact in facts), FACTS)
+    return prose.unique((prose.shortened(fact, FACT) for fact in facts), FACTS)
 
 
 def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
     """None when there is nothing to say: no request, no deed, no word."""
     stated = statements(turn.message)
-    edited = unique(change.path for change in turn.changes())
+    edited = prose.unique(change.path for change in turn.changes())
     worked = bool(turn.commits or edited)
     done = [s for s in stated if s.topic == "done" or s.done is True or (worked and s.topic == "other")]
     learned = [
@@ -445,7 +400,7 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
         learned=_joined(_first_sentences(learned)),
         completed=completed,
         next_steps=_joined([*_first_sentences(later, least=4), *todo, *turn.still_failing()], "\n"),
-        files_read=unique(turn.opened, 60),
+        files_read=prose.unique(turn.opened, 60),
         files_edited=edited,
         notes=_joined([*checks, *commits]),
     )
@@ -456,7 +411,7 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
 def wanted(turn: Turn, observations: list[Observation]) -> str:
     """The request; where it is a bare “yes” or a link, what came of it."""
     if planned := request.plan_heading(turn.request):
-        return paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
+        return prose.paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
     if turn.request and not request.is_assent(turn.request):
         return request.quoted(turn.request, FIELD)
     return next((each.title for each in observations if each.title), "")
@@ -466,27 +421,23 @@ def _investigated(turn: Turn) -> str:
     """Files read and pages looked up."""
     read = [path for path in turn.opened if is_project_file(path)]
     parts = [
-        f"read {listed(read, 260)}" if read else "",
-        f"looked up {listed((shortened(what, 80) for what in turn.fetched), 160)}" if turn.fetched else "",
+        f"read {prose.listed(read, 260)}" if read else "",
+        f"looked up {prose.listed((prose.shortened(what, 80) for what in turn.fetched), 160)}"
+        if turn.fetched
+        else "",
     ]
-    return shortened("; ".join(part for part in parts if part), FIELD)
+    return prose.shortened("; ".join(part for part in parts if part), FIELD)
 
 
 def _first_sentences(found: Iterable[Statement], least: int = 20) -> list[str]:
     """The first sentence or two of each statement; none that says next to nothing."""
     taken: list[str] = []
     for statement in found:
-        said = " ".join(
-            [
-                without_pleasantry(sentence)
-                for sentence in sentences(statement.text)
-                if not sentence.endswith(("?", ":", "："))
-                and not is_courtesy(sentence)
-                and not is_status(sentence)
-            ][:2]
-        )
-        if len(said) >= least or informs(said):
-            taken.append(paragraph(said, 220).rstrip("."))
+        whole = [each for each in prose.sentences(statement.text) if not each.endswith(("?", ":", "："))]
+        told = [each for each in whole if not prose.is_courtesy(each) and not prose.is_status(each)]
+        said = " ".join(map(prose.without_pleasantry, told[:2]))
+        if len(said) >= least or prose.informs(said):
+            taken.append(prose.paragraph(said, 220).rstrip("."))
     return taken
 
 

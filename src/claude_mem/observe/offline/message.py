@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -33,7 +33,7 @@ _SIGNS = re.compile(r"(?<!\S)[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\uf
 
 
 @dataclass(slots=True)
-class Part:
+class Statement:
     """A paragraph, a list item or a row of a table."""
 
     text: str
@@ -41,25 +41,16 @@ class Part:
     item: bool = False
     row: bool = False
     done: bool | None = None  # of a checkbox
+    topic: Topic = "other"
+    heading: str = ""
+    intro: str = ""  # of an item: the paragraph that announces its list
 
 
 @dataclass(slots=True)
 class Section:
     heading: str = ""
     level: int = 0  # of the heading; a bold line is the lowest
-    parts: list[Part] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    text: str
-    topic: Topic
-    item: bool = False
-    lead: str = ""
-    done: bool | None = None
-    row: bool = False
-    heading: str = ""
-    intro: str = ""  # of an item: the paragraph that announces its list
+    parts: list[Statement] = field(default_factory=list)
 
 
 def plain(text: str) -> str:
@@ -94,7 +85,7 @@ class _Reader:
     def __init__(self) -> None:
         self.found = [Section()]
         self.lines: list[str] = []  # of the paragraph that is being read
-        self.head: list[Part] = []  # a row that may turn out to be a table's head
+        self.head: list[Statement] = []  # a row that may turn out to be a table's head
         self.in_item = False
 
     def take(self, line: str) -> None:
@@ -149,14 +140,14 @@ class _Reader:
     def _row(self, cells: str) -> None:
         self._close()
         first, *rest = [cell for cell in map(plain, cells.split("|")) if cell] or [""]
-        part = Part(f"{first}: {'; '.join(rest)}" if rest else first, item=True, row=True)
+        part = Statement(f"{first}: {'; '.join(rest)}" if rest else first, item=True, row=True)
         parts = self.found[-1].parts
         (parts if parts and parts[-1].row else self.head).append(part)
 
 
-def _part(text: str, *, item: bool = False) -> Part:
+def _part(text: str, *, item: bool = False) -> Statement:
     lead = _LEAD.match(text)
-    return Part(plain(text), plain(lead[1]).rstrip(":：") if lead else "", item)
+    return Statement(plain(text), plain(lead[1]).rstrip(":：") if lead else "", item)
 
 
 _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = tuple(
@@ -175,15 +166,15 @@ def topic(heading: str) -> Topic:
 # nothing else is meant: `next:` at a beginning may be anybody's field.
 _LABELS = pattern("left", "labels", 0).pattern
 _LABEL = re.compile(rf"[*_]{{0,3}}(?:{_LABELS})(?: ?:[*_]{{0,3}}(?:\s|$)|：| [—–-] )")
-_WITHIN = re.compile(rf"[;—–] (?=(?:next|remaining|{_LABELS}): )")
 _NONE = re.compile(r"(?:none|nothing|n/a|no (?:open|further|more|other)|keine?|rien|nada|нет|无)\b", re.I)
 # What says it in the middle of a sentence; of pushing and the like only its beginning, for elsewhere it tells
 # of something else ("secrets are not committed").
 _PHRASE = pattern("left", "phrase", 0)
 _UNSENT = pattern("left", "unsent", 0)
-_DENIED = re.compile(r"\b(?:no|not|nothing|none|never|neither|nobody|if|when|unless|whether|would)\b", re.I)
+_DENIED = re.compile(r"\b(?:no|not|nothing|none|never|neither|if|when|unless|whether|would)\b|[\"“]", re.I)
+# “Not pushed — say the word”: the offer is nothing to remember.
 _OFFER = re.compile(
-    r" [—–-] (?:want me|do you want|shall I|should I|say (?:the )?word|let me know|just say|happy to)\b"
+    r" [—–-] (?:want me|do you want|shall I|should I|say |let me know|just say|happy to)\b.*$"
 )
 
 
@@ -206,7 +197,8 @@ def statements(message: str) -> tuple[Statement, ...]:
                 introduced = _introduced(part.text)
                 intro = part.text if part.text.endswith((":", "：")) else ""
             about = own if own != "other" else introduced if introduced != "other" else under
-            found += _split(part, about, under, section.heading, intro if part.item else "")
+            part.heading, part.intro = section.heading, intro if part.item else ""
+            found += _split(part, about, under)
     return tuple(found)
 
 
@@ -221,25 +213,20 @@ def _introduced(paragraph: str) -> Topic:
 
 
 # What is listed after it would be, may be, or is not.
-_CONDITIONAL = re.compile(
-    r"\b(?:if|unless|would|could|might|may|should|later|either|ways|options?|instead of|rather than|not"
-    r"|never|don['’]t|can['’]t|cannot|i['’]d|want)\b",
-    re.I,
-)
+_CONDITIONAL = pattern("topic", "conditional")
 
 
-def _split(part: Part, about: Topic, under: Topic, heading: str, intro: str) -> Iterator[Statement]:
+def _split(part: Statement, about: Topic, under: Topic) -> Iterator[Statement]:
     """What is left to do stands apart from what was told in the same paragraph."""
     if about in AHEAD and (part.item or part.lead or under in AHEAD):
-        yield Statement(without_label(part.text), about, part.item, part.lead, part.done, part.row, heading)
+        yield replace(part, text=without_label(part.text), topic=about)
         return
-    if about in AHEAD:  # only announces a list of it
-        about = under
+    about = under if about in AHEAD else about  # it only announces a list of that
     told, later = split_off_next(part.text, phrases=about in ("other", "done"))
     if told:
-        yield Statement(told, about, part.item, part.lead, part.done, part.row, heading, intro)
+        yield replace(part, text=told, topic=about)
     for left in later:
-        yield Statement(left, "next", part.item, heading=heading)
+        yield Statement(left, item=part.item, topic="next", heading=part.heading)
 
 
 def without_label(text: str) -> str:
@@ -251,46 +238,21 @@ def split_off_next(text: str, phrases: bool) -> tuple[str, list[str]]:
     """What a paragraph tells, and what it says is left to do. `phrases`: also in the middle of a sentence."""
     told: list[str] = []
     later: list[str] = []
-    pieces = list(_pieces(text))
-    for piece in pieces:
-        bare = without_label(piece)
-        if bare != piece:
-            later += [] if _NONE.match(bare) else [_without_offer(bare)]
-        elif _is_left(_without_offer(piece), phrases):
-            later.append(_without_offer(piece))
+    said = sentences(text)
+    for each in said:
+        bare = _OFFER.sub("", without_label(each))
+        if _LABEL.match(each):
+            later += [] if _NONE.match(bare) else [bare]
+        elif _is_left(bare, phrases):
+            later.append(bare)
         else:
-            told.append(piece)
-    return text if len(told) == len(pieces) else " ".join(told), later
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Sentences, and what follows a semicolon or a dash with such a word."""
-    for sentence in sentences(text):
-        start = 0
-        for found in _WITHIN.finditer(sentence):
-            yield _begun(sentence[start : found.start()].rstrip())
-            start = found.end()
-        yield _begun(sentence[start:]) if start else sentence
-
-
-def _begun(piece: str) -> str:
-    """As a sentence begins: there its word counts."""
-    return piece[:1].upper() + piece[1:]
+            told.append(each)
+    return text if len(told) == len(said) else " ".join(told), later
 
 
 def _is_left(sentence: str, phrases: bool) -> bool:
     """Says that something is open; not that nothing is, nor what would be, nor in a quotation."""
     if sentence.endswith(("?", "？")):
         return False
-    if _UNSENT.match(sentence):
-        return True
     found = _PHRASE.search(sentence) if phrases else None
-    before = sentence[: found.start()] if found else ""
-    quoted = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
-    return found is not None and not quoted and not _DENIED.search(before)
-
-
-def _without_offer(sentence: str) -> str:
-    """“Not pushed — say the word”: the offer is nothing to remember."""
-    found = _OFFER.search(sentence)
-    return sentence[: found.start()] if found else sentence
+    return bool(_UNSENT.match(sentence) or (found and not _DENIED.search(sentence[: found.start()])))

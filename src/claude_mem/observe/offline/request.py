@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from claude_mem.observe.offline import message
-from claude_mem.observe.offline.sentences import content_words, one_line, pattern, sentences, shortened
+from claude_mem.observe.offline.sentences import begun, content_words, one_line, pattern, sentences, shortened
 
 LONGEST = 20_000
 _WRAPPED = re.compile(
@@ -77,7 +77,7 @@ def condensed(asked: str, limit: int) -> str:
     for sentence in sentences(quoted(asked, 600)):
         bare = _blunt(sentence)
         if len(bare.split()) > 2 and content_words(bare) and not _BARE_LINK.fullmatch(bare):
-            return _begun(shortened(bare.rstrip(" ?.!"), limit))
+            return begun(shortened(bare.rstrip(" ?.!"), limit))
     return ""
 
 
@@ -98,11 +98,6 @@ def plan_context(asked: str) -> list[str]:
         if _CONTEXT.match(section.heading):
             return [each for part in section.parts if not part.item for each in sentences(part.text)]
     return []
-
-
-def _begun(text: str) -> str:
-    first = text.split(" ", 1)[0]
-    return text if any(sign.isupper() or sign in "_./" for sign in first[1:]) else text[:1].upper() + text[1:]
 
 
 def is_assent(asked: str) -> bool:

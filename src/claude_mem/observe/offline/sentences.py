@@ -34,29 +34,10 @@ _CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|\d|[A-Z]{
 _CLAUSES = (
     (re.compile(r"[.;] |\s[—–]\s| - |[。；]"), 0),
     (re.compile(r": |：|,\s|，| \((?=\S)| & | \+ "), 6),
-    (
-        re.compile(
-            r"\s(?=(?:so that|so|which|because|instead of|rather than|by \w+ing|including|using|while"
-            r"|when|where|after|before|since|via|ensuring|allowing|making|leaving"
-            r"|to [a-z]{2,})\s)"
-        ),
-        10,
-    ),
-    (
-        re.compile(
-            r"\s(?=(?:with|from|into|for|across|under|through|during|in|on|at|as|against|per|and|or|that)[\s,])"
-        ),
-        20,
-    ),
+    (pattern("clauses", "explains", 0), 10),
+    (pattern("clauses", "details", 0), 20),
 )
-_DANGLING = re.compile(
-    r"[\s,;:：–—(\[&+→-]+$|,? (?:and|or|but),? (?:when|if|while|where|once|with|in|on|for)\b[^,]*$"
-    r"|\s(?:a|an|the|and|or|but|of|to|in|on|for|with|from|by|as|at|that|which|is|are|was|were"
-    r"|its|their|this|these|into|via|when|if|so|not|no|be|both|all|only|also|than|then|now|new|per|existing"
-    r"|use|uses|used|using|has|have|will|can|should|must|through|between|across|without|your|our|my|any|each"
-    r"|every|single|same|such|other|rather|instead|just|where|while|because|they|we|you|i)$",
-    re.I,
-)
+_DANGLING = pattern("sentences", "dangling")
 
 _BEGINNING = 240  # characters by which a sentence is judged
 _PLEASANT = pattern("sentences", "pleasant")
@@ -68,8 +49,9 @@ HEDGED = pattern("sentences", "hedged")
 REASON = pattern("sentences", "reason")
 _CHOSE = pattern("sentences", "chose")
 _RATHER = pattern("sentences", "rather")
-_ALTERNATIVE = re.compile(r"\b(?:instead of|rather than|in favou?r of)\b|, not \w|[:—–] \w")
-_OVER = re.compile(r"(?! to\b)[^.]{1,200}? over \w")  # "chose to go over it" chose nothing over another
+_ALTERNATIVE = re.compile(
+    r"\b(?:instead of|rather than|in favou?r of)\b|, not \w|[:—–] \w|^ (?!to\b).* over \w"
+)
 _CONDITION = re.compile(r"(?:if|when|once|unless|until|whether|before)\b", re.I)
 
 
@@ -116,6 +98,13 @@ def shortened(text: str, limit: int) -> str:
         head = undangled(head[: phrases[-1]])  # not in the middle of a phrase
     closed = head if _balanced(head) else undangled(_to_balance(head))
     return closed if len(closed) >= limit // 4 else head
+
+
+def begun(text: str) -> str:
+    """With a capital, unless its first word is a name."""
+    first = text.split(" ", 1)[0]
+    named = any(sign.isupper() or sign in "_/()-." for sign in first[1:])
+    return text if named else text[:1].upper() + text[1:]
 
 
 def ends_clause(text: str, at: int) -> bool:
@@ -189,19 +178,12 @@ def is_concrete(sentence: str) -> bool:
 
 
 def chooses(sentence: str) -> bool:
-    """One thing instead of another with a reason; or a word of deciding, with the one or the other."""
-    if not informs(sentence):
+    """One thing instead of another, with a reason; or a word of deciding, with the one or the other."""
+    if not informs(sentence) or _CONDITION.match(sentence):
         return False
-    reason = REASON.search(sentence)
-    if reason and _RATHER.search(sentence):
-        return not _CONDITION.match(sentence)
-    decided = _CHOSE.search(sentence)
-    if decided is None or _CONDITION.match(sentence):
-        return False
-    after = sentence[decided.end() :]
-    return bool(
-        reason or _ALTERNATIVE.search(after) or (not decided[0].endswith("to") and _OVER.match(after))
-    )
+    reason, decided = REASON.search(sentence), _CHOSE.search(sentence)
+    other = _ALTERNATIVE.search(sentence[decided.end() :]) if decided else _RATHER.search(sentence)
+    return bool((reason and other) or (decided and (reason or other)))
 
 
 def content_words(text: str) -> frozenset[str]:

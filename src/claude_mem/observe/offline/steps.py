@@ -39,38 +39,17 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    path: str
+class Noted:
+    """Anything else; it may say nothing."""
+
+    opened: str = ""  # a file
+    fetched: str = ""  # an address, or a question
+    answers: tuple[tuple[str, str], ...] = ()  # the user's, to questions the agent put
+    plan: str = ""  # that the user let pass
+    todos: tuple[tuple[str, bool], ...] | None = None  # what, done
 
 
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    what: str  # the address, or the question
-
-
-@dataclass(frozen=True, slots=True)
-class Chose:
-    """The user's answers to questions the agent put."""
-
-    answers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    text: str  # a plan the user let pass
-
-
-@dataclass(frozen=True, slots=True)
-class Todos:
-    items: tuple[tuple[str, bool], ...]  # what, done
-
-
-@dataclass(frozen=True, slots=True)
-class Other:
-    """Anything else; it counts as a step and says nothing."""
-
-
-Step = Edited | Ran | Opened | Fetched | Chose | Planned | Todos | Other
+Step = Edited | Ran | Noted
 
 
 def read(call: ToolUse) -> list[Step]:
@@ -98,8 +77,8 @@ def _step(call: ToolUse, fields: Mapping[str, object], answered: Mapping[str, ob
     if said is not None:
         return said
     if asked and not asked.startswith("select:") and call.tool.name != "ToolSearch":
-        return Fetched(asked)
-    return Opened(path) if path and not searches else Other()
+        return Noted(fetched=asked)
+    return Noted(opened="" if searches else path)
 
 
 def _fields(call: ToolUse) -> Mapping[str, object]:
@@ -165,7 +144,7 @@ def restored_by_shell(simple: shell.SimpleCommand) -> list[str]:
     return list(words[words.index("--") + 1 :]) if simple.sub == "checkout" and "--" in words else []
 
 
-def _todos(fields: Mapping[str, object]) -> Todos | None:
+def _todos(fields: Mapping[str, object]) -> Noted | None:
     todos = fields.get("todos")
     if not isinstance(todos, Sequence) or isinstance(todos, str):
         return None
@@ -174,25 +153,21 @@ def _todos(fields: Mapping[str, object]) -> Todos | None:
         for item in todos
         if isinstance(item, Mapping)
     ]
-    return Todos(tuple((what, done) for what, done in items if what))
+    return Noted(todos=tuple((what, done) for what, done in items if what))
 
 
-def _plan(fields: Mapping[str, object]) -> Planned | None:
+def _plan(fields: Mapping[str, object]) -> Noted | None:
     plan = fields.get("plan")
-    return Planned(plan[:LONGEST]) if isinstance(plan, str) and plan.strip() else None
+    return Noted(plan=plan[:LONGEST]) if isinstance(plan, str) and plan.strip() else None
 
 
-def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> Step | None:
+def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> Noted | None:
     if not isinstance(fields.get("questions"), Sequence):
         return None
     answers = answered.get("answers", fields.get("answers"))
-    if not isinstance(answers, Mapping):
-        return Other()
-    pairs = [
-        (str(question), answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
-        for question, answer in answers.items()
-    ]
-    return Chose(tuple(pairs)) if pairs else Other()
+    given = answers.items() if isinstance(answers, Mapping) else ()
+    told = [(str(q), a if isinstance(a, str) else json.dumps(a, ensure_ascii=False)) for q, a in given]
+    return Noted(answers=tuple(told))
 
 
 def _ran(command: str, call: ToolUse) -> Ran:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
@@ -12,13 +11,17 @@ from typing import Literal
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.observe import shell
+from claude_mem.observe.evidence import seen_from
 from claude_mem.observe.offline import commands, request, steps
 from claude_mem.observe.offline.commands import Check, Commit
-from claude_mem.observe.offline.sentences import listed, shortened, words
-from claude_mem.observe.offline.steps import Chose, Edited, Fetched, Opened, Planned, Ran, Step, Todos
+from claude_mem.observe.offline.sentences import VOCABULARY, listed, pattern, shortened, words
+from claude_mem.observe.offline.steps import Edited, Noted, Ran, Step
 from claude_mem.observe.tool_calls import ReadEvent
 
 _TROUBLE = re.compile(r"\b(?:fail\w*|broken|errors?|blocked)\b", re.I)
+
+
+Where = Callable[[str], str]  # a path as it is seen from the project's root
 
 
 @dataclass(slots=True)
@@ -91,7 +94,11 @@ class Turn:
 def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
     """The batch's turns in their order. Nothing of a private event is in them."""
     folders = [event.cwd for event in batch.events if event.cwd and not event.private]
-    where = place(batch.project, folders)
+    root = _root(batch.project, folders)
+
+    def where(path: str) -> str:
+        return seen_from(root, path.strip("\"' "))
+
     turn = Turn(request.cleaned(batch.request))
     for event, call in seen:
         if event.kind is Kind.PROMPT:
@@ -117,39 +124,35 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
         yield turn
 
 
-def _take(turn: Turn, step: Step, where: Place) -> None:
+def _take(turn: Turn, step: Step, where: Where) -> None:
     match step:
         case Edited():
             _edit(turn, step, where)
         case Ran():
             _run(turn, step, where)
-        case Opened(path):
-            turn.opened[where.shown(path)] = None
-        case Fetched(what):
-            turn.fetched.append(what)
-        case Chose(answers):
-            turn.answers += answers
-        case Planned(text):
-            turn.plan = text
-        case Todos(items):
-            turn.todos = items
+        case Noted():
+            turn.opened |= {where(step.opened): None} if step.opened else {}
+            turn.fetched += [step.fetched] if step.fetched else []
+            turn.answers += step.answers
+            turn.plan = step.plan or turn.plan
+            turn.todos = turn.todos if step.todos is None else step.todos
 
 
-def _edit(turn: Turn, edit: Edited, where: Place) -> None:
-    path = where.shown(edit.path)
+def _edit(turn: Turn, edit: Edited, where: Where) -> None:
+    path = where(edit.path)
     if AGENT_MEMORY.search(path):
         turn.rules.append(edit)
     turn.edits.append((turn.steps, replace(edit, path=path)))
 
 
-def _run(turn: Turn, ran: Ran, where: Place) -> None:
+def _run(turn: Turn, ran: Ran, where: Where) -> None:
     at, simples = turn.steps, shell.commands(ran.command)
     if check := commands.judge(at, ran, simples):
         turn.checks.append(check)
-    turn.staged += map(where.shown, commands.staged(simples, ran.output))
+    turn.staged += map(where, commands.staged(simples))
     made = commands.commits(at, ran, simples)
     for commit in made:
-        commit.files = list(dict.fromkeys([*turn.staged, *map(where.shown, commit.files)]))
+        commit.files = list(dict.fromkeys([*turn.staged, *map(where, commit.files)]))
         turn.staged = []
     if not ran.failed and not ran.interrupted:
         for simple in simples:
@@ -165,43 +168,24 @@ def _run(turn: Turn, ran: Ran, where: Place) -> None:
         turn.commits.append(commit)
 
 
-def _take_away(turn: Turn, simple: shell.SimpleCommand, where: Place) -> None:
+def _take_away(turn: Turn, simple: shell.SimpleCommand, where: Where) -> None:
     """A file of this turn that was removed again is none, an edit that was restored was not made."""
-    gone = set(map(where.shown, steps.removed_by_shell(simple)))
+    gone = set(map(where, steps.removed_by_shell(simple)))
     known = [edit.path for _, edit in turn.edits]
     turn.edits += [(turn.steps, Edited(path, deleted=True)) for path in known if path in gone]
-    back = set(map(where.shown, steps.restored_by_shell(simple)))
+    back = set(map(where, steps.restored_by_shell(simple)))
     turn.edits = [] if "." in back else [each for each in turn.edits if each[1].path not in back]
 
 
-FileKind = Literal["code", "tests", "docs", "config"]
-
-_DRIVE = re.compile(r"^[A-Za-z]:[\\/]")
-_MSYS = re.compile(r"^/([A-Za-z])(?=/)")
-_TESTS = re.compile(
-    r"(?:^|/)(?:tests?|spec|specs|__tests__|testdata|e2e)/|(?:^|[/_.-])(?:tests?|spec)[_.-]"
-    r"|[_.-](?:tests?|spec)\.\w+$|Tests?\.\w+$"
-)
-_SCRATCH = re.compile(
-    r"(?:^|/)(?:tmp|temp|var/folders|scratchpad|\.cache|node_modules|__pycache__)/|^/dev/|(?:^|/)\.git/", re.I
-)
+_TESTS = pattern("files", "tests", 0)
+_SCRATCH = pattern("files", "scratch")
 # Settings below a home folder, the system's own files.
-_NOT_OURS = re.compile(
-    r"^(?:(?:~|/root|/home/[^/]+|/Users/[^/]+|[A-Za-z]:/Users/[^/]+)/(?:\.|AppData/|Library/)"
-    r"|/etc/|/usr/|/opt/|/proc/)"
-    r"|/\.(?:claude|codex|copilot|gemini|cursor)/(?:plans|projects|session-state|todos)/",
-    re.I,
-)
+_NOT_OURS = pattern("files", "not_ours")
 AGENT_MEMORY = re.compile(r"/\.claude/.*\bmemory/[^/]+\.md$")
 
-_DOCS = words("md mdx rst txt adoc markdown org tex html")
-_CONFIG = words(
-    """toml yaml yml json json5 jsonc ini cfg conf env properties xml lock plist tf hcl gradle nix
-    csproj"""
+_DOCS, _CONFIG, _NAMED_CONFIG = (
+    words(VOCABULARY["files"][name]) for name in ("docs", "config", "named_config")
 )
-_NAMED_CONFIG = words("""cmakelists.txt
-    requirements.txt .dockerignore makefile procfile justfile .gitignore .editorconfig
-    pipfile dockerfile go.sum gemfile go.mod""")
 
 
 def file_name(path: str) -> str:
@@ -209,7 +193,7 @@ def file_name(path: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def file_kind(path: str) -> FileKind:
+def file_kind(path: str) -> Literal["code", "tests", "docs", "config"]:
     base = file_name(path).lower()
     head, dot, tail = base.rpartition(".")
     suffix = tail if dot and head else ""
@@ -220,51 +204,20 @@ def file_kind(path: str) -> FileKind:
     return "docs" if suffix in _DOCS else "code"
 
 
-def is_scratch(path: str) -> bool:
-    """Thrown away after use, or nobody's work: temporary files, caches, a repository's own inside."""
-    return _SCRATCH.search(path) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the work is done; paths inside are written relative to it."""
-
-    root: str = ""
-
-    def shown(self, path: str) -> str:
-        plain = canonical(path)
-        if self.root and plain[: len(self.root) + 1].casefold() == self.root.casefold() + "/":
-            return plain[len(self.root) + 1 :]
-        return plain
-
-
 def is_project_file(shown: str) -> bool:
     """Of the repository, or of one beside it (a worktree); not a draft, nor settings in a home folder."""
-    return not is_scratch(shown) and _NOT_OURS.search(shown) is None
+    return _SCRATCH.search(shown) is None and _NOT_OURS.search(shown) is None
 
 
 def is_inside(shown: str) -> bool:
-    return not _is_absolute(shown) and not shown.startswith("../")
+    return not shown.startswith(("/", "~", "../")) and not re.match(r"[A-Za-z]:/", shown)
 
 
-def _is_absolute(path: str) -> bool:
-    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
-
-
-def canonical(path: str) -> str:
-    """Forward slashes; `/d/x` of a Unix shell on Windows is `D:/x`."""
-    path = path.strip().strip("\"'")
-    if _DRIVE.match(path) or ("\\" in path and "/" not in path):
-        path = path.replace("\\", "/")
-    path = _MSYS.sub(lambda m: m[1].upper() + ":", path) if _MSYS.match(path) else path
-    return posixpath.normpath(path) if path else path
-
-
-def place(project: str, folders: list[str]) -> Place:
-    """The project's root: the folder of its name among the working directories, else the outermost."""
-    plain = [canonical(folder) for folder in folders if folder]
+def _root(project: str, folders: list[str]) -> str | None:
+    """The folder of the project's name among the working directories, else the outermost."""
+    plain = [seen_from(None, folder) for folder in folders if folder]
     for folder in plain:
         parts = folder.split("/")
         if project and project in parts[1:]:
-            return Place("/".join(parts[: parts.index(project, 1) + 1]))
-    return Place(min(plain, key=len) if plain else "")
+            return "/".join(parts[: parts.index(project, 1) + 1])
+    return min(plain, key=len, default=None)

@@ -33,7 +33,6 @@ def weighs(message: str) -> bool:
             "discounts are still computed before rounding; checkout.py needs the same",
         ),
         ("Done. Remaining: ask Maria.", "ask Maria"),
-        ("It is committed; next: tell the mobile team.", "tell the mobile team"),
         ("Rounded.\nStill open: the refund page\nTODO: the changelog", "the refund page\nthe changelog"),
         ("Rounded. **Follow-ups:** move the test; drop the flag.", "move the test; drop the flag"),
         ("Left to do: the refund page.", "the refund page"),

@@ -54,6 +54,7 @@ def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
         ("doctor",),
         ("stats",),
         ("projects",),
+        ("repair", "--dry-run"),
         ("backfill", "--from", str(into / "projects"), "--dry-run"),
         ("adopt", str(into / "theirs.db"), "--dry-run"),
         ("export", "--project", "shop"),

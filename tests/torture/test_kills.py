@@ -5,6 +5,7 @@ import itertools
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -106,7 +107,13 @@ def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, i
         while True:
             where = {}
             if (data / "claude-mem.db").exists():
-                where = checker.check(data, accepted, maybe, titles_are_ids=True)
+                try:
+                    where = checker.check(data, accepted, maybe, titles_are_ids=True)
+                except sqlite3.OperationalError as why:
+                    # The last one was killed: until this one has opened the database, nobody can read it.
+                    if why.sqlite_errorname != "SQLITE_READONLY_RECOVERY":
+                        raise
+                    where = {"spooled": 1}
                 if not (where["spooled"] or where.get("ready") or where.get("leased")):
                     return where
             try:

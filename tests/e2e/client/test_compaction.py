@@ -91,7 +91,9 @@ def automatic(claude: Claude, manual: Compacted) -> Compacted:
         rendered_work(claude, "heron.py", session=session)
 
     with ModelServer(unhurried(playing, ready)) as server:
-        ran = claude.run(server, "Make the birds.", "--autocompact", "100k")
+        ran = claude.run(
+            server, "Add the birds: each function returns the number seven.", "--autocompact", "100k"
+        )
     claude.settle()
     assert (ran.code, ran.result, ran.err) == (0, "Done.", "")
     return Compacted(claude, ran, server.requests)

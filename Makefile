@@ -27,7 +27,6 @@ test: lint tools ## lint, and the tests that every change must pass; takes minut
 	@echo "== tests"
 	@$(PY) -m pytest $(PARALLEL) -m "not prove"
 
-prove: TOOLS += npm:npm
 prove: $(ALL) tools ## run every test: all pages, the real client, torture tests, full Hypothesis
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
@@ -106,7 +105,7 @@ $(ALL): requirements/prove.txt $(DEV)
 	@touch $@
 
 # Without these some tests would prove nothing, so no skipping. Each is a command, and the package it is in.
-TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium node:nodejs
+TOOLS := strace:strace tmux:tmux ip:iproute2 git:git chromium:chromium node:nodejs npm:npm
 
 tools:
 	@missing() { \

@@ -17,7 +17,11 @@ hypothesis.settings.register_profile("full", deadline=None, max_examples=100, st
 hypothesis.settings.load_profile("quick")
 
 
-IN_MAKE_TEST = {"tests/browser": "test_pages.py", "tests/e2e/client": "test_hooks.py"}
+IN_MAKE_TEST = {
+    "tests/browser": "test_pages.py",
+    "tests/e2e/agents": "test_codex.py",
+    "tests/e2e/client": "test_hooks.py",
+}
 """Of each of these folders `make test` runs one file; the rest is for `make prove`."""
 
 

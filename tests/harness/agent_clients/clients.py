@@ -19,6 +19,7 @@ class Client(ABC):
     name: str  # of the agent, of its command and of its package
     title: str
     needs: tuple[str, ...] = ()  # other packages
+    rewrites: tuple[str, ...] = ()  # those of `files` that it changes whenever it runs
 
     @property
     def version(self) -> str:
@@ -73,6 +74,9 @@ class Codex(Client):
             f'base_url = "{url}/v1"',
             'wire_api = "responses"',
             'env_key = "SCRIPTED_KEY"',
+            "",
+            f'[projects."{home / "parcel"}"]',  # else it adds that itself
+            'trust_level = "trusted"',
         )
         return {".codex/config.toml": "\n".join(lines) + "\n"}
 
@@ -107,10 +111,11 @@ class Codex(Client):
 
 class Copilot(Client):
     name, title = "copilot", "Copilot CLI"
+    rewrites = (".copilot/config.json",)
 
     def files(self, home: Path, url: str) -> Files:
         # Only in a folder that it trusts does it run the hooks of a project.
-        return {".copilot/config.json": {"banner": "never", "trusted_folders": [str(home / "parcel")]}}
+        return {".copilot/config.json": {"banner": "never", "trustedFolders": [str(home / "parcel")]}}
 
     def environment(self, url: str) -> dict[str, str]:
         return {
@@ -187,6 +192,7 @@ class Qwen(Gemini):
         settings = {
             "security": {"auth": {"selectedType": "openai"}},
             "general": {"enableAutoUpdate": False},
+            "$version": 4,  # else it adds that itself
             "privacy": {"usageStatisticsEnabled": False},
         }
         return {".qwen/settings.json": settings}
@@ -283,6 +289,7 @@ class Cline(Client):
     """Leaves a daemon running."""
 
     name, title = "cline", "Cline CLI"
+    rewrites = (".cline/data/settings/providers.json",)
 
     def files(self, home: Path, url: str) -> Files:
         settings = {

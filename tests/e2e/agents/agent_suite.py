@@ -1,0 +1,96 @@
+"""What is true of memory in every coding agent: a test file of an agent names it, and inherits this."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+from tests.e2e.agents.two_sessions import BROKEN, HIDDEN, QUESTION, SECRET, TwoSessions
+from tests.e2e.client import parcels
+from tests.harness.agent_clients.clients import Client
+from tests.harness.agent_clients.homes import AgentHome, sent
+from tests.harness.home_snapshot import picture
+from tests.harness.model_script import Request
+
+TOOL_EVENTS = ("tool_use", "tool_failure")
+
+
+class AgentSuite:
+    told_in = 0
+    """The request of the second session in which its model is told for the first time: 0 is its start."""
+
+    reports_failures = True
+    """Whether it runs any hook after a command that failed."""
+
+    def test_both_sessions_go_as_they_would_without_memory(self, played: TwoSessions) -> None:
+        assert parcels.RIGHT in (played.home.project / parcels.FILE).read_text()
+        for session in (played.first, played.second):
+            assert len(session.requests) == len(session.uses) + 1
+
+    def test_every_tool_call_is_one_event_although_the_worker_was_killed(self, played: TwoSessions) -> None:
+        counts = [
+            sum(kind in TOOL_EVENTS for (kind,) in events) + left_out
+            for events, left_out in zip(played.events("kind"), (not self.reports_failures, 0), strict=True)
+        ]
+        assert counts == [len(played.first.uses), len(played.second.uses)]
+        assert {state for events in played.events("state") for (state,) in events} == {"done"}
+
+    def test_what_a_command_that_failed_said_is_recorded(self, played: TwoSessions) -> None:
+        events, _ = played.events("tool_input", "tool_response")
+        got = [answered for given, answered in events if given and BROKEN in given]
+        assert ["missing.txt" in answered for answered in got] == [True] * self.reports_failures
+
+    def test_the_sessions_are_the_agents_own(self, played: TwoSessions) -> None:
+        rows = played.home.rows("SELECT client, cwd FROM sdk_sessions ORDER BY id")
+        assert rows == [(played.home.client.name, str(played.home.project))] * 2
+
+    def test_prompts_and_last_answers_are_recorded(self, played: TwoSessions) -> None:
+        prompts = [text for (text,) in played.home.rows("SELECT prompt FROM user_prompts ORDER BY id")]
+        assert len(prompts) == 2
+        assert prompts[0].startswith(parcels.ASKED)
+        assert prompts[1] == QUESTION, "without what was injected with it"
+        said = [[text for kind, text in events if kind == "stop"] for events in played.events("kind", "text")]
+        assert said == [[parcels.SAID], ["Because it was rounded up twice."]]
+
+    def test_the_second_session_is_told_what_the_first_one_did(self, played: TwoSessions) -> None:
+        told = [_injected(request) for request in played.second.requests]
+        assert [bool(text) for text in told] == [at >= self.told_in for at in range(len(told))]
+        assert parcels.ASKED in told[self.told_in]
+        assert parcels.SAID.rstrip(".") in told[self.told_in]
+
+    def test_the_first_session_was_told_nothing(self, played: TwoSessions) -> None:
+        assert not any("postage" in _injected(request) for request in played.first.requests)
+
+    def test_private_words_and_secrets_are_on_no_disk_and_told_to_nobody(self, played: TwoSessions) -> None:
+        later = "\n".join(map(sent, played.second.requests)).lower()
+        for canary in (HIDDEN, SECRET):
+            assert canary in "\n".join(map(sent, played.first.requests)), "the agent itself knew it"
+            assert canary.encode() not in played.on_disk
+            assert canary not in later
+
+    def test_after_an_uninstall_the_agents_settings_are_the_users_again(self, played: TwoSessions) -> None:
+        client = played.home.client
+        assert not [name for name in played.left.keys() - played.before.keys() if "claude-mem" in name]
+        for name in client.files(played.home.home, played.home.model_url):
+            if name in client.rewrites:
+                assert b"claude-mem" not in (played.home.home / name).read_bytes()
+            else:
+                assert played.left[name] == played.before[name]
+
+    def test_an_install_is_taken_back_to_the_byte(self, client: Client, tmp_path: Path) -> None:
+        home = AgentHome(tmp_path, client)
+        home.commands()
+        try:
+            before = picture(home.home)
+            home.connect("--agent", client.name)
+            assert picture(home.home, ".claude-mem") != before
+            home.mem("uninstall", "--yes", "--agent", client.name)
+            assert picture(home.home, ".claude-mem") == before
+        finally:
+            home.end()
+
+
+def _injected(request: Request) -> str:
+    """All that stands between our fences. Gemini CLI and Qwen Code escape them."""
+    parts = html.unescape(sent(request)).split(parcels.FENCE)[1:]
+    return "\n".join(part.partition("</claude-mem-context>")[0] for part in parts)

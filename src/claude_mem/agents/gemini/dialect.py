@@ -17,7 +17,10 @@ PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
-    """What a turn began with is known when it ends."""
+    """What a turn began with is known when it ends. Before a prompt stands what the start has injected."""
+    typed = payload.get("prompt")
+    if event == "UserPromptSubmit" and isinstance(typed, str) and typed.startswith("<hook_context>"):
+        return payload | {"prompt": typed.partition("</hook_context>")[2].lstrip("\n")}
     if event == "Stop":
         return {key: value for key, value in payload.items() if key != "prompt"}
     return payload

@@ -194,12 +194,14 @@ def headline(kind: str, title: str, snippet: str) -> tuple[str, str]:
 
 def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
     """The sentence that answers: the one with the most of these words that the title does not say already,
-    else what tells the most; at most cap characters."""
+    else what tells the most; at most cap characters. What semicolons join, as in a summary, is several."""
     stems, known = {_stem(word) for word in words}, _words(title)
     best, most = "", 0
-    for sentence in _sentences(text):
+    for sentence in (part for whole in _sentences(text) for part in whole.split("; ")):
         found = len(stems & _stems(sentence))
-        if found > most and len((said := _words(sentence)) & known) < _ALIKE * len(said):
+        if found <= most or not _says_something(sentence):
+            continue
+        if len((said := _words(sentence)) & known) < _ALIKE * len(said):
             best, most = sentence, found
     return quoted(_ended(best), cap) if best else beyond(title, text, cap, words)
 

@@ -20,6 +20,11 @@ def test_a_word_is_found_in_its_other_forms() -> None:
     assert matched("A title", TEXT, 200, ["failing"]).startswith("Logins failed")
 
 
+def test_of_what_semicolons_join_only_the_part_that_matches_is_shown() -> None:
+    text = "Completed: The pool was closed too late; the token of a session is renewed at login; it holds"
+    assert matched("A title", text, 200, ["token"]) == "the token of a session is renewed at login."
+
+
 def test_where_no_sentence_matches_the_most_telling_is_shown() -> None:
     assert matched("A title", TEXT, 200, ["zebra"])
 

@@ -90,7 +90,8 @@ def transcripts(tmp_path: Path) -> Callable[[str, Payload], Payload]:
 
 
 def session_of(payload: Payload) -> str:
-    return str(payload.get("session_id") or payload.get("sessionId") or payload["taskId"])
+    own = payload.get("session_id") or payload.get("sessionId")
+    return str(own or payload["sessionContext"]["rootSessionId"])
 
 
 def test_every_agent_was_recorded() -> None:

@@ -184,7 +184,7 @@ class TranscriptReading(Protocol):
 
 
 class TranscriptReader(Protocol):
-    """A module."""
+    """A module, or its READER: a `session_files.SessionFiles`."""
 
     def projects_folder(self, environ: Mapping[str, str]) -> Path:
         """Where the agent keeps its transcripts."""
@@ -246,7 +246,8 @@ _PLACES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a pro
 
 
 def transcripts(name: str) -> TranscriptReader:
-    return cast(TranscriptReader, _module(name, "transcripts"))
+    module = _module(name, "transcripts")
+    return cast(TranscriptReader, getattr(module, "READER", module))
 
 
 def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> list[tuple[Agent, Connection]]:

@@ -109,7 +109,7 @@ def find(root: Path, *, project: str | None = None, since: int | None = None) ->
         if transcript is None:
             others += 1
         elif (since is None or transcript.last_at >= since) and (
-            project is None or _is_in(transcript.cwd, project)
+            project is None or is_in(transcript.cwd, project)
         ):
             found.append(transcript)
     found.sort(key=lambda each: (-each.last_at, each.session, each.path))
@@ -160,13 +160,13 @@ def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Tr
         path=path,
         size=sum(file.stat().st_size for file in (path, *mine)),
         first_at=spoken.at,
-        last_at=max(_last_at(path) or 0, spoken.at),
+        last_at=max(last_at(path) or 0, spoken.at),
         cwd=cwd,
         agents=mine,
     )
 
 
-def _last_at(path: Path) -> int | None:
+def last_at(path: Path) -> int | None:
     """The time of the last line that has one."""
     reach = _TAIL
     while True:
@@ -197,7 +197,7 @@ def _tail(path: Path, reach: int) -> tuple[list[bytes], bool]:
         return file.read(reach).splitlines(), size <= reach
 
 
-def _is_in(cwd: str | None, project: str) -> bool:
+def is_in(cwd: str | None, project: str) -> bool:
     there = _parts(project)
     for here in (_parts(cwd or ""), _parts(repository_of(cwd or ""))):
         is_named = "/" not in project and "\\" not in project

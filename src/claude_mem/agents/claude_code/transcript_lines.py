@@ -84,7 +84,7 @@ def lines(numbered: Iterable[tuple[int, bytes]], at: int, tally: LineTally) -> I
     for number, raw in numbered:
         if is_silent(raw, tally):
             continue
-        fields = _parsed(raw, number, tally)
+        fields = parsed(raw, number, tally)
         if fields is None:
             continue
         kind = fields.get("type")
@@ -132,7 +132,8 @@ def is_silent(raw: bytes, tally: LineTally) -> bool:
     return _ATTACHED in raw[:_TYPE_WITHIN] and not any(mark in raw for mark in _TELLING)
 
 
-def _parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | None:
+def parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | None:
+    """A line's object; None: nothing, or what is counted as lost."""
     text = raw.decode("utf-8", "replace").strip("\0 \t\r\n\N{BYTE ORDER MARK}")
     if not text:
         if b"\0" in raw:

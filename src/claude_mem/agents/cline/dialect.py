@@ -28,13 +28,13 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     """None for a subagent's: its parent reports what came of it."""
     if payload.get("parent_agent_id"):
         return None
-    roots = payload.get("workspaceRoots")
+    roots, root = payload.get("workspaceRoots"), _object(payload, "sessionContext").get("rootSessionId")
     spoken = {
-        "session_id": payload.get("taskId"),
+        "session_id": root or payload.get("taskId"),  # its file has the former
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "hook_event_name": event,
         "timestamp": payload.get("timestamp"),
-        "transcript_path": _transcript(member(payload.get("sessionContext"), "rootSessionId")),
+        "transcript_path": _transcript(root),
     }
     call = _object(payload, "tool_result") or _object(payload, "tool_call")
     if call:

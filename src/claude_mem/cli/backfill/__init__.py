@@ -26,7 +26,7 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "backfill",
         more=(
-            "Finds Claude Code's transcripts (of all projects unless you pass --project),\n"
+            "Finds an agent's transcripts (of all projects unless you pass --project),\n"
             "shows what it found and asks before it imports. Imported sessions are scrubbed\n"
             "and observed like live ones, newest first. Unless you pass --provider auto, no\n"
             "model is used and it costs nothing. You can interrupt it at any time and run it\n"
@@ -35,6 +35,7 @@ def add(commands: Commands) -> None:
         example=(
             "claude-mem backfill\n"
             "claude-mem backfill --project . --git\n"
+            "claude-mem backfill --agent codex --dry-run\n"
             "claude-mem backfill --from ~/old/projects --since 'last month' --yes\n"
             "claude-mem backfill --provider auto --budget-usd 1.50"
         ),

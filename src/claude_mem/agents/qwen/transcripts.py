@@ -1,0 +1,32 @@
+"""What Qwen Code writes of a session, its chat: as its hooks would have told it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from claude_mem.agents.session_files import Fields, Session, SessionFiles
+
+
+def _folder(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("HOME", "~")).expanduser() / ".qwen" / "projects"
+
+
+def _tell(session: Session, line: Fields) -> None:
+    session.follow(line.get("sessionId"), line.get("cwd"), line.get("gitBranch"))
+    parts = (line.get("message") or {}).get("parts") or ()
+    texts = [each["text"] for each in parts if isinstance(each.get("text"), str) and not each.get("thought")]
+    match line.get("type"):
+        case "user" if line.get("provenance", "real_user") == "real_user":
+            session.prompt("\n".join(texts))
+        case "assistant":
+            session.say("\n".join(texts))
+            for call in (each["functionCall"] for each in parts if "functionCall" in each):
+                session.call(call["id"], call["name"], call["args"])
+        case "tool_result":
+            for answer in (each["functionResponse"] for each in parts if "functionResponse" in each):
+                said = answer["response"]
+                session.answer(answer["id"], said.get("error", said.get("output")), failed="error" in said)
+
+
+READER = SessionFiles("qwen", _folder, "*.jsonl", _tell, lambda line: line.get("uuid"))

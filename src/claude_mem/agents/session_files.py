@@ -1,0 +1,246 @@
+"""Sessions that an agent keeps in files, as the events that its hooks would have sent: a `TranscriptReader`.
+
+An agent says where its files are and what a line means (`SessionFiles`). What a turn is, is told here: a
+prompt, the tools that were used, what was said on the way, and the last thing that was said.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from claude_mem.agents.base import FoundTranscripts, Transcript
+from claude_mem.agents.claude_code import transcript_files, transcript_lines
+from claude_mem.agents.claude_code.transcript_lines import LineTally
+from claude_mem.model.events import TRANSCRIPT_PREFIX, TranscriptEvent
+
+MOST_CALLS = 256  # waiting for their results
+_LONGEST_NAME = 200
+
+Fields = Mapping[str, Any]
+Numbered = Iterator[tuple[int, dict[str, Any]]]
+
+
+class Session:
+    """A session, as far as its file was read. A reader says what its lines tell."""
+
+    def __init__(self, agent: str, path: Path) -> None:
+        self._agent, self._path = agent, str(path)
+        self.id = path.name.partition(".")[0]
+        self.cwd: str | None = None
+        self.branch: str | None = None
+        self.turn: str | None = None  # its id, where the agent's hooks name one
+        self.is_ours = True  # not a subagent's, whose caller has what came of it
+        self.at = 0
+        self._line, self._nth = "", 0
+        self._number = 0
+        self._prompt: tuple[str | None, str] | None = None
+        self._calls: dict[str, tuple[object, object]] = {}
+        self._said: list[str] = []
+        self._said_at: tuple[int, str] | None = None
+        self._is_started = False
+        self._told: list[TranscriptEvent] = []
+
+    @property
+    def name(self) -> str:
+        return f"{self._agent}:{self.id}"
+
+    def follow(self, session: object = None, cwd: object = None, branch: object = None) -> None:
+        """What a line says about where it is; what it does not say is as before."""
+        self.id = session if isinstance(session, str) and session else self.id
+        self.cwd = cwd if isinstance(cwd, str) and cwd else self.cwd
+        self.branch = branch if isinstance(branch, str) and branch else self.branch
+
+    def begin_line(self, number: int, at: int | None, name: object) -> None:
+        """`name`: what a copy of the line has too."""
+        self.at = at if at is not None else self.at
+        named = isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME
+        self._line, self._nth = str(name) if named else f"{self.id}-{number}", 0
+
+    def prompt(self, text: str) -> None:
+        """One that is written twice counts once."""
+        text = text.strip()
+        if not text or (self.turn is not None and self._prompt == (self.turn, text)):
+            return
+        self.end_turn()
+        self._prompt = self.turn, text
+        self._number += 1
+        self._calls.clear()
+        self._tell("UserPromptSubmit", prompt=text)
+
+    def say(self, text: object) -> None:
+        if isinstance(text, str) and text.strip():
+            self._said.append(text.strip())
+            self._said_at = self._said_at or (self.at, self._line)
+
+    def call(self, id: object, tool: object, given: object) -> None:
+        """Whatever was said before it was said on the way."""
+        if self._said_at:
+            self._tell("AgentMessage", self._said_at, message=self._spoken())
+        self._calls[str(id)] = tool, given
+        if len(self._calls) > MOST_CALLS:
+            del self._calls[next(iter(self._calls))]
+
+    def answer(self, id: object, response: object, *, failed: bool = False) -> None:
+        found = self._calls.pop(str(id), None)
+        if found is None:
+            return
+        use = {"tool_name": found[0], "tool_input": found[1], "tool_use_id": str(id)}
+        response = transcript_lines.without_pictures(response)
+        if failed:
+            self._tell("PostToolUseFailure", **use, error=response)
+        else:
+            self._tell("PostToolUse", **use, tool_response=response)
+
+    def end_turn(self) -> None:
+        if self._said_at:
+            self._tell("Stop", self._said_at, stop_hook_active=False, last_assistant_message=self._spoken())
+
+    def close(self) -> None:
+        """It was over with its last line."""
+        self.end_turn()
+        if self._is_started:
+            self._line, self._nth = f"{self.id}-end", 0
+            self._tell("SessionEnd", reason="other")
+
+    def told(self) -> list[TranscriptEvent]:
+        """Since it was last asked."""
+        told, self._told = self._told, []
+        return told
+
+    def _spoken(self) -> str:
+        text, self._said, self._said_at = "\n\n".join(self._said), [], None
+        return text
+
+    def _tell(self, event: str, when: tuple[int, str] | None = None, /, **fields: object) -> None:
+        if not self._is_started:
+            self._is_started = True
+            self._add("SessionStart", (self.at, f"{self.id}-start"), {"source": "startup"})
+        numbered: dict[str, object] = {"prompt_number": self._number} if self._number else {}
+        named: dict[str, object] = {"prompt_id": self.turn} if self.turn else {}
+        self._add(event, when or (self.at, self._line), named | numbered | fields)
+
+    def _add(self, event: str, when: tuple[int, str], fields: dict[str, object]) -> None:
+        at, line = when
+        self._nth += 1
+        id = f"{TRANSCRIPT_PREFIX}{self._agent}:{line}-{event}" + (f"-{self._nth}" if self._nth > 1 else "")
+        payload: dict[str, object] = {
+            "session_id": self.name,
+            "transcript_path": self._path,
+            "cwd": self.cwd,
+            "hook_event_name": event,
+        }
+        self._told.append(TranscriptEvent(id, at, event, payload | fields, self.branch, self._agent))
+
+
+def json_lines(path: Path, tally: LineTally) -> Numbered:
+    for number, raw in transcript_lines.raw_lines(path, tally):
+        fields = transcript_lines.parsed(raw, number, tally)
+        if fields is not None:
+            yield number, fields
+
+
+class Reading:
+    """A file being read, once."""
+
+    def __init__(self, files: SessionFiles, path: Path, *, over: bool) -> None:
+        self.tally = LineTally()
+        self.session = Session(files.agent, path)
+        self._events = self._read(files, path, over)
+
+    def __iter__(self) -> Iterator[TranscriptEvent]:
+        return self._events
+
+    def _read(self, files: SessionFiles, path: Path, over: bool) -> Iterator[TranscriptEvent]:
+        session = self.session
+        session.at = int(path.stat().st_mtime * 1000)
+        if files.beside:
+            files.beside(session, path)
+        for number, fields in files.lines(path, self.tally):
+            try:
+                session.begin_line(number, files.at(fields), files.name(fields))
+                files.tell(session, fields)
+            except (TypeError, KeyError, AttributeError, ValueError) as error:
+                self.tally.lost(number, f"not as expected: {type(error).__name__}")
+            if not session.is_ours:
+                return
+            yield from session.told()
+        if over:
+            session.close()
+        yield from session.told()
+
+
+def _stamp(fields: Fields) -> int | None:
+    return transcript_lines.epoch(fields.get("timestamp"))
+
+
+class SessionFiles(Struct, frozen=True):
+    agent: str
+    folder: Callable[[Mapping[str, str]], Path]
+    pattern: str  # of a file's name
+    tell: Callable[[Session, Fields], None]  # what a line says, to the session; what it raises loses the line
+    name: Callable[[Fields], object] = lambda fields: fields.get("id")
+    at: Callable[[Fields], int | None] = _stamp
+    lines: Callable[[Path, LineTally], Numbered] = json_lines
+    beside: Callable[[Session, Path], None] | None = None  # what other files say of it
+    last_at: Callable[[Path], int | None] = transcript_files.last_at
+
+    def projects_folder(self, environ: Mapping[str, str]) -> Path:
+        return self.folder(environ)
+
+    def find(self, root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
+        unreadable: list[tuple[Path, str]] = []
+        found, others = [], 0
+        for path in [root] if root.is_file() else self._paths(root, unreadable):
+            try:
+                each = self._transcript(path)
+            except OSError as error:
+                unreadable.append((path, error.strerror or str(error)))
+                continue
+            if each is None:
+                others += 1
+            elif (since is None or each.last_at >= since) and (
+                project is None or transcript_files.is_in(each.cwd, project)
+            ):
+                found.append(each)
+        found.sort(key=lambda each: (-each.last_at, each.session, each.path))
+        return FoundTranscripts(tuple(found), tuple(unreadable), others)
+
+    def read(self, path: Path, of_agents: Sequence[Path] = (), *, over: bool = True) -> Reading:
+        del of_agents
+        return Reading(self, path, over=over)
+
+    def count(self, transcript: Transcript) -> tuple[int, int]:
+        try:
+            events = [each.event for each in self.read(transcript.path)]
+        except OSError:
+            return 0, 0
+        return sum(each.startswith("PostToolUse") for each in events), events.count("Stop")
+
+    def _paths(self, root: Path, unreadable: list[tuple[Path, str]]) -> Iterator[Path]:
+        """Links are not followed."""
+
+        def refused(error: OSError) -> None:
+            unreadable.append((Path(error.filename or root), error.strerror or str(error)))
+
+        for folder, folders, names in os.walk(root, onerror=refused):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(folder, name)
+                if fnmatch(name, self.pattern) and not path.is_symlink():
+                    yield path
+
+    def _transcript(self, path: Path) -> Transcript | None:
+        """None: nothing happened in it, or it is a subagent's."""
+        reading = self.read(path, over=False)
+        first = next(iter(reading), None)
+        if first is None:
+            return None
+        session = reading.session
+        last = max(self.last_at(path) or 0, first.at)
+        return Transcript(session.name, path, path.stat().st_size, first.at, last, session.cwd)

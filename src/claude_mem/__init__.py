@@ -6,7 +6,7 @@ One tool call, followed through the tree in the order of its folders:
     privacy   remove private text and secrets before anything is written
     agents    what each coding agent sends and expects
     queue     in the worker: move spool files into the database once each, hand out batches under a lease
-    observe   turn a batch into observations, with a model from `models` or without one
+    observe   turn a batch into observations, with a model of `providers` or without one
     store     the only code that knows SQL
     recall    find, rank and render memories
     serve     the worker: hook socket, HTTP, MCP, viewer

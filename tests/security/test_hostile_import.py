@@ -33,9 +33,11 @@ def worker(data: Path) -> Iterator[Worker]:
         named = {"claudeSessionId": OWN, "cwd": HERE, "project": "proj"}
         change = {"file_path": f"{HERE}/a.py", "old_string": "a", "new_string": "b"}
         edit = {"tool_name": "Edit", "tool_input": change, "tool_response": {}, "tool_use_id": "toolu_1"}
-        worker.ask("POST", "/api/sessions/init", named | {"prompt": "tune the flux"})
+        worker.ask(
+            "POST", "/api/sessions/init", named | {"prompt": "round the prices of the till to whole cents"}
+        )
         worker.ask("POST", "/api/sessions/observations", named | edit)
-        last = {"last_assistant_message": "Tuned the flux."}
+        last = {"last_assistant_message": "The till rounds prices to whole cents now; sums were off by one."}
         worker.ask("POST", "/api/sessions/summarize", named | last)
         worker.settle()
         yield worker
@@ -116,7 +118,9 @@ def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: 
     assert said_at_all >= 1
     start = told["SessionStart"].json["hookSpecificOutput"]["additionalContext"]
     assert CANARY in start
-    assert "Asked: tune the flux" in start, "the last session is one's own, though theirs is newer"
+    _, last, after = start.partition("Last session, ")
+    assert last, "something is said of it"
+    assert "whole cents" in after.partition("\n\n")[0], "it is one's own, though theirs is newer"
     assert "\x1b" not in run(worker.data, "search", "deployment", "notes").stdout
 
 

@@ -90,7 +90,7 @@ OURS = re.compile(
     r"""
     (?:Memory\ of|History\ of|Memories\ that\ may\ be\ relevant\ to\ this\ prompt\.) .* \ Quoted\ evidence\ .*
     | Last\ session,\ \d{4}-.*: | Open\ items,\ as\ recorded: | Pinned:
-    | Sessions\ before\ that: | Other\ work,\ .*:
+    | Earlier\ sessions: | Other\ work,\ .*:
     | -\ \d{4}-\d\d-\d\d\ \#s2:\ .* | -\ (?:Asked|Done|Learned):\ .* | -\ .*\ \(\#s\d+,\ today\)
     | -\ \#7\ 2026-11-\d\d\ \(yesterday\)\ discovery:\ .* | -\ \#7\ \d{4}-\d\d-\d\d\ discovery:\ .*
     | (?:In\ total:\ .*)?Full\ text:\ MCP\ tool.*`\.

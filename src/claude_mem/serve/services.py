@@ -44,7 +44,7 @@ PROTOCOL = 1
 
 BACKLOG = 1024
 """Connections that may wait on a listening socket."""
-MOST_CORRECTIONS = 1_000
+MOST_ANNOUNCEMENTS = 1_000
 
 
 class Recall(Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class Services(Struct, frozen=True, kw_only=True):
     """Whether the coding agent's settings know of us, as far as can be seen from here. Queried often."""
 
 
-class Correction(Struct, frozen=True):
+class Announcement(Struct, frozen=True):
     number: int
     what: str  # edit, pin, wrong, merge, undo, forget, all, settings, recording
     refs: tuple[str, ...]
@@ -147,7 +147,7 @@ class Running(Struct):
     listeners: int = 0
     """Callers of /stream."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    corrections: deque[Correction] = field(default_factory=lambda: deque(maxlen=MOST_CORRECTIONS))
+    announcements: deque[Announcement] = field(default_factory=lambda: deque(maxlen=MOST_ANNOUNCEMENTS))
     """What people have lately changed in memory, by a number that only grows. Only the event loop
     touches it: iterating in a thread while the loop appends fails."""
     visitors: Visitors = field(default_factory=Visitors)
@@ -171,8 +171,8 @@ class Running(Struct):
         return time.monotonic() - self.born
 
     @property
-    def last_correction(self) -> int:
-        return self.corrections[-1].number if self.corrections else 0
+    def last_announcement(self) -> int:
+        return self.announcements[-1].number if self.announcements else 0
 
     def in_loop(self, call: Callable[..., object], *given: object) -> None:
         """Now, or from another thread soon."""
@@ -206,7 +206,7 @@ class Running(Struct):
         setattr(self, name, asyncio.Event())
 
     def _announce(self, what: str, refs: tuple[str, ...]) -> None:
-        self.corrections.append(Correction(self.last_correction + 1, what, refs))
+        self.announcements.append(Announcement(self.last_announcement + 1, what, refs))
         self._replace("changed")
 
 

@@ -26,7 +26,7 @@ from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.requests import Refusal
-from claude_mem.serve.services import Correction, Running
+from claude_mem.serve.services import Announcement, Running
 
 MEDIA_TYPE = "text/event-stream"
 
@@ -126,7 +126,7 @@ class _Teller(Struct):
 
     async def events(self) -> AsyncIterator[bytes]:
         try:
-            self.corrected = self.running.last_correction
+            self.corrected = self.running.last_announcement
             for event in await asyncio.to_thread(self._first):
                 yield event
             while not self.running.stopping.is_set() and self._may_listen():
@@ -134,8 +134,8 @@ class _Teller(Struct):
                 while found := await asyncio.to_thread(self._memories):
                     for event in found:
                         yield event
-                corrections = tuple(self.running.corrections)  # here: the loop appends to them
-                for event in await asyncio.to_thread(self._states, corrections):
+                announcements = tuple(self.running.announcements)  # here: the loop appends to them
+                for event in await asyncio.to_thread(self._states, announcements):
                     yield event
                 if await _happens(changed, HEARTBEAT_S):
                     await _happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
@@ -190,7 +190,7 @@ class _Teller(Struct):
                     events.append(PASSED_OVER)
         return events
 
-    def _states(self, corrections: Sequence[Correction]) -> list[bytes]:
+    def _states(self, announcements: Sequence[Announcement]) -> list[bytes]:
         events = [self._event("session", session=session) for session in self._new_sessions()]
         if (queue := self._queue()) != self.queue:
             self.queue = queue
@@ -198,7 +198,7 @@ class _Teller(Struct):
         if (observer := self._observer()) != self.observer:
             self.observer = observer
             events.append(self._event("observer", observer=observer))
-        for each in corrections:
+        for each in announcements:
             if each.number > self.corrected:
                 self.corrected = each.number
                 events.append(self._event("changed", what=each.what, refs=each.refs))

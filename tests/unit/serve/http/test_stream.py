@@ -20,7 +20,7 @@ from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.http.stream import Cursor, format_event
-from claude_mem.serve.services import Correction, Running, Services
+from claude_mem.serve.services import Announcement, Running, Services
 from claude_mem.settings import Settings
 from claude_mem.wiring import worker_services
 
@@ -109,21 +109,21 @@ def test_what_was_backfilled_beyond_a_gap_that_forgetting_left_is_sent(parts: Se
     assert asyncio.run(listen()).startswith(f"id: p0-o{RECENT + 2 * stream.WINDOW + 1}-s0\n")
 
 
-class OfOneThread(deque[Correction]):
+class OfOneThread(deque[Announcement]):
     """What one thread appends to, another may not iterate over: it would fail, if rarely."""
 
     def __init__(self) -> None:
         super().__init__()
         self._owner = threading.get_ident()
 
-    def __iter__(self) -> Iterator[Correction]:
+    def __iter__(self) -> Iterator[Announcement]:
         assert threading.get_ident() == self._owner, "iterated over in another thread"
         return super().__iter__()
 
 
 def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: Services) -> None:
     async def listen() -> list[str]:
-        running = Running(parts, corrections=OfOneThread())
+        running = Running(parts, announcements=OfOneThread())
         running.announce("edit", ["1"])  # before anybody listens
         events = await listening(running)
         await until("initial", events)

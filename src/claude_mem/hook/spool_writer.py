@@ -27,7 +27,7 @@ from claude_mem.hook import paths, stdin
 
 VERSION = 2
 SUFFIX = ".json"
-AGENT = "claude-code"
+AGENT = paths.CLAUDE_CODE
 """Whose payloads a hook reads when it was not told."""
 PRIVATE, CUT_OFF, SCRUB_AGAIN = FLAGS = (b"private", b"cut_off", b"scrub_again")
 """Nothing of its text was kept; it was too long, or broke off; it was scrubbed without the user's rules."""

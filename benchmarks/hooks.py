@@ -8,7 +8,8 @@ ratio to `python -I -S -c pass` in the same run: 1.35 on the fast path, 2.5 on t
 worker down at most 1.5 times what it is with the worker up. A session's start that shows a rendered context
 may cost 1.3 times a capture; a prompt that waits for the worker's answer, 3 times a capture in wall time; a
 paused hook no more than a capture. The hook of the repository's plugin, whose script finds the program, may
-cost 1.5 times the installed one.
+cost 1.5 times the installed one. Other agents run a hook by a shell: their fast path may cost 1.35 times a
+Python that a shell runs and that does nothing; 1.5 times where the hook after a tool also asks the worker.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests.contracts.agent_payloads import SENT
 from tests.harness import hook_process, payloads
 
+from claude_mem.agents import launcher
 from claude_mem.hook import paths
 from claude_mem.serve import control, pause_switches
 from measure import Run, in_turn, machine, table
@@ -44,6 +47,8 @@ FAST, SLOW, DOWN = 1.35, 2.5, 1.5
 START_MOST, PROMPT_MOST = 1.3, 3.0
 PAUSED_MOST = 1.05
 PLUGIN_MOST = 1.5
+AFTER_A_TOOL = 1.5
+ASKING_AFTER_A_TOOL = ("gemini", "qwen", "droid")  # where others ask before one
 SCRIPT = Path(__file__).resolve().parents[1] / "plugin/bin/claude-mem"
 
 
@@ -136,7 +141,13 @@ def main() -> None:
             "paused": hook(paused, PLAIN),
             "the repository's plugin": Run(["sh", str(SCRIPT), "hook"], PLAIN, environ),
             "its version check": Run(["sh", str(SCRIPT), "setup"], PLAIN, environ),
+            "a bare Python, by a shell": Run(["sh", "-c", f"exec {shlex.join(BARE)}"]),
         }
+        for agent in SENT:
+            sent = next(each for each in SENT[agent] if each.kind in ("tool_use", "tool_failure"))
+            payload = json.dumps(sent.payload, separators=(",", ":")).encode()
+            line = launcher.hook_line(hook_process.MACHINE, sent.verb, agent)
+            runs[f"{agent}, by a shell"] = Run(["sh", "-c", line], payload, hook_process.environment(up))
         for other in args.beside:
             name, _, words = other.partition("=")
             runs[name] = Run(shlex.split(words), PLAIN)
@@ -168,6 +179,11 @@ def main() -> None:
             "x up",
         ),
     }
+    by_a_shell = costs["a bare Python, by a shell"].cpu_ms
+    for agent in SENT:
+        name = f"{agent}, by a shell"
+        most = AFTER_A_TOOL if agent in ASKING_AFTER_A_TOOL else FAST
+        targets[name] = (costs[name].cpu_ms / by_a_shell, most, "x bare, by a shell")
     rows = []
     for name, cost in costs.items():
         ratio, target, unit = targets.get(name, (0, 0, ""))

@@ -350,6 +350,23 @@ def test_claude_code_inside_copilot_is_claude_code(data: Path) -> None:
     assert {event.client for event in events(data)} == {CLAUDE_CODE}
 
 
+def test_copilots_last_message_is_the_one_that_asks_for_no_tool_and_is_waited_for(
+    data: Path, tmp_path: Path
+) -> None:
+    stop = next(sent.payload for sent in SENT["copilot"] if sent.kind == "stop")
+    lines = (FIXTURES / "copilot/transcript.jsonl").read_text().splitlines(keepends=True)
+    said = [at for at, line in enumerate(lines) if json.loads(line)["type"] == "assistant.message"]
+    transcript = tmp_path / "events.jsonl"
+    transcript.write_text("".join(lines[: said[-1]]))
+    with hook_process.listening(data):
+        hook(data, "copilot", "agentStop", stop | {"transcriptPath": str(transcript)})
+        transcript.write_text("".join(lines))
+        hook(data, "copilot", "agentStop", stop | {"transcriptPath": str(transcript)})
+    early, late = events(data)
+    assert (early.text, late.text) == (None, DONE)
+    assert early.effect_key_in(1) == late.effect_key_in(1)
+
+
 # Installing and uninstalling.
 
 

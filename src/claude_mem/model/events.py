@@ -81,7 +81,9 @@ class Event(Struct, frozen=True):
             return f"{self.kind}:{self.tool.use_id}"
         named = self.prompt_id or (f"#{turn}" if turn is not None and self.has_agent_in_session else None)
         if named:
-            texts = [self.text, self.note, self.agent_id]
+            # The last words of a turn that has no name are looked up, and may be found by one hook only.
+            is_looked_up = self.kind is Kind.STOP and not self.prompt_id
+            texts = [None if is_looked_up else self.text, self.note, self.agent_id]
             if self.tool is not None:
                 texts += [self.tool.name, self.tool.input, self.tool.response]
             digest = hashlib.sha256("\0".join(map(str, texts)).encode(errors="replace"))

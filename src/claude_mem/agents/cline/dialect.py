@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import posix
 
-from claude_mem.hook.transcript_peek import member, texts, whole
-
 EVENTS = {
     "TaskStart": "SessionStart",
     "TaskResume": "SessionStart",
@@ -62,6 +60,8 @@ def answer(event: str, context: str, message: str, reason: str) -> dict[str, obj
 
 def prompt(payload: dict[str, object]) -> str:
     """The turn's; "" if it is not found."""
+    from claude_mem.hook.transcript_peek import member, texts, whole
+
     messages = whole(payload.get("transcript_path")).get("messages")
     for message in reversed(messages) if isinstance(messages, list) else ():
         typed = texts(member(message, "content")) if member(message, "role") == "user" else ""

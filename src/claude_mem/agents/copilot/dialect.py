@@ -4,8 +4,6 @@ almost theirs. Both come to the same, so that an event that two hooks report cou
 
 from __future__ import annotations
 
-from claude_mem.hook.transcript_peek import last_lines, member
-
 _CLAUDE_CODES = (
     "SessionStart",
     "UserPromptSubmit",
@@ -37,6 +35,7 @@ KEYS = {
 }
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
 _TOOLS = {"Write": "create", "Edit": "edit", "Read": "view", "Bash": "bash"}
+_TRIES, _TRY_EVERY_S = 20, 0.02
 _ANSWER = {"result_type": "resultType", "text_result_for_llm": "textResultForLlm"}
 
 
@@ -51,18 +50,33 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if isinstance(answered, dict):
         payload["tool_response"] = {_ANSWER.get(key, key): value for key, value in answered.items()}
     if event == "Stop" and "last_assistant_message" not in payload:
-        for line in last_lines(payload.get("transcript_path")):
-            said = member(line.get("data"), "content")
-            if line.get("type") == "assistant.message" and isinstance(said, str) and said.strip():
-                payload["last_assistant_message"] = said
-                break
-            if line.get("type") == "user.message":
-                break
+        said = _last_message(payload.get("transcript_path"))
+        payload |= {"last_assistant_message": said} if said else {}
     if event == "SessionStart":
         payload.pop("initial_prompt", None)  # it comes again, as a prompt
         if payload.get("source") == "new":
             payload["source"] = "startup"
     return payload
+
+
+def _last_message(transcript: object) -> str:
+    """It is written a moment after the hook is run, if at all: one that asks for tools is not the last."""
+    import time
+
+    from claude_mem.hook.transcript_peek import last_lines, member
+
+    for _ in range(_TRIES):
+        for line in last_lines(transcript):
+            data = line.get("data")
+            if line.get("type") == "user.message" or member(data, "toolRequests"):
+                break
+            said = member(data, "content")
+            if line.get("type") == "assistant.message" and isinstance(said, str) and said.strip():
+                return said
+        else:
+            return ""  # there is no such file
+        time.sleep(_TRY_EVERY_S)
+    return ""
 
 
 def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:

@@ -4,8 +4,6 @@ the agent said last; its transcript has both.
 
 from __future__ import annotations
 
-from claude_mem.hook.transcript_peek import last_lines, member, texts
-
 EVENTS = {
     name: name
     for name in (
@@ -24,6 +22,8 @@ PLACES = frozenset(("SessionStart", "PostToolUse"))
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if event == "Stop" and "last_assistant_message" not in payload:
+        from claude_mem.hook.transcript_peek import last_lines, member, texts
+
         for line in last_lines(payload.get("transcript_path")):
             message = member(line, "message")
             said = texts(member(message, "content"))
@@ -36,6 +36,8 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
 def prompt(payload: dict[str, object]) -> str:
     """The turn's; "" if it is not found."""
+    from claude_mem.hook.transcript_peek import last_lines, member, texts
+
     for line in last_lines(payload.get("transcript_path")):
         if _is_prompt(line):
             return texts(member(line.get("message"), "content"))
@@ -44,6 +46,8 @@ def prompt(payload: dict[str, object]) -> str:
 
 def _is_prompt(line: dict[str, object]) -> bool:
     """What the user typed: not a tool's result, nor what droid itself puts before a prompt."""
+    from claude_mem.hook.transcript_peek import member, texts
+
     message = line.get("message")
     if member(message, "role") != "user" or member(message, "visibility"):
         return False

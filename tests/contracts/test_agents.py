@@ -501,3 +501,14 @@ def test_an_agent_is_found_by_its_command_or_its_folder(
     described.home().mkdir(parents=True)
     assert described.is_there()
     assert described.version() is None
+
+
+def test_codexs_own_tables_are_as_before_even_without_a_record(home: Path) -> None:
+    theirs = 'model = "o9"  # mine\n\n[mcp_servers.other]\ncommand = "x"\n'
+    (home / ".codex").mkdir()
+    (home / ".codex/config.toml").write_text(theirs)
+    data = home / ".claude-mem"
+    install("codex", data)
+    next(data.glob("install-*")).unlink()
+    uninstall("codex", data)
+    assert (home / ".codex/config.toml").read_text() == theirs

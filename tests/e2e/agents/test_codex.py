@@ -27,6 +27,7 @@ def claude(tmp_path: Path) -> Iterator[Claude]:
     made.end()
 
 
+@pytest.mark.prove
 def test_a_session_is_told_what_claude_code_did_and_that_it_was_claude_code(
     claude: Claude, client: Client, tmp_path: Path
 ) -> None:

@@ -60,7 +60,8 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
 
 def _last_message(transcript: object) -> str:
-    """It is written a moment after the hook is run, if at all: one that asks for tools is not the last."""
+    """It is written a moment after the hook is run, in a short session with all that went before; one that
+    asks for tools is not the last."""
     import time
 
     from claude_mem.hook.transcript_peek import last_lines, member
@@ -73,8 +74,8 @@ def _last_message(transcript: object) -> str:
             said = member(data, "content")
             if line.get("type") == "assistant.message" and isinstance(said, str) and said.strip():
                 return said
-        else:
-            return ""  # there is no such file
+        if not transcript:
+            break
         time.sleep(_TRY_EVERY_S)
     return ""
 

@@ -24,6 +24,7 @@ class Home:
         self.data = self.home / ".claude-mem"
         self.project = self.home / "parcel"
         self.port = workers.free_port()
+        self._linked: set[str] = set()
 
     def repository(self, at: Path) -> Path:
         """A git repository with one commit."""
@@ -55,12 +56,14 @@ class Home:
         return keep | ours | more
 
     def commands(self) -> Path:
-        """A directory with the commands of `programs` in it, for the user's PATH."""
+        """A directory with the commands of `programs` in it, for the user's PATH. One that a test removes
+        stays removed."""
         folder = self.home / "bin"
         folder.mkdir(exist_ok=True)
         for name, program in self.programs().items():
-            if not (folder / name).exists():
+            if name not in self._linked and not (folder / name).exists():
                 (folder / name).symlink_to(program)
+            self._linked.add(name)
         return folder
 
     def programs(self) -> dict[str, Path]:

@@ -93,7 +93,7 @@ def test_the_plugin_is_valid_and_the_clients_own_commands_switch_it_and_remove_i
     users.client("plugin", "marketplace", "remove", registration.MARKETPLACE)
     assert "Traceback" not in users.mem("uninstall", "--yes").stderr
     assert (users.config / "settings.json").read_text() == USERS
-    assert users.mem("uninstall", "--yes").stdout == "Not connected to Claude Code.\n"
+    assert users.mem("uninstall", "--yes").stdout == "Not connected to any agent.\n"
     after = picture(users.home, *BOOKKEEPING, ".claude-mem", "stopped", "parcel/a.py", *OF_SESSIONS)
     assert after == before
 

@@ -34,6 +34,9 @@ KINDS = {
     "userPromptSubmitted": "prompt",
     "postToolUse": "tool_use",
     "agentStop": "stop",
+    "beforeSubmitPrompt": "prompt",
+    "postToolUseFailure": "tool_failure",
+    "stop": "stop",
     "sessionEnd": "session_end",
     "TaskStart": "session_start",
     "TaskComplete": "stop",
@@ -105,7 +108,7 @@ def claude_code() -> list[Sent]:
     ]
 
 
-OTHERS = ("codex", "copilot", "gemini", "opencode", "qwen", "droid", "cline")
+OTHERS = ("codex", "copilot", "gemini", "opencode", "qwen", "droid", "cline", "cursor")
 SENT = {
     "claude-code": claude_code(),
     **{agent: recorded(agent) for agent in OTHERS if agent != "opencode"},

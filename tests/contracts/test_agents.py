@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,11 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem import __version__
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, base, launcher
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, base, launcher
 from claude_mem.agents.base import Wanted
 from claude_mem.agents.file_changes import Journal
 from claude_mem.agents.launcher import Machine
+from claude_mem.cli.install import chosen_agents
 from claude_mem.hook import paths, worker_link
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Event, Kind
@@ -90,15 +92,15 @@ def transcripts(tmp_path: Path) -> Callable[[str, Payload], Payload]:
 
 
 def session_of(payload: Payload) -> str:
-    own = payload.get("session_id") or payload.get("sessionId")
+    own = payload.get("session_id") or payload.get("sessionId") or payload.get("conversation_id")
     return str(own or payload["sessionContext"]["rootSessionId"])
 
 
 def test_every_agent_was_recorded() -> None:
-    assert set(SENT) == set(FOLDERS)
+    assert set(SENT) == {name for name, folder in FOLDERS.items() if folder != "mcp_only"}
 
 
-@pytest.mark.parametrize("agent", FOLDERS)
+@pytest.mark.parametrize("agent", SENT)
 def test_a_recorded_session_becomes_the_events_that_it_reports(
     data: Path, tmp_path: Path, transcripts: Callable[[str, Payload], Payload], agent: str
 ) -> None:
@@ -117,9 +119,8 @@ def test_a_recorded_session_becomes_the_events_that_it_reports(
     assert {event.cwd for event in found} == {CWD}
     by_kind = {event.kind: event for event in found}
     assert by_kind[Kind.PROMPT].text == PROMPT
-    last = by_kind[Kind.STOP].text
-    assert last is not None
-    assert last.endswith(DONE)
+    last = by_kind[Kind.STOP].text or ""
+    assert last.endswith(DONE) or agent == "cursor"  # whose hooks do not say it
 
 
 @pytest.mark.parametrize("agent", OTHERS)
@@ -168,11 +169,14 @@ def test_an_answer_has_the_agents_own_shape_and_its_name_for_the_event(agent: st
             assert said == {"hookSpecificOutput": {"hookEventName": own, "additionalContext": SAID}}
         elif agent == "copilot":
             assert said == {"additionalContext": SAID}
+        elif agent == "cursor":
+            goes_on = {"continue": True} if kind == "prompt" else {}
+            assert said == {"additional_context": SAID} | goes_on
         else:
             assert said == {"cancel": False, "contextModification": SAID}
 
 
-@pytest.mark.parametrize("agent", FOLDERS)
+@pytest.mark.parametrize("agent", SENT)
 def test_nothing_private_reaches_the_disk_and_nothing_of_a_private_turn(
     data: Path, tmp_path: Path, agent: str
 ) -> None:
@@ -369,6 +373,8 @@ def test_copilots_last_message_is_the_one_that_asks_for_no_tool_and_is_waited_fo
 
 # Installing and uninstalling.
 
+INSTALLED = [name for name in FOLDERS if name != CLAUDE_CODE]
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -392,6 +398,9 @@ THEIRS = {
     ".copilot/mcp-config.json": '{"mcpServers": {}}\n',
     ".copilot/hooks/mine.json": '{"version": 1, "hooks": {}}',
     ".cline/hooks/PreToolUse.sh": "#!/bin/sh\nexit 0\n",
+    ".cursor/hooks.json": '{"version": 1, "hooks": {"stop": [{"command": "true"}]}}',
+    ".codeium/windsurf/mcp_config.json": '{"mcpServers": {"other": {"command": "x"}}}',
+    ".config/amp/settings.json": '{"amp.notifications.enabled": false}',
     ".config/opencode/opencode.json": '{"$schema": "x", "mcp": {"other": {"type": "local"}}}',
 }
 
@@ -415,7 +424,7 @@ def uninstall(agent: str, data: Path) -> None:
             connection.disconnect(journal, connection.undo_plan())
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("agent", INSTALLED)
 @pytest.mark.parametrize("has_files", [False, True])
 @pytest.mark.parametrize("where", [".claude-mem", 'Jörg\'s "own"'])
 def test_an_uninstall_leaves_every_file_as_it_was(
@@ -439,7 +448,7 @@ def test_an_uninstall_leaves_every_file_as_it_was(
     assert not base.installer(agent).connections(data, None)
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("agent", INSTALLED)
 def test_what_was_changed_since_the_install_stays_and_what_is_ours_goes(home: Path, agent: str) -> None:
     data = home / ".claude-mem"
     install(agent, data)
@@ -458,7 +467,7 @@ def test_what_was_changed_since_the_install_stays_and_what_is_ours_goes(home: Pa
     assert not base.installer(agent).connections(data, None)
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("agent", INSTALLED)
 def test_hooks_are_found_and_removed_without_a_record(home: Path, agent: str) -> None:
     data = home / "elsewhere"
     install(agent, data)
@@ -469,7 +478,7 @@ def test_hooks_are_found_and_removed_without_a_record(home: Path, agent: str) ->
     assert not [file for file in home.rglob("*") if file.is_file() and launcher.SERVER in file.read_text()]
 
 
-@pytest.mark.parametrize("agent", OTHERS)
+@pytest.mark.parametrize("agent", INSTALLED)
 def test_a_file_that_cannot_be_read_is_left_and_named(home: Path, agent: str) -> None:
     for part in base.load(agent).parts(hook_process.MACHINE):  # type: ignore[misc]  # all but Claude Code have some
         if part.path.suffix in (".json", ".toml") and part.path.name != "claude-mem.json":
@@ -481,7 +490,7 @@ def test_a_file_that_cannot_be_read_is_left_and_named(home: Path, agent: str) ->
             return
 
 
-@pytest.mark.parametrize("agent", FOLDERS)
+@pytest.mark.parametrize("agent", SENT)
 def test_an_agent_is_found_by_its_command_or_its_folder(
     home: Path, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -512,3 +521,30 @@ def test_codexs_own_tables_are_as_before_even_without_a_record(home: Path) -> No
     next(data.glob("install-*")).unlink()
     uninstall("codex", data)
     assert (home / ".codex/config.toml").read_text() == theirs
+
+
+def test_settings_with_comments_of_an_agent_that_is_not_connected_hinder_nobody(home: Path) -> None:
+    file = home / ".config/zed/settings.json"
+    file.parent.mkdir(parents=True)
+    file.write_text('{ // mine\n  "theme": "One",\n}')
+    assert base.connections(home / ".claude-mem", lambda _: None) == []
+
+
+def test_an_agent_that_was_never_run_is_connected_only_by_name(home: Path) -> None:
+    (home / ".cursor").mkdir()
+    (home / ".codex").mkdir()
+    found = chosen_agents(Namespace(agent=None, scope="user"))
+    assert [agent.name for agent in found if (home / f".{agent.name}").exists()] == ["codex"]
+    assert not {agent.name for agent in found} & {*NOT_RUN}
+    (named,) = chosen_agents(Namespace(agent=["cursor"], scope="user"))
+    assert named.name == "cursor"
+
+
+def test_cursors_hooks_of_others_stay_when_ours_go(home: Path) -> None:
+    data, file = home / ".claude-mem", home / ".cursor/hooks.json"
+    install("cursor", data)
+    wants = json.loads(file.read_text())
+    wants["hooks"]["stop"].append({"command": "true"})
+    file.write_text(json.dumps(wants))
+    uninstall("cursor", data)
+    assert json.loads(file.read_text()) == {"version": 1, "hooks": {"stop": [{"command": "true"}]}}

@@ -397,3 +397,25 @@ def test_a_run_stops_at_its_budget_and_the_next_goes_on(asking: tuple[Past, Mode
     past.backfill("--yes", "--provider", "auto", "--budget-tokens", "1000000")
     assert past.rows("SELECT count(*) FROM sdk_sessions") == [(4,)]
     assert "--provider auto" in past.backfill("--budget-usd", "1", code=2).stderr
+
+
+def test_another_agents_sessions_are_imported_as_its_own_and_once(worker: Path, tmp_path: Path) -> None:
+    recorded = Path(__file__).parents[1] / "fixtures/agents/codex/transcript.jsonl"
+    file = tmp_path / "2026/11/18/rollout-2026-11-18T10-39-54.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(recorded.read_bytes())
+
+    def imported() -> dict[str, Any]:
+        done = backfill(worker, "--agent", "codex", "--from", str(tmp_path), "--yes", "--json")
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    assert imported()["imported"] == 1
+    with closing(sqlite3.connect(f"file:{worker / 'claude-mem.db'}?mode=ro", uri=True)) as db:
+        ((id, name),) = db.execute("SELECT id, claude_session_id FROM sdk_sessions WHERE client = 'codex'")
+        (prompts,) = db.execute("SELECT prompt FROM user_prompts WHERE session_id = ?", (id,))
+        files = db.execute("SELECT files_modified FROM observations WHERE session_id = ?", (id,)).fetchall()
+    assert name == "codex:01a1ee3d-de7e-7c93-aeab-697f038781e5"
+    assert prompts == ("Fix the postage of heavy parcels.",)
+    assert any("postage.py" in (each or "") for (each,) in files)
+    assert imported()["imported"] == 0

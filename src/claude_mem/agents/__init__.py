@@ -16,8 +16,18 @@ FOLDERS = {
     "qwen": "qwen",
     "droid": "droid",
     "cline": "cline",
+    "cursor": "cursor",
+    "vscode": "mcp_only",
+    "windsurf": "mcp_only",
+    "kiro": "mcp_only",
+    "antigravity": "mcp_only",
+    "amp": "mcp_only",
+    "zed": "mcp_only",
 }
 """By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""
+
+NOT_RUN = ("cursor", *(name for name, folder in FOLDERS.items() if folder == "mcp_only"))
+"""Made from their documentation: connected only by name."""
 
 TITLES = {
     CLAUDE_CODE: "Claude Code",
@@ -28,6 +38,13 @@ TITLES = {
     "qwen": "Qwen Code",
     "droid": "Factory droid",
     "cline": "Cline",
+    "cursor": "Cursor",
+    "vscode": "VS Code Copilot",
+    "windsurf": "Windsurf",
+    "kiro": "Kiro",
+    "antigravity": "Antigravity",
+    "amp": "Amp",
+    "zed": "Zed",
 }
 """As people call them."""
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 
-from claude_mem.agents import CLAUDE_CODE, FOLDERS
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN
 from claude_mem.model.errors import EventUnreadable
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Agent(Struct, frozen=True):
     program_setting: str | None = None  # the field of Settings with the path of its program
     words_of: Callable[[Event], TurnWords] | None = None
     """Of the turn that an event ends. Bounded in bytes and time; never raises. None: its hooks tell all."""
+
+    @property
+    def is_run(self) -> bool:
+        """In our tests; else it was made from its documentation."""
+        return self.name not in NOT_RUN
 
     def installed_at(self) -> str | None:
         return shutil.which(self.program)
@@ -208,7 +213,8 @@ def load(name: str) -> Agent:
     """Raises EventUnreadable for one that is not in the table: a newer version's, most likely."""
     if name not in FOLDERS:
         raise EventUnreadable(f"written by the hook of an agent that is not known here: {name[:40]}")
-    return cast(Agent, _module(name, "agent").AGENT)
+    module = _module(name, "agent")
+    return cast(Agent, module.AGENTS[name] if hasattr(module, "AGENTS") else module.AGENT)
 
 
 def installer(name: str) -> Installer:

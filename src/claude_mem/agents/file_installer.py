@@ -44,13 +44,14 @@ def json_part(
     hooks: Mapping[str, list[dict[str, Any]]] | None = None,
     servers: str = "",
     server: Mapping[str, Any] | None = None,
+    needs: Mapping[str, Any] | None = None,
 ) -> Part:
-    """`servers`: the section in which MCP servers are named."""
+    """`servers`: the section in which MCP servers are named. `needs`: what the file must say besides."""
 
     def with_us(text: str) -> str:
         found = wants = settings_file.parsed(text, str(path), strict=False)
         if hooks:
-            wants = settings_file.with_hooks(wants, dict(hooks))
+            wants = dict(needs or {}) | settings_file.with_hooks(wants, dict(hooks))
         if server:
             wants = settings_file.with_entry(wants, servers, launcher.SERVER, dict(server))
         return text if wants == found and text.strip() else settings_file.written(wants, text)
@@ -62,13 +63,18 @@ def json_part(
             left = settings_file.without_entry(left, servers, launcher.SERVER)
         if left == found:
             return text
-        return settings_file.written(left, text) if left else None
+        return settings_file.written(left, text) if left and left != needs else None
 
     def data_dir_in(text: str) -> str | None:
+        if not launcher.is_named_in(text):
+            return None  # it may be no JSON at all, and need not be
         found = settings_file.parsed(text, str(path), strict=False)
         for hook in filter(launcher.is_ours, settings_file.all_hooks(found)):
             return launcher.data_dir_of(hook) or ""
-        return "" if _is_our_server(found) else None
+        if not _is_our_server(found):
+            return None
+        entry = found[servers][launcher.SERVER]
+        return str((entry.get("env") or entry.get("environment") or {}).get("CLAUDE_MEM_DATA_DIR", ""))
 
     def _is_our_server(found: dict[str, Any]) -> bool:
         entry = found.get(servers, {}).get(launcher.SERVER) if servers else None

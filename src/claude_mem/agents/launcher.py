@@ -94,6 +94,11 @@ def is_ours(hook: object) -> bool:
     )
 
 
+def is_named_in(text: str) -> bool:
+    """Whether a hook or a server of ours may be in a file's text."""
+    return any(mark in text for mark in (MARK, *_OLD_MARKS, _BRIDGE))
+
+
 def is_our_server(entry: object) -> bool:
     """An MCP server's entry that an install of ours wrote."""
     return any(arg.endswith(_BRIDGE) for key in ("args", "command") for arg in _args(entry, key))

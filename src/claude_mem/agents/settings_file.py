@@ -88,7 +88,7 @@ def without_hooks(settings: dict[str, Any], which: Callable[[object], bool]) -> 
 
 def all_hooks(settings: dict[str, Any]) -> list[object]:
     named = [groups for groups in settings.get("hooks", {}).values() if _are_groups(groups)]
-    return [hook for groups in named for group in groups for hook in group.get("hooks", [])]
+    return [hook for groups in named for group in groups for hook in group.get("hooks", [group])]
 
 
 def with_entry(settings: dict[str, Any], section: str, name: str, value: object) -> dict[str, Any]:
@@ -107,6 +107,8 @@ def without_entry(settings: dict[str, Any], section: str, name: str) -> dict[str
 def _without(groups: list[dict[str, Any]], which: Callable[[object], bool]) -> list[dict[str, Any]]:
     left = []
     for group in groups:
+        if "hooks" not in group and which(group):  # Cursor's are in no group
+            continue
         hooks = group.get("hooks", [])
         own = [hook for hook in hooks if not which(hook)]
         if own or not hooks:

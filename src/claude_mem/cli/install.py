@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import settings
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, base, file_changes
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, base, file_changes
 from claude_mem.agents.base import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
@@ -23,7 +23,6 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings, foreign_database
 
-_NAMES = ", ".join(FOLDERS)
 CHANGES = "This changes the settings of your coding agents"
 Connections = list[tuple[Agent, Connection]]
 
@@ -33,7 +32,9 @@ def add(commands: Commands) -> None:
         "install",
         more=(
             "Connects every coding agent that it finds, or those that you name:\n"
-            f"{_NAMES}.\n"
+            f"{', '.join(name for name in FOLDERS if name not in NOT_RUN)}.\n"
+            "These were never run with it, so it connects them only if you name them:\n"
+            f"{', '.join(NOT_RUN)}.\n"
             "For Claude Code it installs a plugin with Claude Code's own commands or, with\n"
             "--settings, adds to its settings file; for the others it adds to their settings.\n"
             "Running it again changes nothing, or updates it. If no agent is installed yet,\n"
@@ -115,7 +116,7 @@ def chosen_agents(args: argparse.Namespace) -> list[Agent]:
             if args.scope not in base.installer(agent.name).SCOPES:
                 raise ClaudeMemError(f"{agent.title} can only be connected for your user: --scope user.")
         return named
-    found = [agent for agent in map(base.load, FOLDERS) if agent.is_there()]
+    found = [agent for agent in map(base.load, FOLDERS) if agent.is_run and agent.is_there()]
     fitting = [agent for agent in found if args.scope in base.installer(agent.name).SCOPES]
     return fitting or [base.load(CLAUDE_CODE)]
 

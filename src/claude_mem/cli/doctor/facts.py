@@ -306,7 +306,8 @@ def _connected(chosen: Settings) -> Connected:
     how = tuple(f"{_with_version(agent)} {connection.how}" for agent, connection in found)
     named = {agent.name: agent for agent, _ in found}
     limits = [text for agent in named.values() for text in (base.limits(agent), agent.needs) if text]
-    others = [agent for agent in map(base.load, FOLDERS) if agent.name not in named and agent.is_there()]
+    found_here = [agent for agent in map(base.load, FOLDERS) if agent.is_run and agent.is_there()]
+    others = [agent for agent in found_here if agent.name not in named]
     return Connected(
         how,
         all(connection.is_current for _, connection in found),

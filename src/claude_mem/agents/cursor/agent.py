@@ -1,0 +1,39 @@
+"""Cursor, as `agents.base` declares an agent: from its documentation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import TITLES, launcher
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.cursor.dialect import EVENTS
+from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.launcher import Machine, hook_line
+
+NAME = "cursor"
+TIMEOUT_S = 10
+
+
+def home() -> Path:
+    return Path.home() / ".cursor"
+
+
+def hooks(machine: Machine) -> dict[str, Any]:
+    def entry(event: str) -> dict[str, Any]:
+        verb = "context" if event == "sessionStart" else "hook"
+        return {"command": hook_line(machine, verb, NAME), "timeout": TIMEOUT_S}
+
+    return {"version": 1, "hooks": {event: [entry(event)] for event in EVENTS}}
+
+
+def parts(machine: Machine) -> list[Part]:
+    server = launcher.mcp_server(machine)
+    return [
+        json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"], needs={"version": 1}),
+        json_part(home() / "mcp.json", servers="mcpServers", server=server),
+    ]
+
+
+AGENT = Agent(NAME, TITLES[NAME], "cursor-agent", home, parse, hooks, parts)

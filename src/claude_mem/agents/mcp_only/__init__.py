@@ -1,0 +1,1 @@
+"""Agents without hooks that can be used: they search memory by MCP."""

@@ -1,0 +1,63 @@
+"""Agents that can search memory by MCP, and no more: one row each, from their documentation.
+
+Windsurf's hooks cannot inject, Kiro's belong to the files of its agents, Antigravity's have no prompts. Zed
+runs Claude Code and Codex, whose hooks work there.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from claude_mem.agents import TITLES, launcher
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.launcher import Machine
+
+
+class Row(NamedTuple):
+    program: str
+    home: Callable[[], Path]
+    file: str  # below its home
+    servers: str  # the section in which MCP servers are named
+    more: Mapping[str, Any] = {}
+
+
+def _under(folder: str) -> Callable[[], Path]:
+    return lambda: Path.home() / folder
+
+
+def _config(folder: str) -> Callable[[], Path]:
+    return lambda: Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / folder
+
+
+def _code() -> Path:
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Application Support/Code/User"
+    return _config("Code/User")()
+
+
+STDIO = {"type": "stdio"}
+ROWS = {
+    "vscode": Row("code", _code, "mcp.json", "servers", STDIO),
+    "windsurf": Row("windsurf", _under(".codeium/windsurf"), "mcp_config.json", "mcpServers"),
+    "kiro": Row("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
+    "antigravity": Row("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
+    "amp": Row("amp", _config("amp"), "settings.json", "amp.mcpServers"),
+    "zed": Row("zed", _config("zed"), "settings.json", "context_servers", {"source": "custom"}),
+}
+
+
+def _agent(name: str, row: Row) -> Agent:
+    def parts(machine: Machine) -> list[Part]:
+        server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+        return [json_part(row.home() / row.file, servers=row.servers, server=server | dict(row.more))]
+
+    return Agent(name, TITLES[name], row.program, row.home, parse, lambda _: {}, parts)
+
+
+AGENTS = {name: _agent(name, row) for name, row in ROWS.items()}

@@ -19,7 +19,7 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import command_history, json_shapes, query_paths, rank, render
+from claude_mem.recall import command_history, json_shapes, query_paths, rank, reminders, render
 from claude_mem.recall import injection_rules as rules
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
@@ -46,7 +46,7 @@ class InjectionLimits(Struct, frozen=True):
 
     context_characters: int = render.START_BUDGET.characters
     context_tokens: int = render.START_BUDGET.tokens
-    prompt_characters: int = render.PROMPT_CHARACTERS
+    prompt_characters: int = reminders.PROMPT_CHARACTERS
 
 
 class Injector(Struct, frozen=True, kw_only=True):
@@ -192,7 +192,7 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def told_at(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
         words, budget = rules.prompt_words(prompt), self.size.prompt_characters
-        return render.render_prompt(
+        return reminders.render_prompt(
             hits, now=self.clock(), budget=budget, tz=self.zone(), words=words, reader=reader
         )
 
@@ -242,7 +242,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         recent = map(self._hit, self.store.memories.list_cards(standing, limit=RECENT))
         hits = with_newer([*hits, *recent])[: len(hits)]
-        return render.render_file(short, hits, self.clock(), tz=self.zone(), reader=agent_of(session))
+        return reminders.render_file(short, hits, self.clock(), tz=self.zone(), reader=agent_of(session))
 
     def _started(self, project: Project, asked: HookQuestion) -> Rendered:
         if asked.source not in ("resume", "fork"):

@@ -12,19 +12,15 @@ from tests.unit.recall.cards import DAY, NOW, at, hit
 
 from claude_mem.model.refs import Hit, Ref
 from claude_mem.recall.label import estimate_tokens, gist
+from claude_mem.recall.reminders import MOST_FILE_LINES, MOST_HITS, file_lessons, render_file, render_prompt
 from claude_mem.recall.render import (
-    MOST_FILE_LINES,
-    MOST_HITS,
     START_BUDGET,
     Budget,
     LastSession,
     SessionFinding,
     StartMaterial,
-    file_lessons,
     length,
     open_steps,
-    render_file,
-    render_prompt,
     render_start,
 )
 

@@ -51,6 +51,10 @@ class Findings(Struct, frozen=True):
     """Else what is claimed comes from the model's head alone."""
     committed: bool = False
     """The agent made or pushed a commit, and nothing was fetched beside it."""
+    asked: str = ""
+    """The user's own words among the events."""
+    planned: bool = False
+    """The user let a plan pass."""
     replaces: tuple[tuple[str, str], ...] = ()
     """(new title, old title): which of the session's observations a new one takes the place of."""
     title: str | None = None
@@ -61,6 +65,10 @@ class Findings(Struct, frozen=True):
         the agent's. What was merely read, guessed, or found without looking is supported by nothing."""
         if self.proved or (made.files_edited if isinstance(made, Summary) else made.files_modified):
             return "work"
+        if isinstance(made, Observation) and made.type == "decision":
+            quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in made.facts)
+            if self.planned or any(len(words) > 15 and words in self.asked for words in quoted):
+                return "work"
         if isinstance(made, Summary):
             supported = not self.read_outside or self.committed or bool(made.completed and self.acted)
         elif made.type in DEEDS:

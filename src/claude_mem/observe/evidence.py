@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from claude_mem.model.events import Event
+from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.observe import shell
@@ -80,7 +80,7 @@ def _modified(call: ToolUse) -> Iterator[str]:
     return call.written_paths()
 
 
-def marked(findings: Findings, seen: Iterable[ReadEvent]) -> Findings:
+def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     """With what supports its claims (`Findings.source_of` decides by that).
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
@@ -98,6 +98,8 @@ def marked(findings: Findings, seen: Iterable[ReadEvent]) -> Findings:
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         proved=any(map(_is_users_word, calls)) or (any(map(_shows, calls)) and not fetched),
         committed=any(map(_commits, calls)) and not fetched,
+        asked="\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private),
+        planned=any(call.tool.name == "ExitPlanMode" and not call.failed for call in calls),
     )
 
 
@@ -132,7 +134,9 @@ _FETCHES = re.compile(
     r"(?![^;&|\n]* --name-only)(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comments|reviews|title|description))))"
     rf"{_END}"
 )
-_COMMITS = re.compile(rf"{_BEGIN}git\s+(?:-C \S+ )?(?:commit|push|revert|merge|rebase|cherry-pick|am){_END}")
+_COMMITS = re.compile(
+    rf"{_BEGIN}git\s+(?:-C \S+ )?(?:add|commit|push|revert|merge|rebase|cherry-pick|am){_END}"
+)
 
 
 def _is_from_afar(call: ToolUse) -> bool:
@@ -167,9 +171,7 @@ def _commits(call: ToolUse) -> bool:
 
 
 def _is_users_word(call: ToolUse) -> bool:
-    """An answer, or a plan accepted."""
-    if call.tool.name == "ExitPlanMode":
-        return not call.failed
+    """An answer to a question."""
     return "questions" in call.fields and bool(call.answered.get("answers"))
 
 

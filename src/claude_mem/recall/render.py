@@ -266,6 +266,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, agent: str) -
     told = _Known(())
     told.add(last.outcomes)
     again = not told.is_news(last.request) or last.request.casefold() in last.completed.casefold()
+    again = again or any(repeats(last.request, each.title.casefold()) for each in outcomes)
     is_told = last.goes_on or (is_task(last.request) and not again)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
     if last.is_cut and outcomes:

@@ -135,6 +135,30 @@ def test_a_program_of_the_agents_own_shows_what_it_printed(program: str) -> None
     assert source_of(Observation("discovery", "t"), [READ, ran(program)]) == "work"
 
 
+def test_the_users_own_words_are_verified_whatever_was_read_beside_them() -> None:
+    wish = "do not wrap long lines in the markdown"
+    quoted = Observation("decision", "Do not wrap", facts=(f"The user: “{wish}”",))
+    events = [
+        Event(id="1", at=0, kind=Kind.PROMPT, session="s", text=f"yes and {wish}"),
+        Event(id="2", at=0, kind=Kind.TOOL_USE, session="s", tool=READ),
+    ]
+    assert evidence.marked(Findings((quoted,)), tool_calls.read_all(events)).source_of(quoted) == "work"
+    assert (
+        evidence.marked(Findings((quoted,)), tool_calls.read_all(events[1:])).source_of(quoted) == "external"
+    )
+
+
+def test_an_accepted_plan_supports_a_decision_and_no_finding() -> None:
+    plan = ToolCall("ExitPlanMode", '{"plan": "x"}', "ok")
+    assert source_of(Observation("decision", "t"), [READ, plan]) == "work"
+    assert source_of(Observation("discovery", "t"), [READ, plan]) == "external"
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8080/x", "http://127.0.0.1:1/models"])
+def test_what_this_machine_serves_is_no_text_from_afar(url: str) -> None:
+    assert source_of(Observation("discovery", "t"), [READ, ran(f"curl -s {url}"), TESTED]) == "work"
+
+
 def test_a_guess_beside_a_commit_stays_a_guess() -> None:
     guess = Observation("discovery", "Root cause", narrative="It almost certainly blocks.")
     assert source_of(guess, [READ, COMMITTED]) == "external"

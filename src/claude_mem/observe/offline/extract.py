@@ -25,7 +25,9 @@ from claude_mem.observe.offline.turns import (
 from claude_mem.observe.tool_calls import ReadEvent
 
 MOST_COMMITS = 2  # of one turn that are told apart
-_CONCEDES, _CURED, _UNDER_WAY = (prose.pattern("turn", name) for name in ("concedes", "cured", "under_way"))
+_CONCEDES, _CURED, _UNDER_WAY, _LEANS = (
+    prose.pattern("turn", name) for name in ("concedes", "cured", "under_way", "leans")
+)
 _RULE = re.compile(r"^description:\s*[\"']?(.{10,400}?)[\"']?\s*$", re.M)
 _NAMED = re.compile(r"\w[./]\w|\w_\w|[a-z][A-Z]|\(\)")
 _PATHS = re.compile(r"(?<![\w/.:-])((?:[\w.@-]+/)+[\w.@-]+\.\w{1,8})(?=[:#\s,;)\]`]|$)")
@@ -237,9 +239,8 @@ def _found(turn: Turn) -> Iterator[Observation]:
     if not title or not (facts or len(prose.sentences(narrative)) > 1):
         return
     weighed = any(prose.chooses(each) for s in statements(turn.message) for each in prose.sentences(s.text))
-    cause = any(
-        s.topic == "learned" and "cause" in f"{s.lead} {s.heading}".lower() for s in statements(turn.message)
-    )
+    learned = (s for s in statements(turn.message) if s.topic == "learned")
+    cause = any("cause" in f"{s.lead} {s.heading}".lower() for s in learned)
     read = prose.unique([*_PATHS.findall(turn.message[:20_000]), *filter(is_inside, turn.opened)], 20)
     worked = (type_of_commit(title) or "change") if titles.says_done(title) else None
     yield Observation(
@@ -282,10 +283,13 @@ def _narrative(turn: Turn, sentence: str, title: str) -> str:
     pool = [each for each in request.plan_context(turn.request) if prose.informs(each)][:2]
     given = len(pool)
     items: list[str] = []
+    before: dict[str, str] = {}  # the sentence that one follows
+    last = ""
     for statement in statements(turn.message):
         if statement.topic in (*AHEAD, "checked") or statement.row or statement.done is False:
             continue
         for each in map(prose.without_pleasantry, prose.sentences(statement.text)[:6]):
+            last, before[each] = each, last
             if (prose.informs(each) or each == sentence) and not prose.is_status(each):
                 (items if statement.item and each != sentence else pool).append(each)
     pool += items if len(pool) < 2 else []
@@ -304,13 +308,11 @@ def _narrative(turn: Turn, sentence: str, title: str) -> str:
         if len(chosen) < 5 and len(pool[at]) + 1 <= room and pool[at].rstrip(".") != title:
             chosen.append(at)
             room -= len(pool[at]) + 1
-    told = " ".join(_ended(pool[at]) for at in sorted(chosen))
+    known = {made_of, *(pool[at] for at in chosen)}
+    chosen = [at for at in chosen if not _LEANS.match(pool[at]) or before.get(pool[at], "") in known]
+    told = " ".join(pool[at] if pool[at][-1] in ".!?:;。！？" else f"{pool[at]}." for at in sorted(chosen))
     # A plan tells how things were thought to be before the turn.
     return f"From the plan: {told}" if chosen and min(chosen) < given else told
-
-
-def _ended(sentence: str) -> str:
-    return sentence if sentence[-1] in ".!?:;。！？" else f"{sentence}."
 
 
 def _stated(text: str, title: str) -> list[str]:
@@ -335,7 +337,8 @@ def _stated(text: str, title: str) -> list[str]:
             if (not s.row or rows <= 4) and _is_fact(s.text) and not _repeats(s.text, known):
                 strong.append(_placed(s))
         else:
-            weak += [each for each in prose.sentences(s.text) if prose.is_concrete(each) and _is_fact(each)]
+            told = (each for each in prose.sentences(s.text) if not _LEANS.match(each))
+            weak += [each for each in told if prose.is_concrete(each) and _is_fact(each)]
     rest = (each for each in weak if not _repeats(each, known))
     return list(prose.unique((prose.paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
 

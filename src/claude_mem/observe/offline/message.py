@@ -173,6 +173,7 @@ _PHRASE = pattern("left", "phrase", 0)
 _UNSENT = pattern("left", "unsent", 0)
 _DENIED = re.compile(r"\b(?:no|not|nothing|none|never|neither|if|when|unless|whether|would)\b|[\"“]", re.I)
 # “Not pushed — say the word”: the offer is nothing to remember.
+_RECANTS = pattern("topic", "recants")
 _OFFER = re.compile(
     r" [—–-] (?:want me|do you want|shall I|should I|say |let me know|just say|happy to)\b.*$"
 )
@@ -198,6 +199,8 @@ def statements(message: str) -> tuple[Statement, ...]:
                 intro = part.text if part.text.endswith((":", "：")) else ""
             about = own if own != "other" else introduced if introduced != "other" else under
             part.heading, part.intro = section.heading, intro if part.item else ""
+            if not part.item and _RECANTS.match(part.text):
+                found.clear()  # the end counts: what stood before is taken back
             found += _split(part, about, under)
     return tuple(found)
 

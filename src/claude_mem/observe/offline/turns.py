@@ -56,10 +56,6 @@ class Turn:
     undone: int = 0  # commits of before this turn that it took back
     rules: list[Edited] = field(default_factory=list)  # written into the agent's own memory
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.steps and not self.message
-
     def changes(self) -> list[FileChange]:
         """The project's files it changed, as they stood at its end: one that was made and removed is none."""
         found: dict[str, FileChange] = {}
@@ -105,7 +101,7 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
             asked = request.cleaned(event.text) if not event.private else ""
             if not asked and not event.private:
                 continue
-            if not turn.is_empty:
+            if turn.steps or turn.message:
                 yield turn
             turn = Turn(asked)
         elif event.private:
@@ -120,7 +116,7 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
             for step in steps.read(call):
                 _take(turn, step, where)
                 turn.steps += 1
-    if not turn.is_empty:
+    if turn.steps or turn.message:
         yield turn
 
 

@@ -84,3 +84,26 @@ def test_a_prohibition_with_its_reason_is_a_rule() -> None:
 def test_a_word_on_what_still_runs_is_no_title() -> None:
     acted = Acting("yes").edit(".lint.yaml", "+MD024: false")
     assert acted.stop("`.md` clean, 49 files. Waiting on agents.").observations() == ()
+
+
+def test_what_the_agent_takes_back_in_its_own_message_is_not_told() -> None:
+    message = (
+        "Only untracked files are captured by `snapshot()` in state.py, so a diff tells what was dirty.\n\n"
+        "A file that equals `BaseCommit` must be the agent's work, for `diff()` shows nothing else.\n\n"
+        "Actually, `BaseCommit` is the parent of the commit in `post_commit()`, so its diff has all changes. "
+        "The files of `snapshot()` are read in state.py:40 after the commit was made, never before it. "
+        "The task file in tasks/ is a cleaner sign: `hooks.py` writes it before a subagent starts."
+    )
+    seen = Acting("who made the change?").read("state.py", "x").stop(message).only()
+    assert "must be the agent's work" not in f"{seen.title} {seen.narrative} {seen.facts}"
+
+
+def test_a_sentence_that_leans_on_another_is_not_told_without_it() -> None:
+    message = (
+        "The runner of `agent-eval` does not count assertions: one attempt of eval.ts passes or fails.\n\n"
+        "```text\npass_rate\n```\n\n"
+        "Per assertion. Aligns with the skills of `grading.json` because it has `summary.pass_rate`.\n\n"
+        "The rate of `agent-eval` is computed from passedRuns / totalRuns in results.ts:340."
+    )
+    seen = Acting("how is the rate computed?").read("results.ts", "x").stop(message).only()
+    assert "Aligns" not in (seen.narrative or "")

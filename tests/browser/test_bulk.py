@@ -143,6 +143,7 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
     expect(sight.page.locator(".hit")).to_have_count(0)
     recalled = quiet.get("/api/search", q="numbat", kind="observation")["results"]
     assert not rumours & {each["ref"] for each in recalled}
+    sight.more_filters()
     sight.page.get_by_label("Marked wrong").select_option("only these")
     expect(sight.page.locator(".hit.gone")).to_have_count(7)
     expect(sight.page.locator(".hit .chip.wrong").first).to_have_text("marked wrong")

@@ -23,6 +23,7 @@ def shown(sight: Sight) -> Locator:
 
 
 def set_to(sight: Sight, label: str, value: str) -> None:
+    sight.more_filters()
     field = sight.page.get_by_label(label, exact=True)
     if field.evaluate("each => each.tagName") == "SELECT":
         field.select_option(value)
@@ -51,11 +52,11 @@ def test_one_filter_leaves_what_fits_it(sight: Sight, worker: Worker, subtests: 
             sight.go("#/find")
             expect(shown(sight).first).to_be_visible()
             set_to(sight, label, value)
-            expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observations")
+            expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observation")
             expect(shown(sight)).to_have_count(len(wanted))
             assert {each.get_attribute("data-ref") for each in shown(sight).all()} == wanted
             sight.page.reload()  # it is in the address
-            expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observations")
+            expect(sight.main().get_by_role("status")).to_contain_text(f"{len(wanted)} observation")
             expect(sight.page.get_by_label(label, exact=True)).to_have_value(value)
 
 

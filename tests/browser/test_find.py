@@ -38,6 +38,8 @@ def test_filters_narrow_the_search_and_are_part_of_the_address(sight: Sight, wor
     assert wanted
     expect(page.locator(".hit")).to_have_count(len(wanted))
     expect(page.locator(".hit .chip.bugfix")).to_have_count(len(wanted))
+    expect(page.locator("form.filters :is(select, input):visible")).to_have_count(4)
+    sight.more_filters()
     page.get_by_label("Branch").select_option("next")
     page.get_by_label("Client").select_option("claude-code")
     page.get_by_label("Since", exact=True).fill("2026-07-20")

@@ -113,6 +113,20 @@ def test_each_kind_is_edited_kept_and_given_back(
             assert sight.all_that_went_wrong() == []
 
 
+def test_a_change_that_waits_for_a_restart_has_a_button_for_it(sight: Sight, quiet: Worker) -> None:
+    before = quiet.get("/health")["pid"]
+    button = sight.page.get_by_role("button", name="Restart the worker")
+    expect(button).to_be_hidden()
+    row(sight, "CLAUDE_MEM_LOG_LEVEL").get_by_label("CLAUDE_MEM_LOG_LEVEL").select_option("DEBUG")
+    row(sight, "CLAUDE_MEM_LOG_LEVEL").get_by_role("button", name="Save").click()
+    button.click()
+    expect(button).to_be_hidden(timeout=60_000)
+    assert quiet.get("/health")["pid"] != before
+    row(sight, "CLAUDE_MEM_LOG_LEVEL").get_by_role("button", name="Default").click()
+    expect(row(sight, "CLAUDE_MEM_LOG_LEVEL").locator(".chip")).to_have_text("default")
+    sight.wrong.clear()  # while it was away
+
+
 REFUSED = [
     ("CLAUDE_MEM_DAILY_TOKENS", "many", "a whole number"),
     ("CLAUDE_MEM_SECRET_PATTERNS", "badge", "Not valid JSON"),

@@ -228,7 +228,12 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
         worker.get(f"/api/observation/{each['ref']}")
         for each in worker.get("/api/observations", limit=100)["items"]
     )
-    memory = next(each for each in memories if each["files_read"] and each["facts"] and each["branch"])
+    memory = next(
+        each
+        for each in memories
+        if each["files_read"] and each["facts"] and each["branch"]
+        if worker.get(f"/api/observation/{each['ref']}/provenance")["tool_uses"]
+    )
     sight.go(f"#/observation/{memory['ref']}")
     sight.heading(memory["title"][:60])
     facts = sight.page.locator("section", has=sight.page.get_by_role("heading", name="Facts")).locator("li")
@@ -238,7 +243,7 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
         memory["branch"],
         memory["client"],
         memory["provider"],
-        "Tool uses",
+        "tool use",
         "Injected into sessions",
     ):
         expect(origin).to_contain_text(said)

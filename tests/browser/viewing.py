@@ -81,6 +81,12 @@ class Sight:
         """As a link leads there; what was shown before is gone when this returns."""
         self.page.evaluate(_GO, hash)
 
+    def more_filters(self) -> None:
+        """Those of Find that are folded at first."""
+        more = self.page.get_by_role("button", name="More", exact=True)
+        if more.is_visible():
+            more.click()
+
     def follow(self, link: Locator) -> None:
         """By clicking; what was shown before is gone when this returns. It leads to another place."""
         assert link.get_attribute("href") != f"#{urlsplit(self.page.url).fragment}"

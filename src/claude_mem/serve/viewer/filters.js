@@ -9,6 +9,7 @@ import { brief } from "./words.js";
 
 const LABELS = { wrong: "Marked wrong", raw: "Tool events" };
 const HINTS = { file: "src/login.py", since: "last week", until: "yesterday" };
+const FIRST = ["project", "kind", "type", "since"]; // the others are behind "More"
 const FACETS = { type: "types", concept: "concepts", branch: "branches", client: "clients" }; // in /api/facets
 // All kinds but raw tool uses.
 const UNDERSTOOD = "observation,summary,prompt";
@@ -64,11 +65,22 @@ export function filters(asked, change, signal) {
       ]);
     return name in FACETS || name === "project" ? choice(name, label, any("all")) : typed(name, label, HINTS[name]);
   }
+  const shown = FILTERS.filter(({ name }) => name !== "session");
+  const more = h("button", { type: "button", onclick: () => unfold(more.ariaExpanded !== "true") }, "More");
+  const rest = shown.filter(({ name }) => !FIRST.includes(name)).map(control);
   const element = h(
     "form",
     { class: "filters", "aria-label": "Filters", onsubmit: (event) => event.preventDefault() },
-    FILTERS.filter(({ name }) => name !== "session").map(control),
+    shown.filter(({ name }) => FIRST.includes(name)).map(control),
+    more,
+    rest,
   );
+  function unfold(open) {
+    more.ariaExpanded = String(open);
+    more.textContent = open ? "Fewer" : "More";
+    for (const each of rest) each.hidden = !open;
+  }
+  unfold(shown.some(({ name }) => !FIRST.includes(name) && asked()[name]));
   const session = h("span", { class: "chips" });
   element.append(session);
   function fill() {

@@ -64,6 +64,16 @@ def queue(call: Call, query: api.QueueQuery) -> Struct:
 
 
 @routes.post(
+    "/api/restart",
+    "Restart the worker between jobs, so that changed settings take effect.",
+    Answer(202, "It stops, and another one starts.", api.Stopping),
+)
+def restart(call: Call) -> Response:
+    call.running.handing_over_to = call.running.handing_over_to or "itself"
+    return shut_down(call)
+
+
+@routes.post(
     "/api/queue/retry",
     "Retry parked jobs and reset their attempts. If calls to the model were paused, they resume immediately.",
     api.RetryAnswer,

@@ -142,7 +142,7 @@ function provenance(memory, origin, after) {
   ];
   const listed = (label, results, extra) =>
     results?.length > 0 && [
-      h("h3", null, label),
+      label && h("h3", null, label),
       folded(results, FEW, (some) =>
         h(
           "ul",
@@ -172,7 +172,8 @@ function provenance(memory, origin, after) {
     ),
     origin && [
       listed("Prompt", origin.prompt ? [origin.prompt] : []),
-      listed("Tool uses", origin.tool_uses),
+      origin.tool_uses?.length > 0 &&
+        h("details", null, h("summary", null, many(origin.tool_uses.length, "tool use")), listed("", origin.tool_uses)),
       listed("Replaces", origin.supersedes),
       listed("Replaced by", origin.superseded_by ? [origin.superseded_by] : []),
       listed("Possible duplicates", origin.duplicates, same),

@@ -10,11 +10,13 @@ export async function show(place, main, signal) {
   document.title = "Settings · claude-mem";
   const list = h("div", { class: "settings" });
   const found = await get("/api/settings", null, signal);
+  const again = h("p", { class: "bar", hidden: true }, h("button", { onclick: restart }, "Restart the worker"));
   put(
     main,
     h("h1", { tabindex: -1 }, "Settings"),
     h("p", { class: "soft" }, "Stored in ", h("code", null, found.file), ". Environment variables override the file."),
     h("p", { class: "soft" }, `Changes are saved immediately. ${NEXT_START}`),
+    again,
     found.warnings?.length > 0 &&
       h(
         "div",
@@ -36,6 +38,12 @@ export async function show(place, main, signal) {
     ),
   );
   draw(found);
+  wait(found);
+  // A setting that was changed may wait for the next start.
+  function wait({ settings }) {
+    again.hidden = !settings.some((each) => each.pending);
+    again.firstChild.disabled = false;
+  }
   function draw({ settings }) {
     const groups = Map.groupBy(settings, (each) => each.group);
     put(
@@ -52,8 +60,9 @@ export async function show(place, main, signal) {
   }
   // What was typed since it was sent stays.
   async function reload(key, sent) {
-    const again = await get("/api/settings", null, signal);
-    const setting = again.settings.find((each) => each.key === key);
+    const latest = await get("/api/settings", null, signal);
+    const setting = latest.settings.find((each) => each.key === key);
+    wait(latest);
     const old = byId(`row-${key}`);
     if (!setting || !old) return;
     const had = old.contains(document.activeElement),
@@ -66,8 +75,9 @@ export async function show(place, main, signal) {
     "changed",
     async (event) => {
       if (!["settings", "all"].includes(event.what)) return;
-      const again = await get("/api/settings", null, signal).catch(() => null);
-      for (const each of again?.settings || []) {
+      const latest = await get("/api/settings", null, signal).catch(() => null);
+      if (latest) wait(latest);
+      for (const each of latest?.settings || []) {
         const old = byId(`row-${each.key}`);
         if (old && !isInUse(old)) old.replaceWith(row(each, reload));
       }
@@ -226,4 +236,15 @@ function read(kind, text) {
       .filter(Boolean);
   if (kind === "table") return JSON.parse(trimmed || "{}");
   return trimmed;
+}
+
+async function restart(event) {
+  event.target.disabled = true;
+  try {
+    await post("/api/restart", {});
+    toast("The worker restarts.");
+  } catch (error) {
+    event.target.disabled = false;
+    toast(error.message);
+  }
 }

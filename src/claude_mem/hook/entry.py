@@ -172,40 +172,16 @@ def _enter() -> None:
 
 def _note_prompt(event: bytes, head: bytes) -> None:
     """Where no hook reports prompts, the first event after one does, before itself: else nothing would be
-    known of the turn, not even that it is private. `asked/<session>`: its prompt is known."""
+    known of the turn, not even that it is private."""
+    from claude_mem.hook import transcript_peek
+
     session = private_turns.session_of(head)
-    if session is None or event not in (b"SessionStart", *_AFTER_A_PROMPT):
+    if session is None or event not in transcript_peek.TELLING:
         return
     _enter()
-    marker = private_turns.spelled(session)
-    if event == b"SessionStart":
-        try:
-            posix.unlink(f"{paths.ASKED}/{marker}")
-        except OSError:
-            pass  # there is none
-        return
-    is_known = paths.is_there(f"{paths.ASKED}/{marker}")
-    prompt = None if is_known or event == b"UserPromptSubmit" else _translator[0].prompt()
-    if prompt or event == b"UserPromptSubmit":
-        _leave_marker(marker)
+    prompt = transcript_peek.unreported_prompt(event, private_turns.spelled(session), _translator[0].prompt)
     if prompt:
         _capture(b"", "hook", prompt, b"", True)
-
-
-def _leave_marker(name: str) -> None:
-    try:
-        posix.mkdir(paths.ASKED, 0o700)
-    except FileExistsError:
-        pass
-    folder = paths.open_folder(paths.ASKED)
-    try:
-        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-        posix.close(posix.open(name, flags, 0o600, dir_fd=folder))
-    finally:
-        posix.close(folder)
-
-
-_AFTER_A_PROMPT = (b"UserPromptSubmit", b"PreToolUse", b"PostToolUse", b"PostToolUseFailure", b"Stop")
 
 
 def _reaches_model(event: str) -> bool:
@@ -319,9 +295,9 @@ def _rendered_start(asked: bytes) -> bytes | None:
     marker = f"{private_turns.spelled(session)}.told"
     if paths.is_there(f"{paths.ASKED}/{marker}"):
         return None
-    from claude_mem.hook import session_context
+    from claude_mem.hook import session_context, transcript_peek
 
-    _leave_marker(marker)
+    transcript_peek.leave_marker(marker)
     return session_context.find(asked, _translator[0].agent)[1]
 
 
@@ -386,15 +362,9 @@ def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, by
 
     if not isinstance(error, drop_counters.NoSession):
         return None
-    import json
+    from claude_mem.hook import session_context
 
-    from claude_mem.hook import json_text, session_context
-
-    given = json_text.parse(head.decode(errors="replace")) or {}
-    cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
-    payload = json.dumps({"source": "startup", "cwd": cwd}, separators=(",", ":")).encode()
-    _, shown, asks = session_context.find(payload)
-    return payload, shown, asks
+    return session_context.of_no_session(head)
 
 
 def _count_loss(error: BaseException) -> tuple[str, str]:

@@ -46,6 +46,20 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
     return b"", None, bool(directory)
 
 
+def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
+    """A start's payload that somebody typed, who has no session, by its directory alone; the answer, and
+    whether the worker is to be asked instead."""
+    import json
+
+    from claude_mem.hook import json_text
+
+    given = json_text.parse(head.decode(errors="replace")) or {}
+    cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
+    payload = json.dumps({"source": "startup", "cwd": cwd}, separators=(",", ":")).encode()
+    _, shown, asks = find(payload)
+    return payload, shown, asks
+
+
 def _read(file: str) -> tuple[bytes, bytes | None]:
     """The stamp, and the answer if there is something to tell. Raises ValueError for what is no rendering."""
     fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)

@@ -8,10 +8,43 @@ from claude_mem.hook import json_text, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 TAIL = 512 << 10
 WHOLE = 8 << 20
+
+_AFTER_A_PROMPT = (b"UserPromptSubmit", b"PreToolUse", b"PostToolUse", b"PostToolUseFailure", b"Stop")
+TELLING = (b"SessionStart", *_AFTER_A_PROMPT)
+"""Events that tell, of an agent whose hooks report no prompts, that there may be one to look for."""
+
+
+def unreported_prompt(event: bytes, marker: str, prompt: Callable[[], bytes | None]) -> bytes | None:
+    """The prompt that an event follows, once. `asked/<session>`: its prompt is known."""
+    if event == b"SessionStart":
+        try:
+            posix.unlink(f"{paths.ASKED}/{marker}")
+        except OSError:
+            pass  # there is none
+        return None
+    is_known = paths.is_there(f"{paths.ASKED}/{marker}")
+    found = None if is_known or event == b"UserPromptSubmit" else prompt()
+    if found or event == b"UserPromptSubmit":
+        leave_marker(marker)
+    return found
+
+
+def leave_marker(name: str) -> None:
+    """In `asked/`."""
+    try:
+        posix.mkdir(paths.ASKED, 0o700)
+    except FileExistsError:
+        pass
+    folder = paths.open_folder(paths.ASKED)
+    try:
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+        posix.close(posix.open(name, flags, 0o600, dir_fd=folder))
+    finally:
+        posix.close(folder)
 
 
 def last_lines(path: object) -> Iterator[dict[str, object]]:

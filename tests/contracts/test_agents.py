@@ -176,6 +176,25 @@ def test_an_answer_has_the_agents_own_shape_and_its_name_for_the_event(agent: st
             assert said == {"cancel": False, "contextModification": SAID}
 
 
+@pytest.mark.parametrize("agent", ["codex", "gemini", "qwen", "droid", "opencode"])
+def test_what_is_only_renamed_is_what_it_would_be_if_it_were_parsed(
+    agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = [sent for sent in SENT[agent] if sent.kind in ("tool_use", "tool_failure")]
+    assert tools
+    for verb, payload, _ in tools:
+        compact = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+        spaced = json.dumps(payload).encode()
+        with_spaces = Translator(agent, verb).payload(spaced, b"", True)
+        assert with_spaces is not None
+        with monkeypatch.context() as patched:
+            patched.setattr("claude_mem.hook.json_text.parse", None)
+            renamed = Translator(agent, verb).payload(compact, b"", True)
+        assert renamed is not None
+        assert renamed[0].startswith(b'{"session_id":"%s:' % agent.encode())
+        assert json.loads(renamed[0]) == json.loads(with_spaces[0])
+
+
 @pytest.mark.parametrize("agent", SENT)
 def test_nothing_private_reaches_the_disk_and_nothing_of_a_private_turn(
     data: Path, tmp_path: Path, agent: str

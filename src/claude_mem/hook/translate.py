@@ -8,6 +8,7 @@ agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
     KEYS      its keys, and ours; what is not named keeps its name
     PLACES    those of our events at which text reaches its model
+    AS_IS     its events whose payload is Claude Code's but for names, which `read` leaves alone; optional
     prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional
     WITHIN_S  of some of our events: the seconds that the agent leaves a hook; optional
     read(event, payload)                      where tables do not suffice; None: nothing to record; optional
@@ -18,7 +19,6 @@ agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as 
 from __future__ import annotations
 
 from claude_mem.agents import FOLDERS
-from claude_mem.hook import json_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,12 +37,18 @@ class Translator:
         self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}.dialect", fromlist=["EVENTS"])
         self.own_event = self._event = ""
         self._spoken: dict[str, object] = {}
+        self._unparsed = b""
         self.places: frozenset[str] = self._dialect.PLACES
         self.starts_at_a_tool = "SessionStart" not in self.places and "PreToolUse" in self.places
 
     def payload(self, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes, bool] | None:
         """As standard input would have held it; None: nothing to record. Raises NotAPayload for what is no
         JSON object."""
+        if whole and (renamed := self._renamed(head)):
+            self._unparsed = renamed
+            return renamed, b"", True
+        from claude_mem.hook import json_text
+
         given = json_text.parse(head.decode(errors="replace")) if whole else None
         is_whole = given is not None
         if given is None:
@@ -69,12 +75,33 @@ class Translator:
         self._spoken = spoken
         return _encoded(spoken), b"", is_whole
 
+    def _renamed(self, head: bytes) -> bytes | None:
+        """A payload in which nothing but names differs, unparsed; None: it must be parsed. A key between bare
+        quotes is never part of somebody's text; what a tool was given comes after all that is renamed."""
+        before, given, after = head.partition(_INPUT)
+        if not given or not before.startswith(_HEAD) or head.count(b'"session_id"') > 1:
+            return None
+        start = before.find(_EVENT) + len(_EVENT)
+        end = before.find(b'"', start)
+        own = before[start:end].decode(errors="replace") if start >= len(_EVENT) else ""
+        if own not in getattr(self._dialect, "AS_IS", ()):
+            return None
+        self.own_event, self._event = own, self._dialect.EVENTS[own]
+        before = before[:start] + self._event.encode() + before[end:]
+        for key, ours in self._dialect.KEYS.items():
+            before = before.replace(b'"%s":' % key.encode(), b'"%s":' % ours.encode())
+        return _HEAD + self.agent.encode() + b":" + before[len(_HEAD) :] + given + after
+
     @property
     def lacks_prompts(self) -> bool:
         return hasattr(self._dialect, "prompt")
 
     def prompt(self) -> bytes | None:
         """The prompt of the event's turn, as its hook would have reported it."""
+        if self._unparsed:
+            from claude_mem.hook import json_text
+
+            self._spoken = json_text.parse(self._unparsed.decode(errors="replace")) or {}
         found: str = self._dialect.prompt(self._spoken)
         if not found.strip():
             return None
@@ -87,7 +114,11 @@ class Translator:
         return min(most, within.get(self._event, most))
 
     def answer(self, line: bytes) -> bytes:
-        """The hook's answer as the agent expects it. Nothing to say is nothing, unless it insists."""
+        """The hook's answer as the agent expects it. Nothing to say is nothing."""
+        if not any(member in line for member in (b'"additionalContext"', b'"systemMessage"', b'"reason"')):
+            return b""
+        from claude_mem.hook import json_text
+
         said = json_text.parse(line.decode(errors="replace")) or {}
         inside = said.get("hookSpecificOutput")
         context = inside.get("additionalContext") if isinstance(inside, dict) else None
@@ -100,10 +131,13 @@ class Translator:
         return json_text.dumps(found).encode() + b"\n" if found else b""
 
 
+_HEAD, _EVENT, _INPUT = b'{"session_id":"', b'"hook_event_name":"', b'"tool_input":'
 _OF_THE_TURN = ("session_id", "cwd", "transcript_path")
 
 
 def _encoded(spoken: dict[str, object]) -> bytes:
+    from claude_mem.hook import json_text
+
     ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
     # Not in ASCII: what is looked for in a payload is spelled as agents spell it.
     return json_text.dumps(ordered, ascii=False).encode(errors="replace")

@@ -17,6 +17,7 @@ EVENTS = {
     )
 }
 KEYS = {"turn_id": "prompt_id"}
+AS_IS = frozenset(("PostToolUse",))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
 WITHIN_S = {"SessionEnd": 2.5}  # it ends such a hook after three seconds, whatever its settings say
 

@@ -17,6 +17,7 @@ EVENTS = {
     )
 }
 KEYS: dict[str, str] = {}
+AS_IS = frozenset(("PostToolUse",))
 PLACES = frozenset(("SessionStart", "PostToolUse"))
 
 

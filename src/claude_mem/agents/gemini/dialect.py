@@ -13,6 +13,7 @@ EVENTS = {
     "SessionEnd": "SessionEnd",
 }
 KEYS = {"prompt_response": "last_assistant_message"}
+AS_IS = frozenset(("AfterTool",))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 
 

@@ -15,4 +15,5 @@ EVENTS = {
     )
 }
 KEYS: dict[str, str] = {}
+AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))

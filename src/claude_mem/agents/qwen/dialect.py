@@ -16,6 +16,7 @@ EVENTS = {
     )
 }
 KEYS: dict[str, str] = {}
+AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 
 

@@ -105,12 +105,16 @@ def _home(config: str | None) -> Path:
     return Path(config) if config else Path.home() / ".claude"
 
 
+OF_OTHERS = (".codex-plugin/", ".cursor-plugin/", "plugin.json", "mcp.json", "hooks/none.json")
+"""What of the plugin's folder is for Codex, Cursor and Copilot CLI."""
+
+
 def plugin_texts() -> dict[str, str]:
     """The plugin's texts: inside an installed package, beside `src` in a checkout."""
     inside = PACKAGE / "plugin"
     folder = inside if inside.is_dir() else PACKAGE.parents[1] / "plugin"
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_text("utf-8") for path in files}
+    files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: path.read_text("utf-8") for name, path in files.items() if not name.startswith(OF_OTHERS)}
 
 
 def new_record(place: InstallPaths, *, plugin: bool) -> InstallRecord:

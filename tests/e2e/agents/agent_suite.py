@@ -3,21 +3,56 @@
 from __future__ import annotations
 
 import html
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 from tests.e2e.agents.two_sessions import BROKEN, HIDDEN, QUESTION, SECRET, TwoSessions
 from tests.e2e.client import parcels
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome, sent
+from tests.harness.agent_clients.homes import AgentHome, internal, sent
 from tests.harness.home_snapshot import picture
-from tests.harness.model_script import Request
+from tests.harness.model_script import Request, Say
+from tests.harness.model_server import ModelServer
 
 TOOL_EVENTS = ("tool_use", "tool_failure")
+
+
+OFFERED = re.compile(r"claude-mem[-_]+search\"|claude-mem(:|\\n) ?Memory of earlier|Loaded 1 tool")
+MOST_STEPS = 200
+
+
+class Searching:
+    """A model that searches memory as soon as it is offered that: a server is up a little after its agent."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        *self._search_for_it, self._search = client.tool_of_server(
+            "claude-mem", "search", {"query": "freight"}
+        )
+        self._steps = 0
+        self.has_searched = False
+
+    def __call__(self, request: Request) -> Say:
+        self._steps += 1
+        if internal(request) or self.has_searched or self._steps > MOST_STEPS:
+            return Say("By freight.")
+        self.has_searched = bool(OFFERED.search(json.dumps(request.body)))
+        if self.has_searched:
+            return Say("", uses=(self._search,))
+        is_time_to_look = self._search_for_it and self._steps % 2 == 0
+        look = (
+            self._search_for_it if is_time_to_look else [self._client.shell(f"sleep 0.1; true {self._steps}")]
+        )
+        return Say("", uses=tuple(replace(each, id=f"call_{self._steps}") for each in look))
 
 
 class AgentSuite:
     told_in = 0
     """The request of the second session in which its model is told for the first time: 0 is its start."""
+
+    found_by_search = "Full text: get_observations"
 
     reports_failures = True
     """Whether it runs any hook after a command that failed."""
@@ -76,6 +111,19 @@ class AgentSuite:
                 assert b"claude-mem" not in (played.home.home / name).read_bytes()
             else:
                 assert played.left[name] == played.before[name]
+
+    def test_its_model_can_search_memory(self, client: Client, tmp_path: Path) -> None:
+        home = AgentHome(tmp_path, client)
+        try:
+            home.connect("--agent", client.name)
+            home.mem("remember", "Crates above thirty kilos travel by freight.")
+            searching = Searching(client)
+            with ModelServer(searching, port=home.model_port) as server:
+                ran = home.run("How do heavy crates travel?")
+            assert (ran.code, searching.has_searched) == (0, True), ran.out + ran.err
+            assert self.found_by_search in sent(server.requests[-1])
+        finally:
+            home.end()
 
     def test_an_install_is_taken_back_to_the_byte(self, client: Client, tmp_path: Path) -> None:
         home = AgentHome(tmp_path, client)

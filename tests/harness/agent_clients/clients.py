@@ -57,6 +57,10 @@ class Client(ABC):
     @abstractmethod
     def shell(self, command: str) -> Use: ...
 
+    @abstractmethod
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        """A tool of an MCP server. Some agents have their model look for it first."""
+
 
 class Codex(Client):
     """Reads files by the shell alone. Which tools it offers depends on the model's name."""
@@ -108,6 +112,9 @@ class Codex(Client):
     def shell(self, command: str) -> Use:
         return Use("exec_command", {"cmd": command})
 
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use("tool_search", {"query": f"{server} {name}"}),)  # it then offers them
+
 
 class Copilot(Client):
     name, title = "copilot", "Copilot CLI"
@@ -143,6 +150,9 @@ class Copilot(Client):
     def shell(self, command: str) -> Use:
         return Use("bash", {"command": command, "description": "Run it"})
 
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use(f"{server}-{name}", given),)
+
 
 class Gemini(Client):
     name, title = "gemini", "Gemini CLI"
@@ -173,6 +183,9 @@ class Gemini(Client):
 
     def shell(self, command: str) -> Use:
         return Use("run_shell_command", {"command": command, "description": "Run it"})
+
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use(f"mcp_{server}_{name}", given),)
 
 
 class Qwen(Gemini):
@@ -209,6 +222,9 @@ class Qwen(Gemini):
     def shell(self, command: str) -> Use:
         given = {"command": command, "description": "Run it", "is_background": False}
         return Use("run_shell_command", given)
+
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use("tool_call", {"name": f"mcp__{server}__{name}", "arguments": given}),)
 
 
 class OpenCode(Client):
@@ -250,6 +266,9 @@ class OpenCode(Client):
     def shell(self, command: str) -> Use:
         return Use("bash", {"command": command, "description": "Run it"})
 
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use(f"{server}_{name}", given),)
+
 
 class Droid(Client):
     name, title = "droid", "Factory droid"
@@ -283,6 +302,10 @@ class Droid(Client):
     def shell(self, command: str) -> Use:
         risk = {"riskLevel": "low", "riskLevelReason": "It is a test.", "timeout": 60}
         return Use("Execute", {"command": command, "summary": "Run it"} | risk)
+
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        tool = f"{server}___{name}"
+        return Use("ToolSearch", {"query": f"select:{tool}"}), Use(tool, given)
 
 
 class Cline(Client):
@@ -321,6 +344,9 @@ class Cline(Client):
 
     def shell(self, command: str) -> Use:
         return Use("run_commands", {"commands": [command]})
+
+    def tool_of_server(self, server: str, name: str, given: Mapping[str, Any]) -> tuple[Use, ...]:
+        return (Use(f"{server}__{name}", given),)
 
 
 CLIENTS: dict[str, Client] = {

@@ -19,7 +19,11 @@ def _items(step: Say, request: Request) -> list[dict[str, Any]]:
         items.append({"type": "message", "id": _id("msg"), "role": "assistant", "content": [said]})
     for use in step.uses:
         call = {"id": _id("fc"), "call_id": use.id, "name": use.name, "status": "completed"}
-        if use.name in plain:
+        if use.name == "tool_search":
+            items.append(
+                call | {"type": "tool_search_call", "execution": "client", "arguments": dict(use.input)}
+            )
+        elif use.name in plain:
             items.append(call | {"type": "custom_tool_call", "input": use.input["input"]})
         else:
             items.append(call | {"type": "function_call", "arguments": json.dumps(dict(use.input))})

@@ -158,7 +158,7 @@ class Reading:
 
     def _read(self, files: SessionFiles, path: Path, over: bool) -> Iterator[TranscriptEvent]:
         session = self.session
-        session.at = int(path.stat().st_mtime * 1000)
+        session.at = 0 if files.inside else int(path.stat().st_mtime * 1000)
         if files.beside:
             files.beside(session, path)
         for number, fields in files.lines(path, self.tally):
@@ -189,6 +189,8 @@ class SessionFiles(Struct, frozen=True):
     lines: Callable[[Path, LineTally], Numbered] = json_lines
     beside: Callable[[Session, Path], None] | None = None  # what other files say of it
     last_at: Callable[[Path], int | None] = transcript_files.last_at
+    inside: Callable[[Path], list[Path]] | None = None  # a file of several sessions: a path for each
+    size: Callable[[Path], int] = lambda path: path.stat().st_size
 
     def projects_folder(self, environ: Mapping[str, str]) -> Path:
         return self.folder(environ)
@@ -196,7 +198,7 @@ class SessionFiles(Struct, frozen=True):
     def find(self, root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
         unreadable: list[tuple[Path, str]] = []
         found, others = [], 0
-        for path in [root] if root.is_file() else self._paths(root, unreadable):
+        for path in self._all(root, unreadable):
             try:
                 each = self._transcript(path)
             except OSError as error:
@@ -222,6 +224,13 @@ class SessionFiles(Struct, frozen=True):
             return 0, 0
         return sum(each.startswith("PostToolUse") for each in events), events.count("Stop")
 
+    def _all(self, root: Path, unreadable: list[tuple[Path, str]]) -> Iterator[Path]:
+        for path in [root] if root.is_file() else self._paths(root, unreadable):
+            try:
+                yield from self.inside(path) if self.inside else [path]
+            except OSError as error:
+                unreadable.append((path, error.strerror or str(error)))
+
     def _paths(self, root: Path, unreadable: list[tuple[Path, str]]) -> Iterator[Path]:
         """Links are not followed."""
 
@@ -243,4 +252,4 @@ class SessionFiles(Struct, frozen=True):
             return None
         session = reading.session
         last = max(self.last_at(path) or 0, first.at)
-        return Transcript(session.name, path, path.stat().st_size, first.at, last, session.cwd)
+        return Transcript(session.name, path, self.size(path), first.at, last, session.cwd)

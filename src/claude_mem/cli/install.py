@@ -199,14 +199,13 @@ def _report(chosen: Settings, targets: list[Target], args: argparse.Namespace) -
         output.message(f"No notes can be written yet; events are kept until then: {observer.problem}")
     is_new = any(target.connects for target in targets)
     already = "" if is_new else " already"
-    done = f"Connected to {_titles(target.agent for target in targets)}{already}."
     absent = [target.agent for target in targets if target.prepared.client is None]
+    present = [target.agent for target in targets if target.agent not in absent]
+    done = f"Connected to {_titles(present)}{already}." if present else f"Ready{already}."
     if absent:
-        it = "it" if len(absent) == 1 else "they"
-        later = (
-            f"{_titles(absent)} {'is' if it == 'it' else 'are'} not installed yet; {it} will find claude-mem"
-        )
-        done = f"Ready{already}. {later} connected when {it} {'is' if it == 'it' else 'are'}."
+        it, are = ("it", "is") if len(absent) == 1 else ("they", "are")
+        done += f" {_titles(absent)} {are} not installed yet;"
+        done += f" {it} will find claude-mem connected when {it} {are}."
     needs = [target.agent.needs for target in targets if target.agent.needs and target.connects]
     missing = absent[0].title if len(absent) == len(targets) else ""
     steps = [*needs, *next_steps(chosen, observer.provider, missing=missing)]

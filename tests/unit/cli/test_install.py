@@ -95,6 +95,15 @@ def test_agents_may_be_named_and_one_may_be_disconnected_alone(machine: Mem, tmp
     assert files(tmp_path) == before
 
 
+def test_who_is_connected_is_told_apart_from_who_is_not_installed_yet(machine: Mem, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/codex").write_text("#!/bin/sh\n")
+    (tmp_path / "bin/codex").chmod(0o755)
+    told = machine("install", "--yes", "--observer", "offline").stdout.splitlines()[0]
+    assert told.startswith("Connected to Codex. Gemini CLI and Qwen Code are not installed yet")
+    assert machine("install", "--yes").stdout.startswith("Connected to Codex already.")
+
+
 def test_if_one_agent_cannot_be_connected_none_is(machine: Mem, tmp_path: Path) -> None:
     (tmp_path / ".qwen/settings.json").write_text("{ // mine\n}")
     before = files(tmp_path)

@@ -225,7 +225,7 @@ def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(
         ("has no text", 1),
     }
     assert settled.json("adopt", str(path), "--yes")["taken"] == {}
-    found, *_ = settled.json("search", "till beeps")["results"]
+    found, *_ = settled.json("search", "till beeps")["items"]
     assert (found["title"], found["source"]) == ("The till beeps", "external")
 
 

@@ -86,7 +86,7 @@ def parked(worker: Mem) -> Iterator[Parked]:
         "DELETE FROM session_summaries",
         f"UPDATE pending_messages SET state = 'parked', attempts = 3, reason = '{REASON}'",
     )
-    listed = worker.json("queue", "list")["jobs"]
+    listed = worker.json("queue", "list")["items"]
     yield Parked(worker, session, [job["id"] for job in listed])
     changed(data, session, "DELETE FROM pending_messages")
 
@@ -108,8 +108,8 @@ def test_what_was_given_up_is_listed_with_its_reason_and_the_next_step(parked: P
     assert "claude-mem queue retry" in said.stderr
     assert max(map(len, said.stdout.splitlines())) <= 80
     listed = mem.json("queue", "list", "--limit", "2")
-    assert [job["id"] for job in listed["jobs"]] == [first, second]
-    assert (listed["total"], listed["jobs"][0]["reason"]) == (3, REASON)
+    assert [job["id"] for job in listed["items"]] == [first, second]
+    assert (listed["total"], listed["items"][0]["reason"]) == (3, REASON)
     assert "2 of 3" in mem("queue", "list", "--limit", "2").stderr
     assert mem("queue", "list", "--state", "ready").stderr == "No ready events.\n"
 
@@ -129,7 +129,7 @@ def test_one_of_several_is_tried_again_and_a_stranger_among_them_is_named(parked
     said = parked.mem("queue", "retry", first, "999999", code=1)
     assert said.stdout == "1 event will be retried.\n"
     assert "1 of 2 events" in said.stderr
-    assert [job["id"] for job in parked.listed()["jobs"]] == rest
+    assert [job["id"] for job in parked.listed()["items"]] == rest
     parked.mem("queue", "retry", "--all", first, code=2)
 
 
@@ -141,7 +141,7 @@ def test_giving_up_asks_first_and_keeps_the_evidence(parked: Parked) -> None:
     said = mem("queue", "drop", first, second, typed="y", process=True)
     assert said.stdout == "2 events dropped.\n"
     mem("queue", "drop", first, "--yes", code=1)  # it is not parked any more
-    assert [job["id"] for job in parked.listed()["jobs"]] == [third]
+    assert [job["id"] for job in parked.listed()["items"]] == [third]
     assert (parked.count("pending_messages"), parked.count("observations")) == (3, 0)
 
 

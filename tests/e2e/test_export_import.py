@@ -84,7 +84,7 @@ def test_nine_real_sessions_travel_to_another_machine_and_are_the_same_there(
         second = exports(there)
         run(there, "import", "--own", "-", given=first)
         third = exports(there)
-        found = json.loads(run(there, "search", "--json", "theme", "segment").stdout)["results"]
+        found = json.loads(run(there, "search", "--json", "theme", "segment").stdout)["items"]
         assert exports(there, "--markdown").decode() == journal
     assert memory(first) == memory(second) == memory(third)
     kinds = {json.loads(line)["kind"] for line in first.splitlines()}

@@ -93,7 +93,7 @@ def test_projects_are_listed_renamed_merged_and_removed(house: Path, tmp_path: P
     assert len(named(house)) == 3, "nothing was merged yet"
     mem(house, "projects", "merge", "old-shop", "shop", "--yes")
     assert {name: item["sessions"] for name, item in named(house).items()} == {"shop": 2, "scratch": 1}
-    found = as_data(house, "search", "heron", "--project", "shop")["results"]
+    found = as_data(house, "search", "heron", "--project", "shop")["items"]
     assert found
     assert {result["project"] for result in found} == {"shop"}
     work(house, old, "s-later", "egret")
@@ -101,7 +101,7 @@ def test_projects_are_listed_renamed_merged_and_removed(house: Path, tmp_path: P
 
     assert mem(house, "projects", "rename", "shop", "the shop").stdout == "shop is now the shop.\n"
     assert set(named(house)) == {"the shop", "scratch"}
-    found = {result["project"] for result in as_data(house, "search", "heron")["results"]}
+    found = {result["project"] for result in as_data(house, "search", "heron")["items"]}
     assert "the shop" in found
     assert "shop" not in found
 

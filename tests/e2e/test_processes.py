@@ -31,7 +31,7 @@ def mem(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mem]:
 
 def questions(mem: Mem, into: Path) -> list[tuple[str, ...]]:
     """Of every command one that can be run again and again."""
-    (ref, *_) = (found["ref"] for found in mem.json("search", "login")["results"])
+    (ref, *_) = (found["ref"] for found in mem.json("search", "login")["items"])
     transcripts.session(into / "projects", "told")
     claude_mem_ts_data.typical(into / "theirs.db")
     (into / "lines.jsonl").write_text(mem("export", "--project", "mill").stdout)

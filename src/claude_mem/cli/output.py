@@ -37,6 +37,13 @@ def result(data: object, text: str, *, as_json: bool, code: int = OK) -> int:
     return code
 
 
+def page(found: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A list as JSON: what it holds is `items`, and `next` leads on, whatever the worker calls them."""
+    return {"items": found[name], "next": found.get("next")} | {
+        key: value for key, value in found.items() if key not in (name, "next")
+    }
+
+
 def listing(
     data: object,
     items: Sequence[Any],

@@ -83,7 +83,8 @@ def _list(args: argparse.Namespace) -> int:
     hints = [f"Showing {len(jobs):,} of {total:,}. Use --limit to see more."] if total > len(jobs) else []
     if args.state == "parked":
         hints.append("To retry them: claude-mem queue retry. To drop one: claude-mem queue drop ID")
-    data, empty = {"state": args.state, "total": total, "jobs": jobs}, f"No {args.state} events."
+    data = {"items": jobs, "next": after, "state": args.state, "total": total}
+    empty = f"No {args.state} events."
     return output.listing(data, jobs, table, empty, "\n".join(hints), as_json=args.json)
 
 

@@ -63,7 +63,7 @@ def _run_search(args: argparse.Namespace) -> int:
     query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
     found = request("GET", "/api/search", query | filter_flags.query(args))
     if args.json:
-        output.print_json(found)
+        output.print_json(output.page(found, "results"))
         return OK
     results, note, more = found["results"], found.get("note"), ""
     if note == NEAREST:
@@ -114,7 +114,7 @@ def _run_file(args: argparse.Namespace) -> int:
     query = {"path": args.path, "limit": args.limit}
     found = request("GET", "/api/file", query | filter_flags.where(args))
     if args.json:
-        output.print_json(found)
+        output.print_json(output.page(found, "results"))
     elif found["results"]:
         memory_text.print_table(found["results"])
         output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")

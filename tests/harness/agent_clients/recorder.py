@@ -14,9 +14,11 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+import sqlite3
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,7 +131,24 @@ def _scrubbed(file: Path, home: AgentHome) -> str:
     return text
 
 
+OPENCODES = {
+    "session": "SELECT id, parent_id, directory FROM session",
+    "message": "SELECT id, session_id, time_created, data FROM message",
+    "part": "SELECT id, message_id, session_id, time_created, time_updated, data FROM part",
+}
+
+
+def _opencodes(home: AgentHome) -> list[Any]:
+    """The rows of its database that a backfill reads."""
+    database = home.home / ".local/share/opencode/opencode.db"
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
+        rows = {table: db.execute(query).fetchall() for table, query in OPENCODES.items()}
+    return [json.loads(json.dumps(rows).replace(str(home.home), "/home/u"))]
+
+
 def _transcript(home: AgentHome) -> list[Any]:
+    if home.client.name == "opencode":
+        return _opencodes(home)
     (file, *_) = [*home.home.glob(TRANSCRIPTS.get(home.client.name, "none")), None]
     if file is None:
         return []

@@ -24,7 +24,7 @@ FILES = {
     "qwen": "-home-u-parcel/chats/bde0c803.jsonl",
     "droid": "-home-u-parcel/af09e774.jsonl",
     "cline": "1794998455453_5p0ex/1794998455453_5p0ex.messages.json",
-    "opencode": "opencode.db/ses_e11956c69ffeLs3A7eY2yNffnC",
+    "opencode": "opencode.db",
 }
 """Where the recorded session lies, below the agent's folder."""
 AGENTS = sorted(FILES)
@@ -39,8 +39,7 @@ def agent(request: pytest.FixtureRequest) -> str:
 def file(agent: str, tmp_path: Path) -> Path:
     path = tmp_path / FILES[agent]
     if agent == "opencode":
-        opencode_database(path.parent)
-        return path
+        return path / opencode_database(path)
     path.parent.mkdir(parents=True)
     shutil.copy(FIXTURES / agent / "transcript.jsonl", path)
     if agent == "gemini":
@@ -51,9 +50,9 @@ def file(agent: str, tmp_path: Path) -> Path:
     return path
 
 
-def opencode_database(path: Path) -> None:
-    """The columns that are read, with what OpenCode wrote into them."""
-    rows = json.loads((FIXTURES / "opencode/storage.json").read_text())
+def opencode_database(path: Path) -> str:
+    """The columns that are read, with what OpenCode wrote into them. Returns the session's id."""
+    rows = json.loads((FIXTURES / "opencode/transcript.jsonl").read_text())
     with closing(sqlite3.connect(path)) as db:
         db.execute("CREATE TABLE session (id, parent_id, directory)")
         db.execute("CREATE TABLE message (id, session_id, time_created, data)")
@@ -61,8 +60,10 @@ def opencode_database(path: Path) -> None:
         for table, all_rows in rows.items():
             marks = ", ".join("?" for _ in all_rows[0])
             db.executemany(f"INSERT INTO {table} VALUES ({marks})", all_rows)
-        db.execute("INSERT INTO session VALUES ('ses_sub', 'ses_e11956c69ffeLs3A7eY2yNffnC', '/home/u')")
+        ((id, *_),) = rows["session"]
+        db.execute("INSERT INTO session VALUES ('ses_sub', ?, '/home/u')", (id,))
         db.commit()
+    return str(id)
 
 
 def read(agent: str, file: Path, *, over: bool = True) -> list[TranscriptEvent]:

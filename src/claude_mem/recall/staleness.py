@@ -126,7 +126,9 @@ def with_newer(hits: Sequence[Hit]) -> list[Hit]:
         words = _subject(card.title)
         shared = Counter(older for word in words for older in by_word.get((card.project_id, word), ()))
         for older, count in shared.items():
-            if _is_same_subject(observed[older], card, count, min(len(words), len(subjects[older]))):
+            if count >= _FEWEST_SHARED and _is_same_subject(
+                observed[older], card, count, min(len(words), len(subjects[older]))
+            ):
                 newer_than[observed[older].ref] = card.ref  # the last is the newest
         subjects.append(words)
         for word in words:
@@ -141,7 +143,7 @@ def with_newer(hits: Sequence[Hit]) -> list[Hit]:
 
 def _is_same_subject(older: Card, newer: Card, shared: int, of: int) -> bool:
     is_known = newer.superseded_by is not None or older.superseded_by == newer.ref.id
-    if shared < _FEWEST_SHARED or is_known or newer.created_at <= older.created_at:
+    if is_known or newer.created_at <= older.created_at:
         return False
     same_file = not set(older.files_modified).isdisjoint(newer.files_modified)
     return shared >= (_SAME_SUBJECT_AND_FILE if same_file else _SAME_SUBJECT) * of

@@ -128,6 +128,8 @@ def test_narrowing_and_setting_need_no_mouse_either(sight: Sight, worker: Worker
     expect(sight.page.locator("#by-type option", has_text="change")).to_be_attached()
     sight.press("c")
     expect(sight.page.locator(".hit")).to_have_count(1)
+    tab_to(sight, "More", most=2)
+    sight.press("Enter")
     tab_to(sight, "File", most=2)
     sight.page.keyboard.type("src/nowhere.py")
     expect(sight.main().get_by_role("status")).to_contain_text("No results.")

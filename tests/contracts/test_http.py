@@ -542,7 +542,7 @@ def test_every_post_is_answered_with_a_status_that_openapi_names(
     """With the body that the document itself gives as the example, and with none."""
     document = worker.ask("GET", "/openapi.json")[1]
     for path, methods in document["paths"].items():
-        if "post" not in methods:
+        if "post" not in methods or path == "/api/restart":  # after which nobody would answer
             continue
         said = methods["post"]
         content = said.get("requestBody", {}).get("content", {}).get("application/json", {})

@@ -72,6 +72,7 @@ BODIES: dict[str, dict[str, Any] | None] = {
     "POST /api/signout": {},
     "POST /api/settings": {"changes": {"CLAUDE_MEM_LANGUAGE": "German"}},
     "POST /api/admin/shutdown": None,
+    "POST /api/restart": None,
     "POST /api/queue/retry": {},
     "POST /api/queue/drop": {"ids": [10_000]},
     "POST /api/processing": {"isProcessing": True, "project": "door"},

@@ -18,7 +18,7 @@ from tests.contracts.store_contract import (
     new_events,
 )
 
-from claude_mem.model.errors import AmbiguousProject
+from claude_mem.model.errors import AmbiguousProject, AmbiguousSession
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Findings, Observation, Summary
@@ -293,6 +293,36 @@ class MemoryReadContract(StoreSuite):
         assert read.store.sessions.session("abc") is None, "too short to mean one in particular"
         assert read.store.sessions.session("nobody") is None
         assert read.store.sessions.session("%") is None
+
+    def test_a_session_of_another_agent_is_found_without_the_agents_name(self, read: ReadFixture) -> None:
+        read.keep("one", session="codex:0199aaaa-1")
+        read.keep("two", session="copilot:77bb-2")
+        read.keep("three", session="codex:0199aaaa-12")
+        for given, id in (
+            ("77bb", "copilot:77bb-2"),
+            ("77bb-2", "copilot:77bb-2"),
+            ("copilot:77bb", "copilot:77bb-2"),
+            ("0199aaaa-1", "codex:0199aaaa-1"),
+        ):
+            found = read.store.sessions.session(given)
+            assert found is not None, given
+            assert found["claude_session_id"] == id
+        for given in ("copilot", "copilot:", "copilot:77b"):
+            assert read.store.sessions.session(given) is None, "too little of the id"
+
+    @pytest.mark.parametrize("given", ["0199aaaa", "0199aaaa-", "codex:0199", "2026"])
+    def test_the_beginning_of_several_sessions_ids_names_them_all_and_none(
+        self, read: ReadFixture, given: str
+    ) -> None:
+        sessions = ["codex:0199aaaa-1", "codex:0199aaaa-2", "2026-a", "cline:2026-b"]
+        for number, session in enumerate(sessions):
+            read.keep(str(number), session=session)
+        with pytest.raises(AmbiguousSession) as ambiguous:
+            read.store.sessions.session(given)
+        meant = [each for each in sessions if given in each]
+        assert ambiguous.value.sessions == tuple(reversed(meant))
+        assert ambiguous.value.field == "session"
+        assert all(each in str(ambiguous.value) for each in meant)
 
     def test_a_sessions_neighbours_go_by_time_whatever_was_stored_first(self, read: ReadFixture) -> None:
         """An import brings old sessions in after new ones."""

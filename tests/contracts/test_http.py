@@ -71,6 +71,21 @@ class TestTheSecondGeneration:
         status, answer = worker.ask("POST", "/api/sessions/observations", use)
         assert (status, answer["status"]) == (200, "skipped")
 
+    def test_an_id_that_two_sessions_begin_with_is_refused_and_both_are_named(self, worker: Driven) -> None:
+        both = ("codex:twin-1", "codex:twin-2")
+        for session in both:
+            worker.ask("POST", "/api/sessions/init", {"claudeSessionId": session, "prompt": "Twin"})
+        for method, path, body in (
+            ("GET", "/api/session/twin", None),
+            ("GET", "/api/observations?session=twin", None),
+            ("POST", "/api/memory/forget", {"session": "twin", "confirm": True}),
+        ):
+            status, answer = worker.ask(method, path, body)
+            error = answer["error"]
+            assert (status, error["code"], error["field"]) == (400, "ambiguous_session", "session")
+            assert all(session in error["message"] for session in both)
+        assert worker.ask("GET", "/api/session/twin-1")[1]["session"]["id"] == "codex:twin-1"
+
     def test_a_session_is_summarized_and_completed(self, worker: Driven) -> None:
         words = {"claudeSessionId": "two-6", "last_user_message": "Thanks", "last_assistant_message": "Done."}
         assert worker.ask("POST", "/api/sessions/summarize", words)[0] == 202

@@ -13,8 +13,8 @@ ClaudeMemError
     ├── WorkerHung         the lock is held, but nobody answers
     └── WorkerFailed       it was started and did not come up
 
-InvalidInput (a ValueError; UnknownProject and AmbiguousProject are such) and NotFound (a LookupError): what a
-caller asked for is not valid, or not there.
+InvalidInput (a ValueError; UnknownProject, AmbiguousProject and AmbiguousSession are such) and NotFound (a
+LookupError): what a caller asked for is not valid, or not there.
 """
 
 from __future__ import annotations
@@ -97,6 +97,9 @@ class WorkerFailed(WorkerError):
         super().__init__(f"The worker did not start: {detail}. See its log: claude-mem worker logs")
 
 
+MOST_NAMED = 10
+
+
 class InvalidInput(ValueError):
     """`field` is not valid; `str()` is one sentence that says what to change."""
 
@@ -118,6 +121,18 @@ class AmbiguousProject(InvalidInput):
         keys = ", ".join(each["key"] for each in self.projects)
         super().__init__(
             "project", f"{len(self.projects)} projects are named {given!r}. Use the key instead: {keys}."
+        )
+
+
+class AmbiguousSession(InvalidInput):
+    """`sessions`: the id of each that begins so, the newest first."""
+
+    def __init__(self, given: str, sessions: Sequence[str]) -> None:
+        self.sessions = tuple(sessions)
+        more = len(self.sessions) - MOST_NAMED
+        named = ", ".join(self.sessions[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+        super().__init__(
+            "session", f"{len(self.sessions)} sessions begin with {given!r}. Use more of the id: {named}."
         )
 
 

@@ -19,7 +19,7 @@ from claude_mem.api.memories import (
 from claude_mem.api.projects import ProjectList
 from claude_mem.api.sessions import SessionAnswer, SessionList
 from claude_mem.model.clock import Clock, iso
-from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.errors import AmbiguousSession, InvalidInput, NotFound
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
@@ -242,11 +242,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                 raise NotFound(f"No memory with id {anchor}.")
             return self._hit(cards[0]), cards[0].created_at
         if anchor:
-            session = self.store.sessions.session(anchor)
-            if session is not None:
-                return None, int(session["created_at_epoch"])
-            time = self.resolver.time("anchor", anchor, self.resolver.project(request))[0]
-            return None, time or 0
+            return None, self._moment(anchor, request)
         if query.strip():
             self.catch_up()
             hits = self.engine(query, filters, 1).hits
@@ -254,6 +250,20 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                 raise NotFound(f"No results for {query!r}.")
             return hits[0], hits[0].card.created_at
         return None, self.clock()
+
+    def _moment(self, anchor: str, request: FilterRequest) -> int:
+        """When a session began, or a time in words. Some agents' ids begin as a year does."""
+        several: AmbiguousSession | None = None
+        try:
+            session = self.store.sessions.session(anchor)
+            if session is not None:
+                return int(session["created_at_epoch"])
+        except AmbiguousSession as error:
+            several = error
+        try:
+            return self.resolver.time("anchor", anchor, self.resolver.project(request))[0] or 0
+        except InvalidInput as error:
+            raise several or error from None
 
     def _index_files(self, filters: Filters) -> None:
         """Lists by file are as good as the index."""

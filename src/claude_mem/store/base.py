@@ -134,8 +134,8 @@ class Sessions(Protocol):
     def count_sessions(self, filters: Filters) -> int: ...
 
     def session(self, given: str) -> dict[str, Any] | None:
-        """By the client's id or a prefix of it, or by the database's; with the previous and the next
-        session."""
+        """By the client's id, with or without its agent's name, or the beginning of it, or by the database's;
+        with the previous and the next session. Raises AmbiguousSession if it begins several."""
 
     def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
         """Start time and title by the client's id, for these ids of the database."""

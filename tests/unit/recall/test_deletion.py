@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from tests.unit.recall.remembering import House
 
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetRequest
-from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.errors import AmbiguousSession, InvalidInput, NotFound
 
 HERE: dict[str, object] = {"cwd": "/home/a/shop"}
 
@@ -33,6 +34,17 @@ def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, Any
     with pytest.raises(InvalidInput):
         memory.deleter.forget(ForgetRequest(**selection), dry_run=False)
     assert memory.found("one") == ["1"]
+
+
+def test_an_id_that_two_sessions_begin_with_deletes_neither(memory: House) -> None:
+    for session in ("codex:0199aaaa-1", "codex:0199aaaa-2"):
+        memory.keep(session, session=session)
+    with pytest.raises(AmbiguousSession):
+        memory.deleter.forget(ForgetRequest(session="0199aaaa"), dry_run=False)
+    assert memory.deleter.forget(ForgetRequest(session="0199aaaa-1"), dry_run=False).sessions == 1
+    assert [each.session_id for each in memory.reading.sessions(FilterRequest(), Page()).items] == [
+        "codex:0199aaaa-2"
+    ]
 
 
 def test_a_session_is_forgotten_by_the_beginning_of_its_id_and_what_is_in_it_is_told_first(

@@ -12,7 +12,7 @@ from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import FoundMemory
-from claude_mem.model.errors import InvalidInput, NotFound
+from claude_mem.model.errors import AmbiguousSession, InvalidInput, NotFound
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.json_shapes import Json
 from claude_mem.store.values import Injection
@@ -181,6 +181,14 @@ def test_a_session_is_shown_whole_between_its_neighbours(memory: House) -> None:
     assert answer.next.session_id == "cccc-3"
     assert memory.reading.session("aaaa-1").previous is None
     assert memory.reading.session(str(answer.session.session_db_id)).session == answer.session
+
+
+def test_a_day_is_a_day_although_sessions_ids_begin_with_it(memory: House) -> None:
+    for session in ("cline:2026-01-31-a", "cline:2026-01-31-b"):
+        memory.keep(session, session=session)
+    assert memory.reading.timeline("2026-01-31", FilterRequest()).at.startswith("2026-01-31")
+    with pytest.raises(AmbiguousSession):
+        memory.reading.timeline("2026-01-31-", FilterRequest())
 
 
 def test_a_files_history_runs_across_sessions_the_newest_first(memory: House) -> None:

@@ -10,7 +10,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from claude_mem.model.errors import AmbiguousProject, EventUnreadable, InvalidInput, NotFound, StoreError
+from claude_mem.model.errors import (
+    AmbiguousProject,
+    AmbiguousSession,
+    EventUnreadable,
+    InvalidInput,
+    NotFound,
+    StoreError,
+)
 from claude_mem.model.structs import replace
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
@@ -111,13 +118,19 @@ def _media_type(request: Request) -> str:
     return (declared or "application/json").partition(";")[0].strip().lower()
 
 
+_AMBIGUOUS: dict[type[Exception], str] = {
+    AmbiguousProject: "ambiguous_project",
+    AmbiguousSession: "ambiguous_session",
+}
+
+
 def _refusal(error: Exception) -> Refusal:
     match error:
         case Refusal():
             return error
         case InvalidInput():
             several = error.projects if isinstance(error, AmbiguousProject) else ()
-            code = "ambiguous_project" if several else "bad_field"
+            code = _AMBIGUOUS.get(type(error), "bad_field")
             return Refusal(400, code, str(error), field=error.field or None, projects=several)
         case EventUnreadable():
             return Refusal(400, "unreadable", str(error))

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from claude_mem.model.errors import AmbiguousSession
 from claude_mem.model.jobs import Session
 from claude_mem.model.refs import Filters
 from claude_mem.store.sqlite.connection import Part, conditions, execute, queries
@@ -49,7 +50,7 @@ class Sessions(Part):
 
     def session(self, given: str) -> dict[str, Any] | None:
         with self._readers.read() as db:
-            row = execute(db, "session_named", given=given).fetchone()
+            row = execute(db, "session_named", given=given).fetchone() or _meant(db, given)
             if row is None:
                 return None
             (found,) = _shown(db, [row["id"]])
@@ -78,6 +79,15 @@ class Sessions(Part):
 
     def clients(self, project_id: int) -> list[str]:
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
+
+
+def _meant(db: sqlite3.Connection, given: str) -> sqlite3.Row | None:
+    """The only session that an unfinished id can mean. Never a guess: it may be about to be deleted."""
+    rows = execute(db, "sessions_beginning", given=given).fetchall()
+    found = [row for row in rows if row["is_whole"]] or rows
+    if len(found) > 1:
+        raise AmbiguousSession(given, [row["claude_session_id"] for row in found])
+    return found[0] if found else None
 
 
 _CONDITIONS = {

@@ -52,15 +52,19 @@ SELECT claude_session_id, project, title, first_user_prompt, created_at, created
 WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: session_named
--- A session by the database's id, the client's own, or the beginning of that; an exact one first.
-SELECT id FROM (
-    SELECT id, 1 AS place FROM sdk_sessions WHERE claude_session_id = :given
-    UNION ALL
-    SELECT id, 2 FROM sdk_sessions WHERE id = CAST(:given AS INTEGER) AND CAST(id AS TEXT) = :given
-    UNION ALL
-    SELECT id, 3 FROM sdk_sessions
-    WHERE LENGTH(:given) >= 4 AND claude_session_id >= :given AND claude_session_id < :given || X'F48FBFBF'
-) ORDER BY place, id DESC LIMIT 1;
+-- A session by the client's own id.
+SELECT id, claude_session_id FROM sdk_sessions WHERE claude_session_id = :given;
+
+-- name: sessions_beginning
+-- Sessions by the database's id, or by the beginning of the client's: at least four characters of what follows the
+-- agent's name and a colon, with them or without. `is_whole`: it is all of that.
+SELECT id, claude_session_id, SUBSTR(claude_session_id, colon + 1) = :given AS is_whole FROM (
+    SELECT id, claude_session_id, INSTR(claude_session_id, ':') AS colon FROM sdk_sessions
+)
+WHERE (id = CAST(:given AS INTEGER) AND CAST(id AS TEXT) = :given)
+   OR (LENGTH(:given) >= 4 AND SUBSTR(claude_session_id, colon + 1, LENGTH(:given)) = :given)
+   OR (LENGTH(:given) >= 4 + colon AND SUBSTR(claude_session_id, 1, LENGTH(:given)) = :given)
+ORDER BY id DESC;
 
 -- name: session_before
 -- The project's session before another one.

@@ -46,8 +46,9 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
-    which = f"whose transcripts (default: {CLAUDE_CODE})"
-    parser.add_argument("--agent", choices=base.with_transcripts(), default=CLAUDE_CODE, help=which)
+    named = base.with_transcripts()
+    which = f"whose transcripts: {', '.join(named)} (default: {CLAUDE_CODE})"
+    parser.add_argument("--agent", choices=named, default=CLAUDE_CODE, metavar="NAME", help=which)
     observe = "offline: no model, free (default); auto: your model"
     parser.add_argument("--provider", choices=("offline", "auto"), default="offline", help=observe)
     dollars = "stop when this run has cost this many dollars"

@@ -40,6 +40,12 @@ KINDS = {
     "sessionEnd": "session_end",
     "TaskStart": "session_start",
     "TaskComplete": "stop",
+    "pre_user_prompt": "prompt",
+    "post_read_code": "tool_use",
+    "post_write_code": "tool_use",
+    "post_run_command": "tool_use",
+    "post_mcp_tool_use": "tool_use",
+    "post_cascade_response": "stop",
 }
 """By the agents' own names of what they report."""
 
@@ -55,7 +61,7 @@ def recorded(agent: str, prefix: str = "") -> list[Sent]:
         payload, event = next(payloads[name]), name.removeprefix(prefix)
         verb = ("context" if event == "SessionStart" else "hook") if "hook_event_name" in payload else event
         kind = KINDS.get(event)
-        is_empty = kind == "prompt" and not payload["prompt"]  # Qwen Code's, after each tool
+        is_empty = kind == "prompt" and payload.get("prompt") == ""  # Qwen Code's, after each tool
         found.append(Sent(verb, payload, None if is_empty else kind))
     return found
 
@@ -108,7 +114,7 @@ def claude_code() -> list[Sent]:
     ]
 
 
-OTHERS = ("codex", "copilot", "gemini", "opencode", "qwen", "droid", "cline", "cursor")
+OTHERS = ("codex", "copilot", "gemini", "opencode", "qwen", "droid", "cline", "cursor", "goose", "windsurf")
 SENT = {
     "claude-code": claude_code(),
     **{agent: recorded(agent) for agent in OTHERS if agent != "opencode"},

@@ -17,8 +17,9 @@ FOLDERS = {
     "droid": "droid",
     "cline": "cline",
     "cursor": "cursor",
+    "goose": "goose",
+    "windsurf": "windsurf",
     "vscode": "mcp_only",
-    "windsurf": "mcp_only",
     "kiro": "mcp_only",
     "antigravity": "mcp_only",
     "amp": "mcp_only",
@@ -26,7 +27,7 @@ FOLDERS = {
 }
 """By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""
 
-NOT_RUN = ("cursor", *(name for name, folder in FOLDERS.items() if folder == "mcp_only"))
+NOT_RUN = ("cursor", "goose", "windsurf", *(name for name, folder in FOLDERS.items() if folder == "mcp_only"))
 """Made from their documentation: connected only by name."""
 
 TITLES = {
@@ -39,8 +40,9 @@ TITLES = {
     "droid": "Factory droid",
     "cline": "Cline",
     "cursor": "Cursor",
-    "vscode": "VS Code Copilot",
+    "goose": "Goose",
     "windsurf": "Windsurf",
+    "vscode": "VS Code Copilot",
     "kiro": "Kiro",
     "antigravity": "Antigravity",
     "amp": "Amp",

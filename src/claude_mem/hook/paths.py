@@ -75,6 +75,14 @@ def open_folder(name: str) -> int:
     return posix.open(name, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
 
 
+def working_directory() -> str:
+    """Where the agent runs its hook, before the data directory is entered; "" if that folder is gone."""
+    try:
+        return posix.getcwd()
+    except OSError:
+        return ""
+
+
 def is_there(name: str) -> bool:
     """Whether something lies there. What cannot be looked at may: a mark that protects the user counts."""
     try:

@@ -1,7 +1,7 @@
 """Agents that can search memory by MCP, and no more: one row each, from their documentation.
 
-Windsurf's hooks cannot inject, Kiro's belong to the files of its agents, Antigravity's have no prompts. Zed
-runs Claude Code and Codex, whose hooks work there.
+Kiro's hooks belong to the files of its agents, and some of its modes name no session. Antigravity's have no
+prompts. Zed runs Claude Code and Codex, whose hooks work there.
 """
 
 from __future__ import annotations
@@ -44,11 +44,10 @@ def _code() -> Path:
 STDIO = {"type": "stdio"}
 ROWS = {
     "vscode": Row("code", _code, "mcp.json", "servers", STDIO),
-    "windsurf": Row("windsurf", _under(".codeium/windsurf"), "mcp_config.json", "mcpServers"),
     "kiro": Row("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
     "antigravity": Row("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
-    "amp": Row("amp", _config("amp"), "settings.json", "amp.mcpServers"),
-    "zed": Row("zed", _config("zed"), "settings.json", "context_servers", {"source": "custom"}),
+    "amp": Row("amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
+    "zed": Row("zed", _config("zed"), "settings.json", "context_servers"),
 }
 
 

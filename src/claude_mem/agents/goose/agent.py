@@ -1,0 +1,64 @@
+"""Goose, as `agents.base` declares an agent: from its documentation. It has a plugin of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import TITLES, launcher, settings_file
+from claude_mem.agents.base import Agent
+from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.goose.dialect import EVENTS
+from claude_mem.agents.launcher import Machine, hook_line
+
+NAME = "goose"
+TIMEOUT_S = 10
+MANIFEST = {
+    "name": launcher.SERVER,
+    "version": "1.0.0",
+    "description": "Records sessions and searches the memory of them.",
+}
+
+
+def home() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "goose"
+
+
+def plugin() -> Path:
+    return Path.home() / ".agents/plugins" / launcher.SERVER
+
+
+def hooks(machine: Machine) -> dict[str, Any]:
+    """Its payloads name their event by a key of their own: here the command does."""
+
+    def entry(event: str) -> dict[str, Any]:
+        return {"type": "command", "command": hook_line(machine, event, NAME), "timeout": TIMEOUT_S}
+
+    return {"hooks": {event: [{"hooks": [entry(event)]}] for event in EVENTS}}
+
+
+def parts(machine: Machine) -> list[Part]:
+    server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+    return [
+        json_part(plugin() / "hooks/hooks.json", hooks=hooks(machine)["hooks"]),
+        json_part(plugin() / ".mcp.json", servers="mcpServers", server=server),
+        _manifest(plugin() / "plugin.json"),
+    ]
+
+
+def _manifest(path: Path) -> Part:
+    def with_us(text: str) -> str:
+        return text if text.strip() else json.dumps(MANIFEST, indent=2) + "\n"
+
+    def without_us(text: str) -> str | None:
+        found = settings_file.parsed(text, str(path), strict=False)
+        left = {key: value for key, value in found.items() if MANIFEST.get(key) != value}
+        return settings_file.written(left, text) if left else None
+
+    return Part(path, with_us, without_us, lambda _: None)
+
+
+AGENT = Agent(NAME, TITLES[NAME], "goose", home, parse, hooks, parts)

@@ -19,6 +19,7 @@ import http_reference
 import msgspec
 
 from claude_mem import settings
+from claude_mem.agents import TITLES
 from claude_mem.api.filters import filter_infos
 from claude_mem.cli import commands as command_line
 from claude_mem.providers import registry
@@ -141,10 +142,11 @@ def _shown(value: object) -> str:
 
 
 def filter_list() -> str:
-    """The viewer's constant: a filter that is declared is shown."""
+    """The viewer's constants: a filter that is declared is shown, and an agent goes by its title."""
     rows = "".join(f"  {msgspec.json.encode(each).decode()},\n" for each in filter_infos())
     head = "// Generated from the code by scripts/docs.py; run `make docs` after a change."
-    return f"{head}\nexport const FILTERS = [\n{rows}];\n"
+    titles = "".join(f'  "{name}": "{title}",\n' for name, title in TITLES.items())
+    return f"{head}\nexport const FILTERS = [\n{rows}];\n\nexport const AGENTS = {{\n{titles}}};\n"
 
 
 PAGES = {

@@ -15,6 +15,8 @@ from tests.harness.commands import Mem
 from tests.harness.model_script import Request, Say, Status, Step
 from tests.harness.model_server import ModelServer
 
+from claude_mem.agents import short_id
+
 REASON = "no XML in the reply: Sorry, I cannot do that."
 REPLY = "<observation><type>bugfix</type><title>It holds</title></observation>"
 OF_SESSION = "session_id = (SELECT id FROM sdk_sessions WHERE claude_session_id = ?)"
@@ -103,7 +105,7 @@ def test_the_queue_of_a_worker_that_is_down_leads_to_its_start(mem: Mem, subtest
 def test_what_was_given_up_is_listed_with_its_reason_and_the_next_step(parked: Parked) -> None:
     mem, (first, second, _) = parked.mem, parked.ids
     said = mem("queue", "list")
-    assert said.stdout.count(parked.session[:8]) == 3
+    assert said.stdout.count(short_id(parked.session)) == 3
     assert REASON[:30] in said.stdout
     assert "claude-mem queue retry" in said.stderr
     assert max(map(len, said.stdout.splitlines())) <= 80

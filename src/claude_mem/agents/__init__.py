@@ -55,3 +55,13 @@ def agent_of(session: str) -> str:
     """Whose session it is: all but Claude Code's begin with their agent's name."""
     name = session.partition(":")[0]
     return name if name in FOLDERS and ":" in session else CLAUDE_CODE
+
+
+def short_id(session: str) -> str:
+    """Enough of a session's own id to name it. Random ones differ in their first 8 characters. Codex's and
+    others' begin with the time, so that those of one hour would look the same."""
+    own = session.partition(":")[2] if agent_of(session) != CLAUDE_CODE else session
+    parts = own.split("-")
+    if [len(part) for part in parts] != [8, 4, 4, 4, 12]:
+        return own[:16]
+    return parts[0] if parts[2].startswith("4") else own[:13]

@@ -214,6 +214,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
     files: Annotated[list[str], doc("Paths it is about.", ["src/login.py"])]
     branch: Annotated[str | None, doc("The git branch.", "main")]
+    client: Annotated[str | None, doc("The coding agent it comes from.", "claude-code")]
     score: Annotated[float, doc("How well it matches. Comparable only within one response.", 0.87)]
     snippet: Annotated[str, doc("The matching part of its text.", "… an empty password …")]
     tokens: Annotated[int, doc("Approximate tokens to read it in full.", 180)]

@@ -28,7 +28,10 @@ Client = Annotated[
     Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,63}$"),
     doc("The program that sends the report.", "my-agent", expected="a name of a-z, 0-9, `.`, `_` and `-`"),
 ]
-Status = Annotated[str, doc("initialized, active, summarizing, completed, failed or interrupted.", "active")]
+Status = Annotated[
+    str,
+    doc("initialized, active, summarizing (its turn has ended), completed, failed or interrupted.", "active"),
+]
 DbId = Annotated[int | None, doc("The database's id of the session.", 7)]
 QueueLength = Annotated[int, doc("The session's events that are not processed yet.", 3)]
 Timestamp = Annotated[

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from claude_mem.agents import CLAUDE_CODE, short_id
 from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, plural, terminal, verbatim, width, wrap
 from claude_mem.hook import notices
-from claude_mem.recall.label import MEMORY_FIELDS, headline
+from claude_mem.recall.label import MEMORY_FIELDS, agent, headline
 
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
@@ -95,8 +96,8 @@ def found(results: Sequence[Result], sessions: Sequence[Result], columns: int, p
     for session in sessions:
         own = [result for result in results if result["session_id"] == session["session_id"]]
         title = str(session["title"] or "(no title)")
-        where = f"{fit(str(session['project']), columns // 3)} · " if projects else ""
-        head = f"{day(session)}  {where}"
+        where = [fit(str(session["project"]), columns // 3)] if projects else []
+        head = f"{day(session)}  {''.join(f'{part} · ' for part in (*where, _agent(own[0])) if part)}"
         lines += ["", head + paint("bold", fit(title, columns - width(head)))]
         for result in own:
             ref = paint("bold", str(result["ref"]).rjust(digits))
@@ -133,7 +134,7 @@ def _shortened(text: str, room: int) -> list[str]:
 def _rest(session: Result) -> str:
     parts = []
     if session.get("more"):
-        parts.append(f"{session['more']} more (--session {str(session['session_id'])[:8]})")
+        parts.append(f"{session['more']} more (--session {short_id(str(session['session_id']))})")
     if session.get("events"):
         parts.append(f"{plural(session['events'], 'tool event')} (--raw)")
     return f"+ {', '.join(parts)}" if parts else ""
@@ -168,7 +169,12 @@ def print_table(results: Sequence[Result]) -> None:
 def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
     """Everything that is known of one."""
     kind = str(result.get("type") or result["kind"])
-    about = [_when(result, now), str(result.get("project") or ""), f"session {result.get('session_id')}"]
+    about = [
+        _when(result, now),
+        str(result.get("project") or ""),
+        _agent(result),
+        f"session {result.get('session_id')}",
+    ]
     about += [f"branch {result['branch']}"] if result.get("branch") else []
     head, is_cut = _head(result, columns)
     lines = [paint("bold", line) for line in head]
@@ -213,12 +219,18 @@ def _beneath(result: Result, projects: Collection[str]) -> list[str]:
     files = [str(path) for path in result.get("files") or ()]
     more = [f"{len(files) - FILES} more"] if len(files) > FILES else []
     project = str(result.get("project") or "") if len(projects) > 1 else ""
-    where = " · ".join(part for part in (project, ", ".join([*files[:FILES], *more])) if part)
+    parts = (project, _agent(result), ", ".join([*files[:FILES], *more]))
+    where = " · ".join(part for part in parts if part)
     lines = [where] if where else []
     snippet = str(result.get("snippet") or "")
     if snippet.strip(" …") not in _title(result):
         lines.append(snippet)
     return lines
+
+
+def _agent(result: Result) -> str:
+    """`in Codex`, of what was not done in Claude Code."""
+    return agent(result.get("client"), CLAUDE_CODE)
 
 
 def _score(result: Result) -> str:

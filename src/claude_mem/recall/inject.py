@@ -75,7 +75,9 @@ class Injector(Struct, frozen=True, kw_only=True):
             plain = f"No previous sessions found for {name}."
             return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
         goes_on = session if source == "compact" else ""
-        told, plain = self.start(project, goes_on), self.start(project, goes_on, plain=True).text
+        reader = agent_of(session)
+        told = self.start(project, goes_on, reader=reader)
+        plain = self.start(project, goes_on, plain=True, reader=reader).text
         refs = [str(ref) for ref in told.refs]
         return {
             "text": told.text,
@@ -102,12 +104,12 @@ class Injector(Struct, frozen=True, kw_only=True):
         if project is None:
             raise NotFound("No memories for that directory, so sessions there get no context.")
         size = replace(self.size, **sizes)
-        tried, session = replace(self, size=size), request.session
+        tried, session, reader = replace(self, size=size), request.session, agent_of(request.session)
         return {
             "project": project.name,
             "start": {
-                **_rendered_json(tried.start(project, session)),
-                "plain": tried.start(project, session, plain=True).text,
+                **_rendered_json(tried.start(project, session, reader=reader)),
+                "plain": tried.start(project, session, plain=True, reader=reader).text,
             },
             "prompt": tried._prompt_preview(project, session, prompt) if prompt.strip() else None,
             "settings": asdict(size),
@@ -116,7 +118,7 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
         evidence, considered = self.considered(project, session, project.root, prompt)
-        rendered = self.told_at(prompt, [hit for hit, told in considered if told])
+        rendered = self.told_at(prompt, [hit for hit, told in considered if told], agent_of(session))
         return {
             **_rendered_json(rendered),
             "evidence": round(evidence, 2),

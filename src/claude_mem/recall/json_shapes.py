@@ -42,6 +42,7 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Fou
         created_at_epoch=card.created_at,
         files=list(card.files),
         branch=card.branch,
+        client=card.client,
         score=round(hit.score, 4),
         snippet=snippet(card, words),
         tokens=label.cost(card),

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from claude_mem.agents import CLAUDE_CODE, short_id
 from claude_mem.api import tools
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetRequest
@@ -16,7 +17,7 @@ from claude_mem.model.structs import replace
 from claude_mem.model.text import one_line
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.label import MEMORY_FIELDS, headline
+from claude_mem.recall.label import MEMORY_FIELDS, agent, headline
 from claude_mem.serve.services import Services
 
 MOST_FILES = 3
@@ -74,7 +75,7 @@ def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
         )
         lines += [_answer(one) for one in results if one["session_id"] == session["session_id"]]
         if session.get("more"):
-            lines[-1] += f" (+{session['more']} more: session={str(session['session_id'])[:8]})"
+            lines[-1] += f" (+{session['more']} more: session={short_id(str(session['session_id']))})"
     return "\n".join(lines)
 
 
@@ -173,6 +174,8 @@ def memory_line(result: Found) -> str:
 
 def _marks(result: Found) -> list[str]:
     marks = ["pinned"] if result.get("pinned") else []
+    if by := agent(result.get("client"), CLAUDE_CODE):
+        marks.append(by)
     if result.get("superseded_by"):
         marks.append(f"superseded by #{result['superseded_by']}")
     if source := _SOURCES.get(str(result.get("source"))):

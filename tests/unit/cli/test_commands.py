@@ -229,6 +229,12 @@ def test_a_row_says_which_event_where_when_how_often_and_why() -> None:
     ]
 
 
+def test_events_of_two_sessions_of_one_agent_are_told_apart() -> None:
+    ids = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
+    rows = table([job(claudeSessionId=id) for id in ids]).splitlines()[1:]
+    assert [row.split()[1] for row in rows] == ["0199aaaa-1111", "0199aaaa-2222"]
+
+
 def test_a_row_is_never_wider_than_80_columns() -> None:
     wide = job(id=10**9, toolName="mcp__tracker__" + "x" * 60, reason="because " * 40)
     assert max(map(len, table([wide]).splitlines())) <= 80

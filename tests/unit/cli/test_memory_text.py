@@ -2,12 +2,14 @@
 
 import io
 import json
+import re
 from typing import Any
 
+from claude_mem.agents import agent_of
 from claude_mem.cli import memory_text
 from claude_mem.cli.commands import show
 from claude_mem.cli.memory_text import evidence_sections
-from claude_mem.cli.output import Paint, width
+from claude_mem.cli.output import Paint, terminal, width
 
 NOW = 1_760_000_000.0
 PLAIN = Paint(io.StringIO(), {})
@@ -65,6 +67,33 @@ def test_results_are_under_their_session_with_the_sentence_that_matches() -> Non
         f"{day}  Why does login fail?",
         "   7  bugfix: Retries",
     ]
+
+
+def test_what_was_done_in_another_agent_says_so() -> None:
+    theirs = result(client="codex", session_id="codex:0199aaaa-1111-7000-8000-000000000001")
+    mine = result(client="claude-code")
+    sessions = [session(session_id=theirs["session_id"], more=3), session()]
+    lines = memory_text.found([theirs, mine], sessions, 80, PLAIN).splitlines()
+    assert [line.split("  ")[1] for line in lines if "Why does login" in line] == [
+        "in Codex · Why does login fail?",
+        "Why does login fail?",
+    ]
+    assert any("(--session 0199aaaa-1111)" in line for line in lines)
+    for text in (memory_text.table([theirs], 80, PLAIN), memory_text.in_full(theirs, NOW, 80, PLAIN)):
+        assert "in Codex" in text
+    assert "in Claude Code" not in memory_text.table([mine], 80, PLAIN)
+
+
+def test_sessions_are_listed_by_agent_with_ids_that_tell_them_apart() -> None:
+    ids = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
+    ids += ["opencode:ses_5f3a00000001ffe", "opencode:ses_5f3a00000002ffe", result()["session_id"]]
+    items = [session(session_id=id, status="summarizing", client=agent_of(id), project="shop") for id in ids]
+    rows = [re.split(r"\s{2,}", row)[0] for row in show.sessions_table(items).splitlines()[1:]]
+    assert rows == ["0199aaaa-1111", "0199aaaa-2222", "ses_5f3a00000001", "ses_5f3a00000002", "5694c0de"]
+    text = show.sessions_table(items)
+    for title in ("Codex", "OpenCode", "Claude Code", "between turns"):
+        assert title in text
+    assert max(map(width, text.splitlines())) <= terminal()
 
 
 def test_each_session_names_its_project_where_there_are_several() -> None:
@@ -202,7 +231,13 @@ def test_a_session_is_told_by_time_with_its_prompt_first() -> None:
 
 def test_sessions_are_a_row_each_within_the_screen() -> None:
     items = [
-        {"id": 1, "session_id": "5694c0de-0000", "project": "shop", "status": "active", "title": "Fix it"},
+        {
+            "id": 1,
+            "session_id": result()["session_id"],
+            "project": "shop",
+            "status": "active",
+            "title": "Fix it",
+        },
         {
             "id": 2,
             "session_id": "日本語日本語日本語",

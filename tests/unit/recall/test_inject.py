@@ -9,7 +9,7 @@ import pytest
 from tests.contracts.store_contract import HOUR, NOON, new_events
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
 
-from claude_mem.api.filters import FilterRequest
+from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.fence import fenced
@@ -325,6 +325,19 @@ def test_another_agents_memory_is_told_with_its_name_and_ones_own_without(memory
     memory.keep("The heron cache loses updates", "Two writers shared the heron cache.", session="past")
     assert "(in Claude Code)" in prompt(memory, QUESTION, "codex:now")
     assert "in Claude Code" not in prompt(memory, QUESTION, "now")
+
+
+def test_what_a_person_asks_to_see_names_the_other_agents_too(memory: House) -> None:
+    shop = FilterRequest(project="shop")
+    memory.keep("The heron cache loses updates", session="codex:past", client="codex")
+    memory.keep("The crane cache is new", session="past")
+    shown = memory.injector.context(shop)
+    preview = memory.injector.preview(shop, "", {})["start"]
+    for text in (shown["plain"], shown["text"], preview["plain"]):
+        assert "in Codex" in text
+        assert "in Claude Code" not in text
+    found = memory.reading.search("heron cache", shop, Page()).results
+    assert [each.client for each in found if "heron" in each.title] == ["codex"]
 
 
 def test_a_session_that_could_not_be_told_at_its_start_is_told_at_its_first_tool_and_once(

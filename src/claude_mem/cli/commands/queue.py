@@ -6,6 +6,7 @@ import argparse
 import time
 from typing import Any
 
+from claude_mem.agents import short_id
 from claude_mem.cli import output
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of
@@ -91,11 +92,13 @@ def _list(args: argparse.Namespace) -> int:
 def table(jobs: list[dict[str, Any]]) -> str:
     """In 80 columns; reasons are cut, `--json` has them whole."""
     now, digits = time.time(), max(len("id"), *(len(str(job["id"])) for job in jobs))
-    lines = [f"{'id':>{digits}}  {'session':<8}  {'what':<12}  {'age':<7}  tries  reason"]
-    for job in jobs:
+    sessions = [short_id(job["claudeSessionId"]) for job in jobs]
+    wide = max(8, *map(len, sessions))
+    lines = [f"{'id':>{digits}}  {'session':<{wide}}  {'what':<12}  {'age':<7}  tries  reason"]
+    for job, session in zip(jobs, sessions, strict=True):
         what = job["toolName"] or str(job["kind"]).replace("_", " ")
         row = (
-            f"{job['id']:>{digits}}  {job['claudeSessionId'][:8]:<8}  {output.fit(what, 12):<12}  "
+            f"{job['id']:>{digits}}  {session:<{wide}}  {output.fit(what, 12):<12}  "
             f"{notices.age(now - job['at'] / 1000):<7}  {job['attempts']:>5}  "
         )
         lines.append((row + output.fit(job["reason"] or "", WIDTH - len(row))).rstrip())

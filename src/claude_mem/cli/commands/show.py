@@ -9,10 +9,11 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from claude_mem.agents import TITLES, short_id
 from claude_mem.cli import filter_flags, memory_text, output
 from claude_mem.cli.client import pages, quoted, request
 from claude_mem.cli.commands import Commands, UsageError
-from claude_mem.cli.output import Paint, fit, pad
+from claude_mem.cli.output import Paint, fit, pad, width
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
 
@@ -25,7 +26,7 @@ def add(commands: Commands) -> None:
         more=(
             "Use the ids that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
             "prompt, e6 an event with a tool's full input and output. For a session, use the\n"
-            "agent's own id, or the start of it."
+            "agent's own id, or the start of it, as `sessions` shows it."
         ),
         example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
         run=_run_show,
@@ -70,7 +71,8 @@ def _session(id: str, *, as_data: bool) -> int:
 def session_text(found: dict[str, Any], paint: Paint) -> str:
     about = found["session"]
     head = f"Session {about.get('session_id') or about.get('id')}"
-    facts = (about.get("project"), about.get("status"), about.get("client"), about.get("created_at"))
+    agent = TITLES.get(str(about.get("client")), about.get("client"))
+    facts = (about.get("project"), standing(about), agent, about.get("created_at"))
     lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
     memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
     memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
@@ -99,7 +101,8 @@ def _each(results: Iterable[dict[str, Any]]) -> list[str]:
 
 
 SESSIONS = 20
-ID, AGE, STATUS, PROJECT = 8, 8, 11, 16
+HEADS = ("session", "agent", "age", "status", "project")
+WIDEST = 16
 
 
 def _run_sessions(args: argparse.Namespace) -> int:
@@ -107,27 +110,37 @@ def _run_sessions(args: argparse.Namespace) -> int:
     items, hint = found["items"], ""
     if items:
         more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
-        hint = f"Read one in full: claude-mem show --session {_id(items[0])[:ID]}.{more}"
+        hint = f"Read one in full: claude-mem show --session {short_id(_id(items[0]))}.{more}"
     return output.listing(found, items, sessions_table, "No sessions yet.", hint, as_json=args.json)
 
 
 def sessions_table(items: Sequence[dict[str, Any]]) -> str:
-    now, title_width = time.time(), output.terminal() - (ID + AGE + STATUS + PROJECT + 5)
-    heads = f"{'session':<{ID}}  {'age':<{AGE}} {'status':<{STATUS}} {'project':<{PROJECT}} prompt"
-    lines = [Paint(sys.stdout)("dim", heads)]
-    for item in items:
-        at = item.get("created_at_epoch")
-        age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
-        title = str(item.get("title") or item.get("first_user_prompt") or "")
-        cells = (
-            (_id(item)[:ID], ID),
-            (age, AGE),
-            (item.get("status"), STATUS),
-            (item.get("project"), PROJECT),
-        )
-        first, *rest = (pad(fit(str(text or ""), width), width) for text, width in cells)
-        lines.append(" ".join([f"{first} ", *rest, fit(title, title_width)]).rstrip())
-    return "\n".join(lines)
+    now = time.time()
+    rows = [[fit(cell, WIDEST) for cell in _cells(item, now)] for item in items]
+    wide = [max(map(width, column)) for column in zip(HEADS, *rows, strict=True)]
+
+    def line(cells: Sequence[str], last: str) -> str:
+        first, *rest = (pad(cell, room) for cell, room in zip(cells, wide, strict=True))
+        row = " ".join([f"{first} ", *rest, ""])
+        return f"{row}{fit(last, output.terminal() - width(row))}".rstrip()
+
+    titles = [str(item.get("title") or item.get("first_user_prompt") or "") for item in items]
+    heads = Paint(sys.stdout)("dim", line(HEADS, "prompt"))
+    return "\n".join([heads, *map(line, rows, titles)])
+
+
+def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
+    at, client = item.get("created_at_epoch"), str(item.get("client") or "")
+    age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
+    agent = TITLES.get(client, client)
+    return short_id(_id(item)), agent, age, standing(item), str(item.get("project") or "")
+
+
+def standing(session: dict[str, Any]) -> str:
+    """As the viewer says it: a turn is summed up as soon as it ends, and then nothing goes on until the next
+    prompt. Not every agent says that a session is over."""
+    status = str(session.get("status") or "")
+    return "between turns" if status == "summarizing" else status
 
 
 def _id(item: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import to_builtins
 
 from claude_mem import __version__
+from claude_mem.agents import short_id
 from claude_mem.cli import memory_text, output
 from claude_mem.cli.commands import OK, WRONG, Commands
 from claude_mem.cli.demo import replay
@@ -95,7 +96,7 @@ def render(made: Replay, paint: output.Paint) -> str:
         f"Worker  started by the first hook; stored everything {made.drained_after_s:.1f} s after the last\n"
         f"        hook, and had observed everything after {made.observed_after_s:.1f} s",
         table(
-            f"Session {session['id'][:8]}, {session['project']}: {session['status']}, "
+            f"Session {short_id(session['id'])}, {session['project']}: {session['status']}, "
             f"{output.plural(session['prompts'], 'prompt')} (1 private), "
             f"{output.plural(session['observations'], 'observation')}",
             memory,

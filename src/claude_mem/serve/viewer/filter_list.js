@@ -15,3 +15,21 @@ export const FILTERS = [
   {"name":"pinned","kind":"flag","choices":[],"help":"Only pinned memories."},
   {"name":"raw","kind":"flag","choices":[],"help":"List raw tool events too, instead of only the memories made from them."},
 ];
+
+export const AGENTS = {
+  "claude-code": "Claude Code",
+  "codex": "Codex",
+  "copilot": "Copilot CLI",
+  "gemini": "Gemini CLI",
+  "opencode": "OpenCode",
+  "qwen": "Qwen Code",
+  "droid": "Factory droid",
+  "cline": "Cline",
+  "cursor": "Cursor",
+  "vscode": "VS Code Copilot",
+  "windsurf": "Windsurf",
+  "kiro": "Kiro",
+  "antigravity": "Antigravity",
+  "amp": "Amp",
+  "zed": "Zed",
+};

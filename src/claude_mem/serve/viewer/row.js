@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { link, memoryLink, projectLink } from "./router.js";
-import { ago, brief, date, leaf, many, moment, number, time } from "./words.js";
+import { agentOf, ago, brief, date, leaf, many, moment, number, time } from "./words.js";
 
 export const TYPES = ["bugfix", "feature", "refactor", "change", "discovery", "decision"];
 
@@ -47,6 +47,7 @@ export const isGone = (memory) => Boolean(memory.wrong || memory.superseded_by);
 export function line(memory, { project = true, said = true, clock = false } = {}) {
   const about = [
     project && memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
+    memory.client && memory.client !== "claude-code" && h("span", null, `in ${agentOf(memory.client)}`),
     memory.branch && h("span", null, memory.branch),
     memory.files?.length > 0 && h("span", null, files(memory.files)),
     marks(memory),

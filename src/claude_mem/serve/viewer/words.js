@@ -1,5 +1,7 @@
 // How times, numbers and names are said.
 
+import { AGENTS } from "./filter_list.js";
+
 const MINUTE = 60_000,
   HOUR = 3_600_000,
   DAY = 86_400_000;
@@ -61,7 +63,15 @@ export function leaf(path) {
   return parts.filter(Boolean).pop() || String(path);
 }
 
-export const brief = (id) => String(id).slice(0, 8);
+// Of a session's id: without its agent's name; one that begins with the time, to where it differs from others.
+export function brief(id) {
+  const own = String(id).replace(/^[a-z]+:/, "");
+  const [, uuid, random] = own.match(/^([0-9a-f]{8}-[0-9a-f]{4})-(4)?/i) || [];
+  if (!uuid) return own.slice(0, 16);
+  return own.slice(0, random ? 8 : 13);
+}
+
+export const agentOf = (client) => AGENTS[client] || client;
 
 export const NEXT_START = "Takes effect when the worker restarts: claude-mem worker restart";
 

@@ -11,7 +11,7 @@ import { body } from "../told.js";
 import { folded } from "../fold.js";
 import * as actions from "../actions.js";
 import { edit } from "../edit.js";
-import { brief, leaf, many, moment, number, occasion } from "../words.js";
+import { agentOf, brief, leaf, many, moment, number, occasion } from "../words.js";
 
 const FEW = 8;
 
@@ -134,7 +134,7 @@ function provenance(memory, origin, after) {
   const rows = [
     ["Branch", memory.branch],
     ["Commit", memory.commit_sha?.slice(0, 12)],
-    ["Client", memory.client],
+    ["Agent", agentOf(memory.client)],
     ["Observer", memory.provider],
     ["Prompt", memory.prompt_number && `no. ${memory.prompt_number}`],
     ["Created", moment(memory.created_at_epoch)],

@@ -10,7 +10,7 @@ import { forgotten } from "../forgotten.js";
 import { renewed } from "../renewed.js";
 import { replay } from "../replay.js";
 import { forgetSession } from "../actions.js";
-import { brief, leaf, many, span } from "../words.js";
+import { agentOf, brief, leaf, many, span } from "../words.js";
 
 const PARTS = [
   ["request", "Request"],
@@ -123,7 +123,7 @@ function head({ session, previous, next }) {
         h("span", { class: "chip" }, standingOf(session)),
         session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
         session.branch && h("span", null, session.branch),
-        session.client && h("span", null, session.client),
+        session.client && h("span", null, agentOf(session.client)),
         when(session.created_at_epoch),
         h("span", null, `lasted ${span(session.updated_at_epoch - session.created_at_epoch)}`),
         h("span", null, `${many(session.prompts, "prompt")}, ${many(session.observations, "observation")}`),

@@ -12,6 +12,8 @@ from tests.browser.viewing import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
+from claude_mem.agents import TITLES
+
 pytestmark = needs_transcripts
 
 
@@ -241,7 +243,7 @@ def test_a_memory_tells_where_it_comes_from(sight: Sight, worker: Worker) -> Non
     origin = sight.page.locator("aside")
     for said in (
         memory["branch"],
-        memory["client"],
+        TITLES[memory["client"]],
         memory["provider"],
         "tool use",
         "Injected into sessions",

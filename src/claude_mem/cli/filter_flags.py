@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 MOST = 100
+ALIASES = {"client": ("--agent",)}
 METAVARS = {"file": "PATH", "session": "ID", "since": "WHEN", "until": "WHEN"}
 
 
@@ -43,7 +44,9 @@ def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
     metavar = METAVARS.get(each.name, each.name.upper())
     match each.kind:
         case "text":
-            parser.add_argument(flag, metavar=metavar, help=about)
+            parser.add_argument(
+                flag, *ALIASES.get(each.name, ()), dest=each.name, metavar=metavar, help=about
+            )
         case "list":
             choices = f": {', '.join(each.choices)}" if each.choices else ""
             about = f"{about}{choices}; may be repeated"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import tzinfo
 
+from claude_mem.agents import FOLDERS
 from claude_mem.api.filters import FilterRequest
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
@@ -72,7 +73,7 @@ class FilterResolver:
             file=request.file or None,
             branch=request.branch or None,
             session=self.session(request.session) if request.session else None,
-            client=request.client or None,
+            client=self.client(request.client) if request.client else None,
             since=self.time("since", request.since, project)[0],
             until=self.time("until", request.until, project)[1],
             superseded=request.superseded,
@@ -86,6 +87,16 @@ class FilterResolver:
         if found is None:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])
+
+    def client(self, given: str) -> str:
+        """The name of an agent, or of another program that reported a session."""
+        if given in FOLDERS:
+            return given
+        known = self._store.sessions.clients()
+        if given not in known:
+            names = ", ".join(dict.fromkeys([*FOLDERS, *known]))
+            raise InvalidInput("client", f"Unknown agent {given!r}. Known: {names}.")
+        return given
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
         """The first moment of what is meant, and the first after it."""

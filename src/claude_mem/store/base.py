@@ -146,7 +146,9 @@ class Sessions(Protocol):
     def compacted_at(self, session: str) -> int: ...
     def figures(self, project_id: int) -> tuple[int, int]: ...  # how many sessions and observations
     def directories(self, project_id: int, limit: int) -> list[str]: ...  # where its last sessions worked
-    def clients(self, project_id: int) -> list[str]: ...  # by which agents
+    def clients(
+        self, project_id: int | None = None
+    ) -> list[str]: ...  # by which agents; None: in any project
 
 
 class KeyFilter(Protocol):

@@ -81,6 +81,10 @@ def test_what_makes_no_sense_exits_2_and_nobody_is_asked(
         ("serach login", "Unknown command 'serach'. Did you mean search?"),
         ("worker strat", "Unknown command 'strat'. Did you mean start?"),
         ("worker bogus", "Unknown command 'bogus'. See: claude-mem worker --help"),
+        (
+            "status",
+            "Unknown command 'status'. Did you mean `claude-mem doctor` or `claude-mem worker status`?",
+        ),
         ("xyzzy", "Unknown command 'xyzzy'. See: claude-mem --help"),
         ("search login --limt 3", "Unknown option '--limt'. Did you mean --limit?"),
         ("worker stop --jsno=1", "Unknown option '--jsno'. Did you mean --json?"),
@@ -94,6 +98,12 @@ def test_a_slip_in_the_name_of_a_command_or_an_option_is_answered_in_a_line(
     assert run(words.split()) == 2
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"claude-mem: {sentence}\n")
+
+
+def test_an_agent_is_a_client() -> None:
+    search = build(["search"])
+    for flag in ("--agent", "--client"):
+        assert search.parse_args(["search", flag, "codex"]).client == "codex"
 
 
 @pytest.mark.parametrize(

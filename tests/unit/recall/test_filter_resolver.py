@@ -49,6 +49,7 @@ def test_dates_are_given_in_words(asked: House) -> None:
     [
         (FilterRequest(project="nope"), "project", "nope"),
         (FilterRequest(since="when pigs fly"), "since", "when pigs fly"),
+        (FilterRequest(client="nosuch"), "client", "codex"),
     ],
 )
 def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
@@ -58,6 +59,12 @@ def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
         asked.resolver.filters(wanted)
     assert error.value.field == field
     assert said in str(error.value)
+
+
+def test_a_client_is_an_agent_or_any_program_that_reported_a_session(asked: House) -> None:
+    asked.keep("three", session="x", client="my-tool")
+    for name in ("codex", "my-tool"):
+        assert asked.resolver.filters(FilterRequest(client=name)).client == name
 
 
 # Filters, each alone.

@@ -71,7 +71,7 @@ class TestLeaving:
             ({"types": ("bugfix",)}, ["The heron rounds up"]),
             ({"concepts": ("heat",)}, ["The oven is hot"]),
             ({"file": "till.py"}, ["The heron rounds up"]),
-            ({"client": "nobody"}, []),
+            ({"client": "zed"}, []),
             ({"kinds": ("evidence",)}, []),
             ({"cwd": "/nowhere"}, []),
         ],

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 OK, WRONG, USAGE = 0, 1, 2
 UNREAD = 128 + signal.SIGPIPE  # the reader of our output has gone
+ELSEWHERE = {"status": "`claude-mem doctor` or `claude-mem worker status`"}
+"""What is at home in another command than the one whose name is most similar."""
 ALIKE = 0.7  # how similar a mistyped command must be to be suggested
 NAME_WIDTH = 12
 
@@ -234,7 +236,7 @@ def unknown(kind: str, name: str, known: Iterable[str], see: str) -> UsageError:
     """The error for a name that does not exist, with the nearest one that does."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), 1, ALIKE)
+    close = [ELSEWHERE[name]] if name in ELSEWHERE else difflib.get_close_matches(name, list(known), 1, ALIKE)
     hint = f"Did you mean {close[0]}?" if close else f"See: {see}"
     return UsageError(f"Unknown {kind} {name!r}. {hint}")
 

@@ -77,7 +77,7 @@ class Sessions(Part):
     def directories(self, project_id: int, limit: int) -> list[str]:
         return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
 
-    def clients(self, project_id: int) -> list[str]:
+    def clients(self, project_id: int | None = None) -> list[str]:
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
 
 

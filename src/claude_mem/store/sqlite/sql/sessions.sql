@@ -105,8 +105,8 @@ SELECT cwd FROM sdk_sessions WHERE project_id = :project_id AND cwd IS NOT NULL
 GROUP BY cwd ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
 
 -- name: project_clients
--- The agents and other programs by which a project was worked on.
-SELECT DISTINCT client FROM sdk_sessions WHERE project_id = :project_id;
+-- The agents and other programs by which a project was worked on, or any.
+SELECT DISTINCT client FROM sdk_sessions WHERE :project_id IS NULL OR project_id = :project_id;
 
 -- name: last_session
 -- The newest session's id.

@@ -476,6 +476,27 @@ def test_an_uninstall_leaves_every_file_as_it_was(
 
 
 @pytest.mark.parametrize("agent", INSTALLED)
+def test_an_install_from_another_path_in_between_changes_nothing_about_that(
+    home: Path, agent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in THEIRS.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(text.encode())
+    before, data = snapshot(home), home / ".claude-mem"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(sys, "executable", "/another/venv/bin/python")
+        install(agent, data)
+    once = snapshot(home)
+    install(agent, data)
+    assert snapshot(home) != once
+    (connection,) = base.installer(agent).connections(data, None)
+    undo = connection.undo_plan()
+    uninstall(agent, data)
+    assert snapshot(home) == before
+    assert undo.is_exact
+
+
+@pytest.mark.parametrize("agent", INSTALLED)
 def test_what_was_changed_since_the_install_stays_and_what_is_ours_goes(home: Path, agent: str) -> None:
     data = home / ".claude-mem"
     install(agent, data)
@@ -554,7 +575,8 @@ def test_settings_with_comments_of_an_agent_that_is_not_connected_hinder_nobody(
     file = home / ".config/zed/settings.json"
     file.parent.mkdir(parents=True)
     file.write_text('{ // mine\n  "theme": "One",\n}')
-    assert base.connections(home / ".claude-mem", lambda _: None) == []
+    known = base.connections(home / ".claude-mem", lambda _: None)
+    assert (known.found, known.unreadable) == ([], [])
 
 
 def test_an_agent_that_was_never_run_is_connected_only_by_name(home: Path) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from msgspec import Struct
 
 from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN
-from claude_mem.model.errors import EventUnreadable
+from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
     from claude_mem.agents.file_changes import Journal, Plan
@@ -121,6 +121,11 @@ class Connection(Protocol):
     @property
     def program(self) -> str | None:
         """The agent's program, if the user chose one."""
+        ...
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What of it does not work, and what its user can do about it."""
         ...
 
     @property
@@ -256,12 +261,43 @@ def transcripts(name: str) -> TranscriptReader:
     return cast(TranscriptReader, getattr(module, "READER", module))
 
 
-def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> list[tuple[Agent, Connection]]:
-    """Of all agents. Raises ClaudeMemError."""
-    agents = map(load, FOLDERS)
-    return [
-        (each, one) for each in agents for one in installer(each.name).connections(data_dir, programs(each))
-    ]
+class Connections(Struct, frozen=True):
+    found: list[tuple[Agent, Connection]]
+    unreadable: list[tuple[Agent, str]]  # agents whose own files say that we are in them, and no more
+
+
+def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Connections:
+    """Of all agents: what is wrong with one is no other's trouble."""
+    found: list[tuple[Agent, Connection]] = []
+    unreadable = []
+    for agent in map(load, FOLDERS):
+        try:
+            found += [(agent, each) for each in installer(agent.name).connections(data_dir, programs(agent))]
+        except (ClaudeMemError, OSError) as error:
+            unreadable.append((agent, in_words(error)))
+    return Connections(found, unreadable)
+
+
+def is_outdated(connection: Connection) -> bool:
+    """And could be updated: its files can be read."""
+    try:
+        return not connection.is_current
+    except (ClaudeMemError, OSError):
+        return False
+
+
+def problems(connection: Connection) -> Sequence[str]:
+    try:
+        return connection.warnings
+    except (ClaudeMemError, OSError) as error:
+        return [in_words(error)]
+
+
+def in_words(error: ClaudeMemError | OSError) -> str:
+    """Why an agent's file could be neither read nor changed."""
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return str(error)
 
 
 def _module(name: str, part: str) -> Any:

@@ -45,6 +45,7 @@ class Plan(Struct, frozen=True):
     changes: tuple[Change, ...] = ()
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
+    is_exact: bool = True  # of one that undoes: every file is as it was before the install
 
     @property
     def is_empty(self) -> bool:
@@ -150,7 +151,21 @@ class Journal:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        while kind and self._undo:
+        if kind:
+            self._undo_to(0)
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """An error in it undoes only what was changed in it, and is raised."""
+        start = len(self._undo)
+        try:
+            yield
+        except (ClaudeMemError, OSError):
+            self._undo_to(start)
+            raise
+
+    def _undo_to(self, start: int) -> None:
+        while len(self._undo) > start:
             with suppress(OSError, ClaudeMemError):  # what could not be written has not been changed either
                 self._undo.pop()()
 

@@ -16,11 +16,14 @@ from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.base import Agent, Installation, Wanted
+from claude_mem.agents.claude_code import registration
 from claude_mem.agents.file_changes import Change, Journal, Plan, read_text
-from claude_mem.agents.install_record import InstallRecord, load_record
+from claude_mem.agents.install_record import InstallRecord, SavedText, load_record
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.settings_file import Malformed
 from claude_mem.hook import paths
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.structs import replace
 
 USER = "user"
 
@@ -33,6 +36,7 @@ class Part(Struct, frozen=True):
     without_us: Callable[[str], str | None]
     data_dir_in: Callable[[str], str | None]  # of a text that we are in: "" for the default; None: not in it
     executable: bool = False
+    warnings: Callable[[str], list[str]] = lambda _: []  # of a text that an install leaves, for its user
 
 
 # A settings file in JSON: hooks by their events, and a section that names MCP servers.
@@ -52,7 +56,7 @@ def json_part(
         found = wants = settings_file.parsed(text, str(path), strict=False)
         if hooks:
             wants = dict(needs or {}) | settings_file.with_hooks(wants, dict(hooks))
-        if server:
+        if server and _may_serve(found):
             wants = settings_file.with_entry(wants, servers, launcher.SERVER, dict(server))
         return text if wants == found and text.strip() else settings_file.written(wants, text)
 
@@ -76,11 +80,41 @@ def json_part(
         entry = found[servers][launcher.SERVER]
         return str((entry.get("env") or entry.get("environment") or {}).get("CLAUDE_MEM_DATA_DIR", ""))
 
-    def _is_our_server(found: dict[str, Any]) -> bool:
-        entry = found.get(servers, {}).get(launcher.SERVER) if servers else None
-        return launcher.is_our_server(entry)
+    def _named(found: dict[str, Any]) -> Any:
+        section = found.get(servers, {}) if servers else {}
+        if not isinstance(section, dict):
+            raise Malformed(f"{path}: {servers} must be an object. Nothing was changed.")
+        return section.get(launcher.SERVER)
 
-    return Part(path, with_us, without_us, data_dir_in)
+    def _is_our_server(found: dict[str, Any]) -> bool:
+        return launcher.is_our_server(_named(found))
+
+    def _may_serve(found: dict[str, Any]) -> bool:
+        return _named(found) is None or _is_our_server(found)
+
+    def warnings(text: str) -> list[str]:
+        found = settings_file.parsed(text, str(path), strict=False)
+        theirs = registration.foreign_hooks(found)
+        return [
+            *([_FOREIGN.format(path=path)] if theirs else []),
+            *([_TAKEN.format(path=path)] if server and not _may_serve(found) else []),
+        ]
+
+    return Part(path, with_us, without_us, data_dir_in, warnings=warnings)
+
+
+_FOREIGN = (
+    "{path} also has the hooks of another claude-mem: both record every session. To have one memory, "
+    "uninstall the other."
+)
+_TAKEN = (
+    f"{{path}} has an MCP server of yours named {launcher.SERVER}. It was left as it is, so the agent cannot "
+    "search memory by MCP. Rename it and run claude-mem install again."
+)
+_INLINE = (
+    "{path}: mcp_servers is an inline table, which was left as it is, so the agent cannot search memory by "
+    f"MCP. Add {launcher.SERVER} to it by hand: claude-mem mcp prints it."
+)
 
 
 def hook_groups(
@@ -98,11 +132,16 @@ def hook_groups(
 def own_file(
     path: Path, text: str, *, data_dir_in: Callable[[str], str | None] | None = None, executable: bool = False
 ) -> Part:
-    """A file that is ours alone; another's by its name is left as it is. `data_dir_in`: where one of ours
-    records, None: the default."""
+    """A file that is ours alone; another's by its name is left as it is, and said to be in the way.
+    `data_dir_in`: where one of ours records, None: the default."""
 
     def with_us(there: str) -> str:
-        return text if not there or launcher.MARK in there else there
+        if there and launcher.MARK not in there:
+            raise ClaudeMemError(
+                f"{path} is not claude-mem's, and its hooks belong there: without them nothing is recorded. "
+                "It was left as it is. Rename it and run the command again."
+            )
+        return text
 
     def found_in(there: str) -> str | None:
         return ((data_dir_in or _noted_data_dir)(there) or "") if launcher.MARK in there else None
@@ -142,8 +181,13 @@ def toml_server(path: Path, machine: Machine) -> Part:
         try:
             found = tomllib.loads(text).get("mcp_servers", {})
         except tomllib.TOMLDecodeError as error:
-            raise Malformed(f"{path} is not valid TOML ({error}). Nothing was changed.") from None
-        return found.get(launcher.SERVER) if isinstance(found, dict) else None
+            raise Malformed(
+                f"{path} is not valid TOML ({error}). Nothing was changed. Fix the file and run the command "
+                "again."
+            ) from None
+        if not isinstance(found, dict):
+            raise Malformed(f"{path}: mcp_servers must be a table. Nothing was changed.")
+        return found.get(launcher.SERVER)
 
     def with_us(text: str) -> str:
         there = entry(text)
@@ -154,8 +198,10 @@ def toml_server(path: Path, machine: Machine) -> Part:
         left = (without_us(text) or "") if there is not None else text
         gap = "" if not left else "\n" if left.endswith("\n") else "\n\n"
         wants = left + gap + table
-        if entry(wants) is None:
-            raise Malformed(f"{path}: mcp_servers cannot be added to. Nothing was changed.")
+        try:
+            entry(wants)
+        except Malformed:  # what an inline table holds is all there is
+            return text
         return wants
 
     def without_us(text: str) -> str | None:
@@ -168,12 +214,17 @@ def toml_server(path: Path, machine: Machine) -> Part:
         return (kept + "".join(ours[end:])) or None
 
     def data_dir_in(text: str) -> str | None:
-        there = entry(text)
-        if not launcher.is_our_server(there):
+        if not launcher.is_named_in(text) or not launcher.is_our_server(there := entry(text)):
             return None
         return str(there.get("env", {}).get("CLAUDE_MEM_DATA_DIR", ""))
 
-    return Part(path, with_us, without_us, data_dir_in)
+    def warnings(text: str) -> list[str]:
+        there = entry(text)
+        if launcher.is_our_server(there):
+            return []
+        return [(_INLINE if there is None else _TAKEN).format(path=path)]
+
+    return Part(path, with_us, without_us, data_dir_in, warnings=warnings)
 
 
 class FileConnection(Struct, frozen=True):
@@ -195,6 +246,10 @@ class FileConnection(Struct, frozen=True):
     def is_current(self) -> bool:
         return not _missing(self.parts, read_text)
 
+    @property
+    def warnings(self) -> list[str]:
+        return _warnings(self.parts, read_text)
+
     def undo_plan(self) -> Plan:
         changes, notes = [], []
         ours = {part.path: part for part in self.parts}
@@ -207,12 +262,12 @@ class FileConnection(Struct, frozen=True):
             if saved and now == saved.after:
                 changes.append(Change(path, now, saved.before))
             elif path in ours:
-                left = ours[path].without_us(now)
-                is_as_before = saved is not None and saved.before is not None and _is_same(left, saved.before)
-                changes.append(Change(path, now, saved.before if saved and is_as_before else left))
+                left = ours[path].without_us(now) if launcher.is_named_in(now) else now
+                changes.append(Change(path, now, _as_saved(left, saved)))
             else:
                 notes.append(f"{path} was changed since the install and is kept.")
-        return Plan(tuple(each for each in changes if each.before != each.after), (), tuple(notes))
+        changed = tuple(each for each in changes if each.before != each.after)
+        return Plan(changed, (), tuple(notes), self.made.restores(changed))
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
         for change in plan.changes:
@@ -251,7 +306,7 @@ class FileInstaller(Struct, frozen=True):
         parts, made = self._parts(data_dir), load_record(record_path(self.agent.name, data_dir))
         if made is not None:
             return [FileConnection(self.agent, parts, made, data_dir, True, program=program)]
-        where = [part.data_dir_in(text) for part in parts if (text := read_text(part.path)) is not None]
+        where = [part.data_dir_in(text) for part in parts if (text := _named_text(part.path)) is not None]
         found = next((each for each in where if each is not None), None)
         if found is None:
             return []
@@ -270,7 +325,11 @@ class FileInstaller(Struct, frozen=True):
             if each.data_dir != data_dir
         ]
         left = {change.path: change.after for _, undo in old for change in undo.changes}
-        plan = Plan(_missing(parts, lambda path: left[path] if path in left else read_text(path), wanted))
+
+        def read(path: Path) -> str | None:
+            return left[path] if path in left else read_text(path)
+
+        plan = Plan(_missing(parts, read, wanted), notes=tuple(_warnings(parts, read)))
 
         def connect(journal: Journal) -> None:
             for each, undo in old:
@@ -280,7 +339,8 @@ class FileInstaller(Struct, frozen=True):
             for path in (record, *(change.path for change in plan.changes)):
                 made = made.with_folders(path)
             for change in plan.changes:
-                made = made.with_file(change.path, _before(change, parts), change.after)
+                saved = SavedText(_before(change, parts, made), change.after)
+                made = replace(made, files={**made.files, str(change.path): saved})
             journal.write(record, made.as_text())
             for change in plan.changes:
                 journal.apply(change, ())
@@ -305,9 +365,32 @@ def _missing(
     return tuple(each for each in changes if each.before != each.after)
 
 
-def _before(change: Change, parts: Sequence[Part]) -> str | None:
-    """What a file held without us: an older install of ours may be in it whose record is gone."""
+def _warnings(parts: Sequence[Part], read: Callable[[Path], str | None]) -> list[str]:
+    """About the files as an install leaves them."""
+    return [text for part in parts for text in part.warnings(part.with_us(read(part.path) or ""))]
+
+
+def _named_text(path: Path) -> str | None:
+    """None: we are not in this file, whatever else it may be."""
+    try:
+        there = path.read_bytes() if path.is_file() else b""
+    except FileNotFoundError:
+        return None
+    return read_text(path) if launcher.is_named_in(there.decode("latin-1")) else None
+
+
+def _before(change: Change, parts: Sequence[Part], made: InstallRecord) -> str | None:
+    """What a file held without us: an earlier install's record says it, which may be gone."""
+    earlier = made.files.get(str(change.path))
+    if earlier and earlier.after == change.before:
+        return earlier.before
     part = next((each for each in parts if each.path == change.path), None)
     if part is None or change.before is None or part.data_dir_in(change.before) is None:
         return change.before
-    return part.without_us(change.before)
+    return _as_saved(part.without_us(change.before), earlier)
+
+
+def _as_saved(left: str | None, saved: SavedText | None) -> str | None:
+    """A text without us, as it was written before us if it says the same."""
+    is_same = saved is not None and saved.before is not None and _is_same(left, saved.before)
+    return saved.before if saved and is_same else left

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, convert, field, to_builtins
 
+from claude_mem.agents.file_changes import Change
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 
@@ -36,6 +38,11 @@ class InstallRecord(Struct, frozen=True):
     def with_folders(self, path: Path) -> InstallRecord:
         made = [str(folder) for folder in path.parents if not folder.exists()]
         return replace(self, folders=tuple(dict.fromkeys([*self.folders, *made])))
+
+    def restores(self, changes: Iterable[Change]) -> bool:
+        """Whether these changes leave every file as it was before the install."""
+        saved = {Path(name): file.before for name, file in self.files.items()}
+        return all(change.after == saved.get(change.path) for change in changes)
 
     def as_text(self) -> str:
         return json.dumps(to_builtins(self), indent=1)

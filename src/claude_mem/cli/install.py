@@ -6,7 +6,8 @@ import argparse
 import difflib
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,13 @@ from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, base, file_changes
 from claude_mem.agents.base import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
-from claude_mem.cli.commands import Commands, change_flags
+from claude_mem.cli.commands import OK, WRONG, Commands, change_flags
 from claude_mem.cli.output import confirm
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings, foreign_database
 
 CHANGES = "This changes the settings of your coding agents"
-Connections = list[tuple[Agent, Connection]]
 
 
 def add(commands: Commands) -> None:
@@ -73,16 +73,14 @@ def add(commands: Commands) -> None:
         change_flags(parser, "change")
 
 
-def connections(chosen: Settings) -> Connections:
+def connections(chosen: Settings) -> base.Connections:
     return base.connections(chosen.data_dir, lambda agent: _program(chosen, agent))
 
 
 def is_connected(chosen: Settings) -> bool:
     """What cannot be read is for `doctor` to report."""
-    try:
-        return bool(connections(chosen))
-    except (ClaudeMemError, OSError):
-        return True
+    known = connections(chosen)
+    return bool(known.found or known.unreadable)
 
 
 def _program(chosen: Settings, agent: Agent) -> str | None:
@@ -91,6 +89,38 @@ def _program(chosen: Settings, agent: Agent) -> str | None:
 
 def _lock() -> Any:
     return file_changes.install_lock(output.waiting("Waiting for another claude-mem install to finish ..."))
+
+
+class LeftOut:
+    """The agents whose files can be neither read nor changed: they stay as they are, and no other's fate."""
+
+    def __init__(self) -> None:
+        self.errors: dict[str, tuple[Agent, ClaudeMemError | OSError]] = {}
+
+    @contextmanager
+    def unless_it_works(self, agent: Agent) -> Iterator[None]:
+        try:
+            yield
+        except (ClaudeMemError, OSError) as error:
+            self.errors[agent.name] = agent, error
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.errors)
+
+    def tell(self, *, is_all: bool) -> None:
+        """Raises what is wrong if no agent is left."""
+        if is_all and len(self.errors) == 1:
+            raise next(error for _, error in self.errors.values())
+        told = [f"{agent.title} is left out: {base.in_words(error)}" for agent, error in self.errors.values()]
+        if is_all and told:
+            raise ClaudeMemError("\n".join(told))
+        for text in told:
+            output.message(text)
+
+    def code(self, named: list[str] | None) -> int:
+        """An agent that was asked for by name has to work."""
+        return WRONG if any(name in self.errors for name in named or ()) else OK
 
 
 class Target(Struct, frozen=True):
@@ -140,16 +170,19 @@ def _install(args: argparse.Namespace) -> int:
         # A settings file of the user's is not the install's to take back.
         new = ((choice.path, choice.after or ""),) if choice and choice.before is None else ()
         own = Plan((choice,)) if choice and not new else Plan()
-        targets = []
+        targets, left_out = [], LeftOut()
         for agent in agents:
             wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
-            prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
-            targets.append(Target(agent, prepared))
-            new = ()  # in one record is enough
+            with left_out.unless_it_works(agent):
+                prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
+                targets.append(Target(agent, prepared))
+                new = ()  # in one record is enough
+        left_out.tell(is_all=not targets)
         plans = [*(plan for target in targets for plan in target.plans), own]
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
-            return output.result(_data(plans) | {"dry_run": True}, text, as_json=args.json)
+            data = _data(plans) | {"dry_run": True, "left_out": left_out.names}
+            return output.result(data, text, as_json=args.json, code=left_out.code(args.agent))
         connecting = [target for target in targets if target.connects]
         if connecting or not own.is_empty:
             _announce(connecting, own)
@@ -157,13 +190,18 @@ def _install(args: argparse.Namespace) -> int:
             if code := confirm(f"Connect claude-mem to {titles}?", CHANGES, yes=args.yes):
                 return code
             with output.waiting(f"Waiting for {titles} ..."), Journal() as journal:
+                refused = LeftOut()
                 for target in connecting:
-                    target.prepared.connect(journal)
+                    with refused.unless_it_works(target.agent), journal.part():
+                        target.prepared.connect(journal)
+                targets = [target for target in targets if target.agent.name not in refused.errors]
+                refused.tell(is_all=not targets)
                 for change in own.changes:
                     journal.apply(change, ())
+            left_out.errors.update(refused.errors)
     if choice is not None:
         _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
-    return _report(chosen, targets, args)
+    return _report(chosen, targets, left_out, args)
 
 
 def _announce(connecting: list[Target], own: Plan) -> None:
@@ -186,7 +224,7 @@ def _titles(agents: Iterable[Agent]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _report(chosen: Settings, targets: list[Target], args: argparse.Namespace) -> int:
+def _report(chosen: Settings, targets: list[Target], left_out: LeftOut, args: argparse.Namespace) -> int:
     from claude_mem import wiring
     from claude_mem.imports.sources import adoptable
 
@@ -215,9 +253,11 @@ def _report(chosen: Settings, targets: list[Target], args: argparse.Namespace) -
         "client": targets[0].prepared.client,
         "provider": observer.provider,
         "needs": needs,
+        "left_out": left_out.names,
+        "warnings": [note for plan in planned for note in plan.notes],
     }
     text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
-    return output.result(_data(planned) | data, text, as_json=args.json)
+    return output.result(_data(planned) | data, text, as_json=args.json, code=left_out.code(args.agent))
 
 
 def next_steps(chosen: Settings, provider: str, *, missing: str = "") -> list[str]:
@@ -239,30 +279,43 @@ def _uninstall(args: argparse.Namespace) -> int:
     with _lock():
         # Whatever lies in the data directory: a user who wants to be rid of us must be able to.
         chosen = replace(settings.load(), data_dir=settings.data_directory().absolute())
-        all_found = connections(chosen)
-        found = [(agent, each) for agent, each in all_found if not args.agent or agent.name in args.agent]
-        plans = [connection.undo_plan() for _, connection in found]
+        known, left_out = connections(chosen), LeftOut()
+        for agent, why in known.unreadable:
+            left_out.errors[agent.name] = agent, ClaudeMemError(why)
+        found: list[tuple[Agent, Connection]] = []
+        plans: list[Plan] = []
+        for agent, connection in known.found:
+            if not args.agent or agent.name in args.agent:
+                with left_out.unless_it_works(agent):
+                    plans.append(connection.undo_plan())
+                    found.append((agent, connection))
+        if args.agent:
+            left_out.errors = {name: left_out.errors[name] for name in args.agent if name in left_out.errors}
+        left_out.tell(is_all=not found)
+        code = left_out.code(left_out.names)
         if not found or args.dry_run:
             which = _titles(map(base.load, args.agent)) if args.agent else "any agent"
-            return output.result(
-                _data(plans), _text(plans) or f"Not connected to {which}.", as_json=args.json
-            )
+            text = _text(plans) or f"Not connected to {which}."
+            return output.result(_data(plans), text, as_json=args.json, code=code)
         agents = _titles(agent for agent, _ in found)
         output.message("\n".join(map(_summary, plans)))
-        if code := confirm(f"Disconnect claude-mem from {agents}?", CHANGES, yes=args.yes):
-            return code
+        if refused := confirm(f"Disconnect claude-mem from {agents}?", CHANGES, yes=args.yes):
+            return refused
         with output.waiting(f"Waiting for {agents} ..."), Journal() as journal:
             for (_, connection), how in zip(found, plans, strict=True):
                 for refusal in connection.disconnect(journal, how):
                     output.message(refusal)
-        left = {each.data_dir for agent, each in all_found if (agent, each) not in found}
+        left = {each.data_dir for agent, each in known.found if (agent, each) not in found}
         data_dirs = dict.fromkeys(each.data_dir for _, each in found if each.data_dir not in left)
         its = "their" if " and " in agents else "its"
-        lines = [f"Disconnected from {agents}; {its} settings are as they were before."]
+        restored = f"{its} settings are as they were before"
+        if not all(how.is_exact for how in plans):
+            restored = f"our entries were removed from {its} settings, which were changed since the install"
+        lines = [f"Disconnected from {agents}; {restored}."]
         lines += [line for data_dir in data_dirs if (line := _stopped(data_dir))]
         for note in (note for how in plans for note in how.notes):
             output.message(note)
-        return output.result(_data(plans), "\n".join(lines), as_json=args.json)
+        return output.result(_data(plans), "\n".join(lines), as_json=args.json, code=code)
 
 
 def _stopped(data_dir: Path) -> str | None:

@@ -104,13 +104,132 @@ def test_who_is_connected_is_told_apart_from_who_is_not_installed_yet(machine: M
     assert machine("install", "--yes").stdout.startswith("Connected to Codex already.")
 
 
-def test_if_one_agent_cannot_be_connected_none_is(machine: Mem, tmp_path: Path) -> None:
+def test_an_agent_whose_file_cannot_be_read_is_left_out_and_the_others_are_connected(
+    machine: Mem, tmp_path: Path
+) -> None:
+    theirs = '{ // mine\n  "theme": "dark",\n}'
+    (tmp_path / ".qwen/settings.json").write_text(theirs)
+    before = files(tmp_path)
+    done = machine("install", "--yes", "--json", "--observer", "offline")
+    told = json.loads(done.stdout)
+    assert (told["agents"], told["left_out"]) == (["codex", "gemini"], ["qwen"])
+    assert ".qwen/settings.json" in done.stderr
+    assert (tmp_path / ".qwen/settings.json").read_text() == theirs
+    machine("doctor", code=None)
+    machine("repair", "--yes", code=None)
+    machine("uninstall", "--yes")
+    assert files(tmp_path) == before
+
+
+def test_an_agent_that_was_named_and_cannot_be_connected_fails_the_install_but_not_the_others(
+    machine: Mem, tmp_path: Path
+) -> None:
     (tmp_path / ".qwen/settings.json").write_text("{ // mine\n}")
     before = files(tmp_path)
-    refused = machine("install", "--yes", "--observer", "offline", code=None)
-    assert refused.returncode != 0
+    refused = machine("install", "--yes", "--agent", "qwen", "--observer", "offline", code=1)
     assert ".qwen/settings.json" in refused.stderr
     assert files(tmp_path) == before
+    named = ("--agent", "qwen", "--agent", "codex")
+    done = machine("install", "--yes", "--json", "--observer", "offline", *named, code=1)
+    assert json.loads(done.stdout)["agents"] == ["codex"]
+    assert (tmp_path / ".codex/hooks.json").exists()
+
+
+def test_an_agent_whose_file_cannot_be_written_is_left_as_it_was_and_the_others_are_connected(
+    machine: Mem, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".codex/hooks.json"
+    folder.symlink_to(tmp_path / ".codex/config.toml/hooks.json")  # no folder, so nothing can be made there
+    done = machine("install", "--yes", "--json", "--observer", "offline")
+    told = json.loads(done.stdout)
+    assert (told["agents"], told["left_out"]) == (["gemini", "qwen"], ["codex"])
+    assert (tmp_path / ".codex/config.toml").read_text() == CONTENT[".codex/config.toml"]
+
+
+def test_a_connected_agents_file_that_became_unreadable_is_named_and_the_others_are_disconnected(
+    machine: Mem, tmp_path: Path
+) -> None:
+    machine("install", "--yes", "--observer", "offline")
+    broken = tmp_path / ".qwen/settings.json"
+    broken.write_text(f"// mine\n{broken.read_text()}")
+    kept = broken.read_text()
+    report = json.loads(machine("doctor", "--json", code=None).stdout)
+    (problem,) = report["facts"]["connected"]["problems"]
+    assert problem.startswith("Qwen Code: ")
+    assert len(report["facts"]["connected"]["how"]) == 3
+    done = machine("uninstall", "--yes", code=1)
+    assert ".qwen/settings.json" in done.stderr
+    assert broken.read_text() == kept
+    assert (tmp_path / ".gemini/settings.json").read_text() == CONTENT[".gemini/settings.json"]
+    assert not (tmp_path / ".codex/hooks.json").exists()
+
+
+def test_a_file_of_a_user_where_our_hooks_belong_is_left_and_the_agent_not_called_connected(
+    machine: Mem, tmp_path: Path
+) -> None:
+    for name in (".copilot/hooks/claude-mem.json", ".config/opencode/plugin/claude-mem.js"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("{}")
+        done = machine("install", "--yes", "--json", "--observer", "offline")
+        assert name in done.stderr
+    assert json.loads(done.stdout)["left_out"] == ["copilot", "opencode"]
+    assert json.loads(done.stdout)["agents"] == ["codex", "gemini", "qwen"]
+
+
+def test_a_file_of_ours_that_a_user_replaced_is_reported_by_doctor(machine: Mem, tmp_path: Path) -> None:
+    machine("install", "--yes", "--observer", "offline", "--agent", "copilot")
+    (tmp_path / ".copilot/hooks/claude-mem.json").write_text("{}")
+    report = json.loads(machine("doctor", "--json", code=None).stdout)
+    (problem,) = report["facts"]["connected"]["problems"]
+    assert ".copilot/hooks/claude-mem.json" in problem
+
+
+def test_a_server_of_the_users_by_our_name_stays_and_is_named(machine: Mem, tmp_path: Path) -> None:
+    (tmp_path / ".codex/config.toml").write_text('[mcp_servers.claude-mem]\ncommand = "mine"\n')
+    (tmp_path / ".gemini/settings.json").write_text('{"mcpServers": {"claude-mem": {"command": "mine"}}}')
+    before = files(tmp_path)
+    done = json.loads(machine("install", "--yes", "--json", "--observer", "offline").stdout)
+    assert [".codex" in text or ".gemini" in text for text in done["warnings"]] == [True, True]
+    assert json.loads((tmp_path / ".gemini/settings.json").read_text())["mcpServers"] == {
+        "claude-mem": {"command": "mine"}
+    }
+    report = json.loads(machine("doctor", "--json", code=None).stdout)
+    assert len(report["facts"]["connected"]["problems"]) == 2
+    machine("uninstall", "--yes")
+    assert files(tmp_path) == before
+
+
+def test_codexs_servers_in_an_inline_table_stay_and_its_hooks_are_connected(
+    machine: Mem, tmp_path: Path
+) -> None:
+    theirs = 'mcp_servers = { a = { command = "x" } }\n'
+    (tmp_path / ".codex/config.toml").write_text(theirs)
+    done = json.loads(machine("install", "--yes", "--json", "--observer", "offline").stdout)
+    assert done["agents"] == ["codex", "gemini", "qwen"]
+    (warning,) = done["warnings"]
+    assert "config.toml" in warning
+    assert (tmp_path / ".codex/config.toml").read_text() == theirs
+    assert (tmp_path / ".codex/hooks.json").exists()
+
+
+def test_another_claude_mem_in_an_agents_hooks_is_named(machine: Mem, tmp_path: Path) -> None:
+    theirs = {"type": "command", "command": "bun /x/worker-service.cjs hook gemini-cli context"}
+    hooks = {"hooks": {"SessionStart": [{"hooks": [theirs]}]}}
+    (tmp_path / ".gemini/settings.json").write_text(json.dumps(hooks))
+    done = json.loads(machine("install", "--yes", "--json", "--observer", "offline").stdout)
+    (warning,) = done["warnings"]
+    assert ".gemini/settings.json" in warning
+    machine("uninstall", "--yes")
+    assert json.loads((tmp_path / ".gemini/settings.json").read_text()) == hooks
+
+
+def test_settings_are_called_as_before_only_if_they_are(machine: Mem, tmp_path: Path) -> None:
+    machine("install", "--yes", "--observer", "offline")
+    changed = tmp_path / ".gemini/settings.json"
+    changed.write_text(json.dumps(json.loads(changed.read_text()) | {"mine": 1}))
+    assert "as they were before" not in machine("uninstall", "--yes").stdout
+    machine("install", "--yes", "--observer", "offline")
+    assert "as they were before" in machine("uninstall", "--yes").stdout
 
 
 def test_only_claude_code_can_be_connected_in_a_project(machine: Mem, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class ClaudeCodeConnection(Struct, frozen=True):
     made: InstallRecord
     is_recorded: bool
     repository: str | None = None  # the plugin is its own, not made by an install
+    warnings: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
@@ -89,7 +90,7 @@ class ClaudeCodeConnection(Struct, frozen=True):
             else:
                 changes.append(Change(path, there, saved.before))
         changed = tuple(change for change in changes if change.before != change.after)
-        return Plan(changed, self._undo_steps(), tuple(notes))
+        return Plan(changed, self._undo_steps(), tuple(notes), made.restores(changed))
 
     def _undo_steps(self) -> tuple[Step, ...]:
         place = self.place
@@ -147,8 +148,13 @@ def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnectio
     recorded = _recorded(data_dir, program)
     found = [recorded] if recorded else []
     for scope in SCOPES:
-        here = install_paths.locate(data_dir, program, scope)
+        try:
+            here = install_paths.locate(data_dir, program, scope)
+        except FileNotFoundError:
+            continue  # the working directory is gone, and its settings with it
         if any(each.place.folder == here.folder for each in found):
+            continue
+        if not _may_be_in(here):
             continue
         try:
             shown = _in_settings(here)
@@ -166,6 +172,12 @@ def _recorded(data_dir: Path, program: str | None) -> ClaudeCodeConnection | Non
         return None
     there = replace(here, scope=made.scope, folder=Path(made.folder), config=made.config)
     return ClaudeCodeConnection(there, made, True)
+
+
+def _may_be_in(here: InstallPaths) -> bool:
+    """A file that does not name us need not be readable."""
+    texts = [path.read_bytes() for path in (here.settings, here.servers) if path.is_file()]
+    return any(name in text for text in texts for name in (b"claude-mem", b"claude_mem"))
 
 
 def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:

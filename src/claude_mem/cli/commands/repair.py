@@ -182,16 +182,16 @@ def _context(root: Path) -> Iterator[Fault]:
 
 
 def _connections(chosen: Settings) -> Iterator[Fault]:
-    try:
-        found = install.connections(chosen)
-        outdated = [(agent, each) for agent, each in found if not each.is_current]
-    except ClaudeMemError as error:
-        yield Fault("client", str(error), "fix that file, then: claude-mem repair")
-        return
-    if not found:
+    known = install.connections(chosen)
+    if not known.found and not known.unreadable:
         yield Fault("client", "no coding agent is connected", "claude-mem install")
-    for agent, connection in outdated:
-        yield _reconnected(agent, connection)
+    wrong = list(known.unreadable)
+    for agent, connection in known.found:
+        if base.is_outdated(connection):
+            yield _reconnected(agent, connection)
+        wrong += [(agent, says) for says in base.problems(connection)]
+    for agent, says in wrong:
+        yield Fault("client", f"{agent.title}: {says}", "change that file, then: claude-mem repair")
 
 
 def _reconnected(agent: Agent, connection: Connection) -> Fault:

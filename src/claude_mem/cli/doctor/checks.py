@@ -81,7 +81,9 @@ def last_event(facts: Facts) -> Finding:
 
 def judge_connection(fact: Connected) -> Iterator[Finding]:
     how = " and ".join(fact.how)
-    if not how:
+    if not how and fact.problems:
+        pass  # they may be connected
+    elif not how:
         says = "no coding agent is connected, according to their user and project settings"
         yield bad("client", says, "claude-mem install", stops="no coding agent is connected")
     elif not fact.current:
@@ -89,6 +91,8 @@ def judge_connection(fact: Connected) -> Iterator[Finding]:
         yield warn("client", says, "claude-mem repair")
     else:
         yield ok("client", f"connected: {how}")
+    for says in fact.problems:
+        yield warn("client", says)
     for says in fact.limits:
         yield ok("client", says)
     for title, name in fact.others if how else ():

@@ -112,6 +112,6 @@ def test_who_asks_often_is_told_soon_after_and_reads_seldom(
     assert not is_connected()
     now = LOOK_EVERY_S
     assert is_connected()
-    (tmp_path / "settings.json").write_text("{ not JSON")  # doctor tells of it
+    (tmp_path / "settings.json").write_text("{ not JSON: claude-mem")  # doctor tells of it
     now += LOOK_EVERY_S
     assert is_connected()

@@ -61,6 +61,8 @@ def json_part(
         return text if wants == found and text.strip() else settings_file.written(wants, text)
 
     def without_us(text: str) -> str | None:
+        if not launcher.is_named_in(text):
+            return text  # it may be no JSON at all, and need not be
         found = settings_file.parsed(text, str(path), strict=False)
         left = settings_file.without_hooks(found, launcher.is_ours)
         if _is_our_server(left):
@@ -71,7 +73,7 @@ def json_part(
 
     def data_dir_in(text: str) -> str | None:
         if not launcher.is_named_in(text):
-            return None  # it may be no JSON at all, and need not be
+            return None
         found = settings_file.parsed(text, str(path), strict=False)
         for hook in filter(launcher.is_ours, settings_file.all_hooks(found)):
             return launcher.data_dir_of(hook) or ""
@@ -205,7 +207,7 @@ def toml_server(path: Path, machine: Machine) -> Part:
         return wants
 
     def without_us(text: str) -> str | None:
-        if not launcher.is_our_server(entry(text)):
+        if not launcher.is_named_in(text) or not launcher.is_our_server(entry(text)):
             return text
         before, _, after = text.partition(head)
         ours = after.splitlines(keepends=True)
@@ -262,7 +264,7 @@ class FileConnection(Struct, frozen=True):
             if saved and now == saved.after:
                 changes.append(Change(path, now, saved.before))
             elif path in ours:
-                left = ours[path].without_us(now) if launcher.is_named_in(now) else now
+                left = ours[path].without_us(now)
                 changes.append(Change(path, now, _as_saved(left, saved)))
             else:
                 notes.append(f"{path} was changed since the install and is kept.")

@@ -11,6 +11,7 @@ from tests.e2e.scripted_worker import saying, telling, worker
 from tests.harness import hook_process, payloads
 
 from claude_mem.agents.claude_code.registration import PORTABLE
+from claude_mem.hook import slash_command
 from claude_mem.privacy import scrub_payload
 
 CANARY = "canary-c07a11"
@@ -86,8 +87,8 @@ def test_without_a_worker_it_says_so_in_one_line(data: Path) -> None:
     (data / "start.stamp").write_text("started by a hook\n")  # just now: none is started
     answered = hook_process.run(data, payloads.prompt("/mem"))
     assert answered.json["decision"] == "block"
-    assert "worker is not running" in answered.json["reason"]
-    assert "\n" not in answered.json["reason"]
+    assert answered.json["reason"] == slash_command.DOWN
+    assert len(slash_command.DOWN.splitlines()) == 1
 
 
 def test_a_worker_that_talks_nonsense_is_no_answer(data: Path) -> None:

@@ -46,9 +46,9 @@ class Parse(Protocol):
 
 
 class TurnWords(Struct, frozen=True):
-    """What an agent said in a turn, by its transcript."""
+    """What an agent said in a turn, by its transcript, and which tool calls failed, where no hook says so."""
 
-    on_the_way: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, in their order
+    on_the_way: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, `PostToolUseFailure`, in their order
     last: str | None = None
 
 

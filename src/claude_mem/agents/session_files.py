@@ -29,7 +29,8 @@ Numbered = Iterator[tuple[int, dict[str, Any]]]
 class Session:
     """A session, as far as its file was read. A reader says what its lines tell."""
 
-    def __init__(self, agent: str, path: Path) -> None:
+    def __init__(self, agent: str, path: Path, *, is_started: bool = False) -> None:
+        """`is_started`: only the end of it is read."""
         self._agent, self._path = agent, str(path)
         self.id = path.name.partition(".")[0]
         self.cwd: str | None = None
@@ -43,7 +44,7 @@ class Session:
         self._calls: dict[str, tuple[object, object]] = {}
         self._said: list[str] = []
         self._said_at: tuple[int, str] | None = None
-        self._is_started = False
+        self._is_started = is_started
         self._told: list[TranscriptEvent] = []
 
     @property

@@ -72,13 +72,14 @@ class Event(Struct, frozen=True):
         """Names the effect, so that the same report delivered twice counts once within its session. `turn`:
         its number there, where it is known.
 
-        A tool use is named by its id. Other events of a turn are named by the turn and what they say: two
-        hooks registered for one event (a plugin and a settings file) report the same thing under two ids.
+        A tool use is named by its id, whether it failed or not: it has one outcome. Other events of a turn
+        are named by the turn and what they say: two hooks registered for one event (a plugin and a settings
+        file) report the same thing under two ids.
         So is a tool use without an id: two that did exactly the same in one turn count once, for they cannot
         be told from one that was reported twice, and the second teaches nothing.
         """
         if self.tool is not None and self.tool.use_id:
-            return f"{self.kind}:{self.tool.use_id}"
+            return f"{Kind.TOOL_USE}:{self.tool.use_id}"
         named = self.prompt_id or (f"#{turn}" if turn is not None and self.has_agent_in_session else None)
         if named:
             # The last words of a turn that has no name are looked up, and may be found by one hook only.

@@ -296,9 +296,9 @@ class Intake:
         )
 
     def _with_words(self, agent: str, event: Event) -> list[Event]:
-        """At the end of a turn, what the agent said in it comes first: each once, whoever reports the end,
-        and under the id that a backfill would give it. Of a private turn nothing is read, nor of a session
-        any of which was not to be recorded, or that was forgotten."""
+        """At the end of a turn, what the agent said in it and what failed unreported comes first: each once,
+        whoever reports the end, and under the id that a backfill would give it. Of a private turn nothing is
+        read, nor of a session any of which was not to be recorded, or that was forgotten."""
         words_of = agents.load(agent).words_of
         is_end = event.kind in (Kind.STOP, Kind.STOP_FAILURE) and not event.private and not event.agent_id
         if words_of is None or not is_end or pause.was_skipped(event.session):
@@ -310,7 +310,7 @@ class Intake:
         for each in words.on_the_way:
             if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = parse(each.event, kept, id=each.id, at=each.at, client=agent)
-                if one is not None and one.text and self.is_wanted(one):  # by where it was said
+                if one is not None and (one.text or one.tool) and self.is_wanted(one):  # by where it was
                     said.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
             named: dict[str, object] = {

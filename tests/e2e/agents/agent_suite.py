@@ -16,6 +16,9 @@ from tests.harness.home_snapshot import picture
 from tests.harness.model_script import Request, Say
 from tests.harness.model_server import ModelServer
 
+from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.observe import tool_calls
+
 TOOL_EVENTS = ("tool_use", "tool_failure")
 
 
@@ -54,26 +57,29 @@ class AgentSuite:
 
     found_by_search = "Full text: get_observations"
 
-    reports_failures = True
-    """Whether it runs any hook after a command that failed."""
-
     def test_both_sessions_go_as_they_would_without_memory(self, played: TwoSessions) -> None:
         assert parcels.RIGHT in (played.home.project / parcels.FILE).read_text()
         for session in (played.first, played.second):
             assert len(session.requests) == len(session.uses) + 1
 
     def test_every_tool_call_is_one_event_although_the_worker_was_killed(self, played: TwoSessions) -> None:
-        counts = [
-            sum(kind in TOOL_EVENTS for (kind,) in events) + left_out
-            for events, left_out in zip(played.events("kind"), (not self.reports_failures, 0), strict=True)
-        ]
+        counts = [sum(kind in TOOL_EVENTS for (kind,) in events) for events in played.events("kind")]
         assert counts == [len(played.first.uses), len(played.second.uses)]
         assert {state for events in played.events("state") for (state,) in events} == {"done"}
 
-    def test_what_a_command_that_failed_said_is_recorded(self, played: TwoSessions) -> None:
-        events, _ = played.events("tool_input", "tool_response")
-        got = [answered for given, answered in events if given and BROKEN in given]
-        assert ["missing.txt" in answered for answered in got] == [True] * self.reports_failures
+    def test_what_a_command_that_failed_said_is_recorded_and_that_no_other_one_failed(
+        self, played: TwoSessions
+    ) -> None:
+        events, _ = played.events("kind", "tool_name", "tool_input", "tool_response")
+        calls = [
+            tool_calls.read(Event("e", 1, Kind(kind), "s", tool=ToolCall(name, given, answered)))
+            for kind, name, given, answered in events
+            if kind in TOOL_EVENTS
+        ]
+        outcomes = [(BROKEN in (call.tool.input or ""), call.failed) for call in calls if call]
+        assert sorted(outcomes) == [(False, False)] * (len(played.first.uses) - 1) + [(True, True)]
+        (said,) = (call.tool.response for call in calls if call and call.failed)
+        assert "missing.txt" in (said or "")
 
     def test_the_sessions_are_the_agents_own(self, played: TwoSessions) -> None:
         rows = played.home.rows("SELECT client, cwd FROM sdk_sessions ORDER BY id")

@@ -8,4 +8,4 @@ AGENT = "droid"
 
 
 class TestDroid(AgentSuite):
-    reports_failures = False
+    """As every agent."""

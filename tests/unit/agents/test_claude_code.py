@@ -82,7 +82,12 @@ def test_an_unknown_event_or_a_missing_session_is_said_so() -> None:
 def test_the_same_tool_use_reported_by_two_hooks_has_one_effect() -> None:
     payload = payloads.bash("toolu_1")
     assert parse(payload, "a").effect_key == parse(payload, "b").effect_key
-    assert parse(payload).effect_key != parse(payloads.failure("toolu_1", "x")).effect_key
+    assert parse(payload).effect_key != parse(payloads.bash("toolu_2")).effect_key
+
+
+def test_a_tool_use_has_one_outcome() -> None:
+    failed = parse(payloads.failure("toolu_1", "x"))
+    assert parse(payloads.bash("toolu_1")).effect_key == failed.effect_key
 
 
 def test_the_same_prompt_reported_by_two_hooks_has_one_effect_and_two_stops_of_a_turn_two() -> None:

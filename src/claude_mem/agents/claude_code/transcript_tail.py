@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,17 +33,52 @@ MOST_CHARACTERS = 100_000  # of a turn; the last ones are kept
 
 def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
     """What the agent said in the turn that this event ends; nothing, where there is nothing to be read."""
-    deadline = time.monotonic() + within_s
     path = Path(stop.transcript_path or "")
+    if path.name != f"{stop.session}.jsonl":
+        return TurnWords()
+    return words_at_end(path, (FOLDER, 1), lambda: _MainTurn(stop), within_s)
+
+
+class Turn:
+    """The turn that an event ends, as far as it was found."""
+
+    def __init__(self, stop: Event) -> None:
+        self.began = False  # its prompt was found
+        self.stop = stop
+        self.found: list[TranscriptEvent] = []
+        self.last = ""
+
+    def read(self, raw_lines: Iterator[bytes]) -> None:
+        raise NotImplementedError
+
+    def words(self) -> TurnWords:
+        room, on_the_way = MOST_CHARACTERS, []
+        for event in reversed(self.found[-MOST_MESSAGES:]):
+            room -= len(str(event.payload.get("message", "")))
+            if room < 0:
+                break
+            on_the_way.append(event)
+        return TurnWords(tuple(reversed(on_the_way)), self.last or None)
+
+    def is_of_it(self, event: TranscriptEvent) -> bool:
+        return self.stop.prompt_id is None or event.payload.get("prompt_id") == self.stop.prompt_id
+
+
+def words_at_end(
+    path: Path, below: tuple[str, int], new_turn: Callable[[], Turn], within_s: float
+) -> TurnWords:
+    """What a turn's reader finds at the end of a file. `below`: the name of the folder that it must be in,
+    and how many folders are in between."""
+    deadline = time.monotonic() + within_s
     with suppress(OSError, ValueError):
-        fd = _opened(path, stop.session)
+        fd = _opened(path, *below)
         try:
             size = os.fstat(fd).st_size
-            turn = _Turn(stop)
+            turn = new_turn()
             for reach in WINDOWS:
-                found = _Turn(stop)
+                found = new_turn()
                 try:
-                    found.read(_lines(fd, size, reach, deadline), str(path))
+                    found.read(_raw_lines(fd, size, reach, deadline))
                 except TimeoutError:
                     break  # half a window may end in an earlier turn, perhaps a private one
                 turn = found
@@ -55,21 +90,20 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
     return TurnWords()
 
 
-def _opened(path: Path, session: str) -> int:
-    """Raises OSError, also for what is no transcript of the session's, and for another user's."""
-    folder, root = path.parent, path.parent.parent
-    if not path.is_absolute() or path.name != f"{session}.jsonl" or root.name != FOLDER:
+def _opened(path: Path, folder: str, between: int) -> int:
+    """Raises OSError, also for what lies elsewhere, and for another user's."""
+    *folders, name = path.parts[-between - 1 :] or ("",)
+    root = path.parents[between] if len(path.parts) > between + 1 else path
+    if not path.is_absolute() or root.name != folder or ".." in folders:
         raise FileNotFoundError(path)
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
-    outer = os.open(root, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
-    try:
-        inner = os.open(folder.name, flags | os.O_DIRECTORY, dir_fd=outer)
-    finally:
-        os.close(outer)
-    try:
-        fd = os.open(path.name, flags | os.O_NONBLOCK, dir_fd=inner)
-    finally:
-        os.close(inner)
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    fd = os.open(root, flags | os.O_DIRECTORY)
+    for part, kind in [*((each, os.O_DIRECTORY) for each in folders), (name, os.O_NONBLOCK)]:
+        try:
+            inner = os.open(part, flags | os.O_NOFOLLOW | kind, dir_fd=fd)
+        finally:
+            os.close(fd)
+        fd = inner
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
         os.close(fd)
@@ -77,59 +111,42 @@ def _opened(path: Path, session: str) -> int:
     return fd
 
 
-def _lines(fd: int, size: int, reach: int, deadline: float) -> Iterator[Line]:
+def _raw_lines(fd: int, size: int, reach: int, deadline: float) -> Iterator[bytes]:
     start = max(size - reach, 0)
     raw = os.pread(fd, reach, start)
     if start:
         raw = raw.partition(b"\n")[2]  # the first may be half a line
-    numbered = ((0, line) for line in raw.split(b"\n") if line)
-    for line in transcript_lines.lines(numbered, 0, LineTally()):
+    for line in raw.split(b"\n"):
         if time.monotonic() > deadline:
             raise TimeoutError
-        yield line
+        if line:
+            yield line
 
 
-class _Turn:
-    """The turn that an event ends, as far as it was found."""
+class _MainTurn(Turn):
+    """Of Claude Code's main agent."""
 
-    def __init__(self, stop: Event) -> None:
-        self.began = False  # its prompt was found
-        self._stop = stop
-        self._said: list[TranscriptEvent] = []
-        self._last = ""
-
-    def read(self, lines: Iterator[Line], path: str) -> None:
-        chain = Chain(self._stop.session, path)
-        for line in lines:
+    def read(self, raw_lines: Iterator[bytes]) -> None:
+        chain = Chain(self.stop.session, self.stop.transcript_path or "")
+        numbered = ((0, line) for line in raw_lines)
+        for line in transcript_lines.lines(numbered, 0, LineTally()):
             if not self._is_told(line):
                 continue
             for event in chain.take(line):
                 self._take(event)
-        if chain.ending and self._is_of_it(chain.ending):
-            self._last = str(chain.ending.payload["last_assistant_message"])
-
-    def words(self) -> TurnWords:
-        room, said = MOST_CHARACTERS, []
-        for event in reversed(self._said[-MOST_MESSAGES:]):
-            room -= len(str(event.payload["message"]))
-            if room < 0:
-                break
-            said.append(event)
-        return TurnWords(tuple(reversed(said)), self._last or None)
+        if chain.ending and self.is_of_it(chain.ending):
+            self.last = str(chain.ending.payload["last_assistant_message"])
 
     def _is_told(self, line: Line) -> bool:
         named = line.name("") == line.text("uuid")  # else it could not be known again
         of_main = not line.fields.get("isSidechain") and not line.fields.get("agentId")
-        late = self._stop.prompt_id is None and line.at > self._stop.at + LATER_MS
-        return named and of_main and not late and line.text("sessionId") == self._stop.session
+        late = self.stop.prompt_id is None and line.at > self.stop.at + LATER_MS
+        return named and of_main and not late and line.text("sessionId") == self.stop.session
 
     def _take(self, event: TranscriptEvent) -> None:
-        if event.event == "UserPromptSubmit" and (self._is_of_it(event) or self._stop.prompt_id is None):
-            self.began, self._said, self._last = True, [], ""
-        elif event.event == "AgentMessage" and self._is_of_it(event):
-            self._said.append(event)
-        elif event.event == "Stop" and self._is_of_it(event):
-            self._last = str(event.payload["last_assistant_message"])
-
-    def _is_of_it(self, event: TranscriptEvent) -> bool:
-        return self._stop.prompt_id is None or event.payload.get("prompt_id") == self._stop.prompt_id
+        if event.event == "UserPromptSubmit" and (self.is_of_it(event) or self.stop.prompt_id is None):
+            self.began, self.found, self.last = True, [], ""
+        elif event.event == "AgentMessage" and self.is_of_it(event):
+            self.found.append(event)
+        elif event.event == "Stop" and self.is_of_it(event):
+            self.last = str(event.payload["last_assistant_message"])

@@ -10,8 +10,10 @@ from claude_mem.agents import TITLES
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.codex.dialect import EVENTS
+from claude_mem.agents.codex.transcripts import READER
 from claude_mem.agents.file_installer import Part, hook_groups, json_part, toml_server
 from claude_mem.agents.launcher import Machine
+from claude_mem.agents.session_tail import words_of
 
 NAME = "codex"
 TIMEOUT_S = 10
@@ -41,4 +43,5 @@ AGENT = Agent(
     hooks,
     parts,
     needs="Codex runs new hooks only after you trust them: start codex and type /hooks.",
+    words_of=words_of(READER, between=3),  # by year, month and day
 )

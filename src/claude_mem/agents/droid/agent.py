@@ -9,8 +9,10 @@ from claude_mem.agents import TITLES, launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.droid.dialect import EVENTS
+from claude_mem.agents.droid.transcripts import READER
 from claude_mem.agents.file_installer import Part, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
+from claude_mem.agents.session_tail import words_of
 
 NAME = "droid"
 TIMEOUT_S = 10
@@ -31,4 +33,4 @@ def parts(machine: Machine) -> list[Part]:
     ]
 
 
-AGENT = Agent(NAME, TITLES[NAME], "droid", home, parse, hooks, parts)
+AGENT = Agent(NAME, TITLES[NAME], "droid", home, parse, hooks, parts, words_of=words_of(READER, between=1))

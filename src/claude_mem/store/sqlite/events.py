@@ -223,6 +223,8 @@ def _queue(db: sqlite3.Connection, new: NewEvent, state: SessionRow, now: int) -
         "characters": sum(len(one) for one in texts if one),
     }
     if not execute(db, "add_job", **job).rowcount:
+        if event.kind is Kind.TOOL_FAILURE:  # which a transcript may know where the hook did not
+            execute(db, "mark_failed", session_id=state.id, effect_key=job["effect_key"])
         return False
     state.follow(new)
     if is_prompt:

@@ -39,6 +39,11 @@ VALUES (:event_id, :session_id, :kind, :effect_key, :prompt_number, :tool_name, 
         :characters)
 ON CONFLICT DO NOTHING;
 
+-- name: mark_failed
+-- A tool call that was recorded as any other has failed; one that was emptied stays as it is.
+UPDATE pending_messages SET kind = 'tool_failure'
+WHERE session_id = :session_id AND effect_key = :effect_key AND kind = 'tool_use' AND private = 0;
+
 -- name: add_prompt
 -- What the user asked; no text when the turn was private.
 INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)

@@ -30,6 +30,13 @@ def unchanged(text: str) -> str:
     return text
 
 
+def without_its_beginning(text: str) -> str:
+    """As a window on the end of a long file shows it."""
+    lines = text.splitlines(keepends=True)
+    first = next(at for at, line in enumerate(lines) if "I begin." in line)
+    return "".join([line for line in lines[:first] if "task_started" in line] + lines[first:])
+
+
 def sent(agent: str, event: str) -> list[dict[str, Any]]:
     """What the hook was given in the recorded session."""
     payloads = json.loads((FIXTURES / agent / f"{event}.json").read_text())
@@ -99,7 +106,10 @@ def test_each_has_the_id_that_a_backfill_gives_it(agent: str, tmp_path: Path) ->
     words_of = base.load(agent).words_of
     assert words_of is not None
     told = {each.id for each in base.transcripts(agent).read(path, (), over=False)}
-    assert told >= {each.id for each in words_of(stop_of(agent, path)).on_the_way}
+    for change in (unchanged, without_its_beginning):
+        ids = {each.id for each in words_of(stop_of(agent, session_file(agent, tmp_path, change))).on_the_way}
+        assert len(ids) == 2
+        assert told >= ids
 
 
 @AGENTS
@@ -108,7 +118,8 @@ def test_a_file_of_another_session_or_in_another_place_or_linked_is_not_read(
 ) -> None:
     path = session_file(agent, tmp_path)
     assert found(agent, stop_of(agent, path))
-    assert found(agent, stop_of(agent, path, session=f"{agent}:another")) == []
+    unnamed = session_file(agent, tmp_path, without_its_beginning)
+    assert found(agent, stop_of(agent, unnamed, session=f"{agent}:another")) == []
     elsewhere = tmp_path / "elsewhere" / path.name
     elsewhere.parent.mkdir()
     elsewhere.write_bytes(path.read_bytes())
@@ -123,6 +134,13 @@ def test_of_another_turn_nothing_is_found(agent: str, tmp_path: Path) -> None:
     path = session_file(agent, tmp_path)
     of_another = {"prompt_id": "another"} if agent == "codex" else {"at": 1}
     assert found(agent, stop_of(agent, path, **of_another)) == []
+
+
+def test_of_the_turn_before_nothing_is_found_where_turns_have_no_names(tmp_path: Path) -> None:
+    asked = {"role": "user", "content": [{"type": "text", "text": "And the light ones?"}]}
+    line = json.dumps({"type": "message", "id": "m-2", "timestamp": "2024-11-19T10:00:00Z", "message": asked})
+    path = session_file("droid", tmp_path, lambda text: f"{text}{line}\n")
+    assert found("droid", stop_of("droid", path)) == []
 
 
 @AGENTS

@@ -56,8 +56,8 @@ WHERE id IN (SELECT value FROM json_each(:ids));
 SELECT id, claude_session_id FROM sdk_sessions WHERE claude_session_id = :given;
 
 -- name: sessions_beginning
--- Sessions by the database's id, or by the beginning of the client's: at least four characters of what follows the
--- agent's name and a colon, with them or without. `is_whole`: it is all of that.
+-- Sessions by the database's id, or the beginning of the client's, with or without the agent's name before it.
+-- Of what follows that name, at least four characters. `is_whole`: it is all of that.
 SELECT id, claude_session_id, SUBSTR(claude_session_id, colon + 1) = :given AS is_whole FROM (
     SELECT id, claude_session_id, INSTR(claude_session_id, ':') AS colon FROM sdk_sessions
 )

@@ -56,7 +56,7 @@ WALKS = {
     "times_injected": "likewise",
     "branches_of": "sessions are few beside what is in them; asked once for a page",
     "clients_of": "likewise",
-    "sessions_beginning": "likewise; asked only for an id that is not whole",
+    "all_clients": "likewise; asked for a name that is no agent's",
     "concepts_of_all": "along an index, and stops",
     "strike_from_injections": "names are struck out of everything that holds them",
     "chosen_sessions": "an export is of everything, unless it is narrowed",

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from claude_mem.agents import FOLDERS, agent_of
 from claude_mem.model.errors import AmbiguousSession
 from claude_mem.model.jobs import Session
 from claude_mem.model.refs import Filters
@@ -14,6 +15,7 @@ from claude_mem.store.sqlite.connection import Part, conditions, execute, querie
 from claude_mem.store.sqlite.rows import Value, columns, value_of
 
 LAST_SESSIONS = 20
+FEWEST = 4  # characters that mean a session
 
 
 class Sessions(Part):
@@ -78,16 +80,28 @@ class Sessions(Part):
         return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
 
     def clients(self, project_id: int | None = None) -> list[str]:
+        if project_id is None:
+            return [row["client"] for row in self._rows("all_clients")]
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
 
 
 def _meant(db: sqlite3.Connection, given: str) -> sqlite3.Row | None:
-    """The only session that an unfinished id can mean. Never a guess: it may be about to be deleted."""
-    rows = execute(db, "sessions_beginning", given=given).fetchall()
-    found = [row for row in rows if row["is_whole"]] or rows
+    """The only session that an unfinished id can mean, or one without its agent's name. Never a guess: it may
+    be about to be deleted."""
+    of_agents = [f"{agent}:{given}" for agent in FOLDERS]
+    starts = [given, *of_agents] if len(_own(given)) >= FEWEST else []
+    rows = execute(db, "sessions_beginning", given=given, starts=json.dumps(starts)).fetchall()
+    found = [row for row in rows if row["claude_session_id"] in of_agents] or rows
     if len(found) > 1:
         raise AmbiguousSession(given, [row["claude_session_id"] for row in found])
     return found[0] if found else None
+
+
+def _own(given: str) -> str:
+    """What there is of a session's own id; nothing, if it is only an agent's name or the beginning of one."""
+    if any(f"{agent}:".startswith(given) for agent in FOLDERS):
+        return ""
+    return given.removeprefix(f"{agent_of(given)}:")
 
 
 _CONDITIONS = {

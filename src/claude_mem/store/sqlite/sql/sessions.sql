@@ -56,14 +56,11 @@ WHERE id IN (SELECT value FROM json_each(:ids));
 SELECT id, claude_session_id FROM sdk_sessions WHERE claude_session_id = :given;
 
 -- name: sessions_beginning
--- Sessions by the database's id, or the beginning of the client's, with or without the agent's name before it.
--- Of what follows that name, at least four characters. `is_whole`: it is all of that.
-SELECT id, claude_session_id, SUBSTR(claude_session_id, colon + 1) = :given AS is_whole FROM (
-    SELECT id, claude_session_id, INSTR(claude_session_id, ':') AS colon FROM sdk_sessions
-)
-WHERE (id = CAST(:given AS INTEGER) AND CAST(id AS TEXT) = :given)
-   OR (LENGTH(:given) >= 4 AND SUBSTR(claude_session_id, colon + 1, LENGTH(:given)) = :given)
-   OR (LENGTH(:given) >= 4 + colon AND SUBSTR(claude_session_id, 1, LENGTH(:given)) = :given)
+-- Sessions by the database's id, or by one of these beginnings of the client's own.
+SELECT id, claude_session_id FROM sdk_sessions WHERE id = CAST(:given AS INTEGER) AND CAST(id AS TEXT) = :given
+UNION
+SELECT s.id, s.claude_session_id FROM json_each(:starts) AS start CROSS JOIN sdk_sessions AS s
+ON s.claude_session_id >= start.value AND s.claude_session_id < start.value || X'F48FBFBF'
 ORDER BY id DESC;
 
 -- name: session_before
@@ -105,8 +102,12 @@ SELECT cwd FROM sdk_sessions WHERE project_id = :project_id AND cwd IS NOT NULL
 GROUP BY cwd ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
 
 -- name: project_clients
--- The agents and other programs by which a project was worked on, or any.
-SELECT DISTINCT client FROM sdk_sessions WHERE :project_id IS NULL OR project_id = :project_id;
+-- The agents and other programs by which a project was worked on.
+SELECT DISTINCT client FROM sdk_sessions WHERE project_id = :project_id;
+
+-- name: all_clients
+-- The same, of any project.
+SELECT DISTINCT client FROM sdk_sessions;
 
 -- name: last_session
 -- The newest session's id.

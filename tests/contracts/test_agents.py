@@ -325,6 +325,13 @@ def test_codexs_hook_stays_the_same_in_every_version_so_that_it_stays_trusted() 
     assert __version__ not in launcher.hook_line(Machine("/py", "/package", None), "hook", "codex")
 
 
+def test_a_tools_name_that_is_no_text_is_no_obstacle_for_copilots_hook() -> None:
+    payload = b'{"sessionId":"s","toolName":{"a":1},"toolArgs":{}}'
+    found = Translator("copilot", "preToolUse").payload(payload, b"", True)
+    assert found is not None
+    assert json.loads(found[0])["tool_name"] == {"a": 1}
+
+
 def test_clines_subagents_are_left_out(data: Path) -> None:
     with hook_process.listening(data):
         for verb, payload, _ in SENT["cline"]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import json
 import os
 import re
 import shlex
@@ -13,7 +15,8 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import __version__
-from claude_mem.agents import CLAUDE_CODE
+from claude_mem.agents import CLAUDE_CODE, FOLDERS
+from claude_mem.hook.translate import as_claude_code
 
 SERVER = "claude-mem"
 
@@ -27,14 +30,20 @@ _LAUNCHER = (
 _PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
 _PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")\)""")
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
+_STARTS = (
+    "context",
+    "setup",
+    "sessionStart",
+    "SessionStart",
+)  # the verbs of hooks that run when a session starts
 _GONE = (
-    '{"systemMessage": "claude-mem is not recording: its program is missing or broken, but Claude Code still '
+    "claude-mem is not recording: its program is missing or broken, but Claude Code still "
     "runs its hooks. Reinstall it (claude-mem uninstall then removes them), or remove them with "
-    '/plugin or in settings.json."}'
+    "/plugin or in settings.json."
 )
 _GONE_ELSEWHERE = (
-    '{"systemMessage": "claude-mem is not recording: its program is missing or broken, but its hooks still '
-    'run. Reinstall it; claude-mem uninstall then removes them."}'
+    "claude-mem is not recording: its program is missing or broken, but its hooks still "
+    "run. Reinstall it; claude-mem uninstall then removes them."
 )
 
 
@@ -54,8 +63,8 @@ def this_machine(data_dir: str | None = None) -> Machine:
 def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
     gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
-    gone = _GONE if agent == CLAUDE_CODE else _GONE_ELSEWHERE
-    otherwise = f"posix.write(1, {gone.encode()!a}), " if verb in ("context", "setup") else ""
+    gone = _when_gone(verb, agent)
+    otherwise = f"posix.write(1, {gone.encode()!a}), " if gone else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
@@ -71,9 +80,24 @@ def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE)
 
 def hook_line(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
     """The same for a shell, complete in itself: some agents know nothing but a command, and run the hooks in
-    another one's settings. The shell becomes the interpreter; without that, it leaves with 0."""
-    words = hook_command(machine, verb, agent)
-    return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; exit 0"
+    another one's settings. The shell becomes the interpreter; without that, it leaves with 0, and a session's
+    start tells that we are gone."""
+    words, gone = hook_command(machine, verb, agent), _when_gone(verb, agent)
+    otherwise = f"echo {shlex.quote(gone)}; " if gone else ""
+    return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; {otherwise}exit 0"
+
+
+def _when_gone(verb: str, agent: str) -> str:
+    """The answer of a session's start, as the agent understands it: to its user or, where it has no place for
+    that, to its model. "": not of this hook."""
+    if verb not in _STARTS:
+        return ""
+    if agent == CLAUDE_CODE:
+        return json.dumps({"systemMessage": _GONE})
+    dialect = importlib.import_module(f"claude_mem.agents.{FOLDERS[agent]}.dialect")
+    shape = getattr(dialect, "answer", as_claude_code)
+    said = shape("SessionStart", "", _GONE_ELSEWHERE, "") or shape("SessionStart", _GONE_ELSEWHERE, "", "")
+    return json.dumps(said)
 
 
 def mcp_server(machine: Machine) -> dict[str, Any]:

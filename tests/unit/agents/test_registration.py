@@ -78,6 +78,32 @@ def test_a_hook_for_a_shell_leaves_with_0_without_its_interpreter() -> None:
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, b"", b"")
 
 
+@pytest.mark.parametrize(
+    ("agent", "verb", "member"),
+    [
+        ("claude-code", "context", "systemMessage"),
+        ("codex", "context", "systemMessage"),
+        ("gemini", "context", "systemMessage"),
+        ("qwen", "context", "systemMessage"),
+        ("droid", "context", "systemMessage"),
+        ("cursor", "context", "additional_context"),
+        ("copilot", "sessionStart", "additionalContext"),
+        ("goose", "SessionStart", "banner"),
+    ],
+)
+@pytest.mark.parametrize("what", ["interpreter", "package"])
+def test_a_sessions_start_says_in_the_agents_words_that_the_program_is_gone(
+    agent: str, verb: str, member: str, what: str
+) -> None:
+    gone = Machine("/gone/python", SRC, None) if what == "interpreter" else None
+    line = launcher.hook_line(gone or Machine(sys.executable, "/gone/src", None), verb, agent)
+    ran = subprocess.run(["sh", "-c", line], input=b"{}", capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    (said,) = json.loads(ran.stdout).items()
+    assert said[0] == member
+    assert "claude-mem" in said[1]
+
+
 def test_the_hook_of_the_repositorys_plugin_leaves_with_0_where_its_folder_is_not_known() -> None:
     (group,) = registration.portable_hooks()["Stop"]
     line = group["hooks"][0]["command"]

@@ -41,8 +41,8 @@ _ANSWER = {"result_type": "resultType", "text_result_for_llm": "textResultForLlm
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     given, answered = payload.get("tool_input"), payload.get("tool_response")
-    if payload.get("tool_name") in _TOOLS:
-        payload["tool_name"] = _TOOLS[str(payload["tool_name"])]
+    if isinstance(tool := payload.get("tool_name"), str):
+        payload["tool_name"] = _TOOLS.get(tool, tool)
     if isinstance(given, str):  # JSON in JSON
         from claude_mem.hook import json_text
 

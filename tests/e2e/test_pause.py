@@ -246,10 +246,24 @@ def test_a_paused_session_that_has_ended_is_not_named(data: Path) -> None:
         hook_process.run(data, payloads.end())
         workers.drained(data)
         for session in (payloads.SESSION, OTHER, "never-heard-of"):
-            mem(data, "off", "--session", session)
+            Mem(data)("off", "--session", session)
         mem(data, "off")
         named = re.findall(r"to resume it: claude-mem on --session (\S+)", mem(data, "on"))
     assert sorted(named) == sorted([OTHER, "never-heard-of"])
+
+
+def test_a_session_is_paused_by_the_beginning_of_its_id_and_never_a_guessed_one(data: Path) -> None:
+    """Hooks look for the whole id: a switch by a part of it would pause nothing."""
+    codex = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
+    with workers.running(data):
+        for session in codex:
+            hook_process.run(data, payloads.prompt("hello", session=session))
+        workers.drained(data)
+        assert list(paused(data, "off", "--session", "0199aaaa-1111")["paused_sessions"]) == codex[:1]
+        refused = Mem(data)("off", "--session", "0199aaaa", code=2)
+        assert all(session in refused.stderr for session in codex)
+        assert "nobodys" in Mem(data)("off", "--session", "nobodys").stderr
+        assert list(paused(data, "on", "--session", "0199aaaa-1111")["paused_sessions"]) == ["nobodys"]
 
 
 def test_without_an_id_the_client_has_to_say_which_session_it_is(data: Path) -> None:

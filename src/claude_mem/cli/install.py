@@ -245,8 +245,9 @@ def _report(chosen: Settings, targets: list[Target], left_out: LeftOut, args: ar
         done += f" {_titles(absent)} {are} not installed yet;"
         done += f" {it} will find claude-mem connected when {it} {are}."
     needs = [target.agent.needs for target in targets if target.agent.needs and target.connects]
+    slash = any(target.agent.name == CLAUDE_CODE for target in targets)
     missing = absent[0].title if len(absent) == len(targets) else ""
-    steps = [*needs, *next_steps(chosen, observer.provider, missing=missing)]
+    steps = [*needs, *next_steps(chosen, observer.provider, missing=missing, slash=slash)]
     data = {
         "changed": not all(plan.is_empty for plan in planned),
         "agents": [target.agent.name for target in targets],
@@ -260,16 +261,17 @@ def _report(chosen: Settings, targets: list[Target], left_out: LeftOut, args: ar
     return output.result(_data(planned) | data, text, as_json=args.json, code=left_out.code(args.agent))
 
 
-def next_steps(chosen: Settings, provider: str, *, missing: str = "") -> list[str]:
-    """`missing`: the agent, if it is not installed yet."""
+def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: bool = True) -> list[str]:
+    """`missing`: the agent, if it is not installed yet. `slash`: there is one that has /mem."""
     begin = f"install {missing} and start a session" if missing else "start a new session"
-    look = "/mem in a session, or claude-mem search"
+    look = "/mem in a session of Claude Code, or claude-mem search" if slash else "claude-mem search"
+    pause = "/mem off in it, or CLAUDE_MEM_OFF=1 before it" if slash else "CLAUDE_MEM_OFF=1 before it"
     if chosen.data_dir != Path.home() / ".claude-mem":
         look += ", with CLAUDE_MEM_DATA_DIR set"
     return [
         f"Next    {begin}: it will be remembered. To import past sessions: claude-mem backfill.",
         f"Data    {output.short_path(chosen.data_dir)}, readable only by you. To search it: {look}.",
-        "Pause   claude-mem off, and on again. One session: /mem off in it, or CLAUDE_MEM_OFF=1 before it.",
+        f"Pause   claude-mem off, and on again. One session: {pause}.",
         f"Model   {observer_choice.cost(chosen, provider)}",
         "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
     ]

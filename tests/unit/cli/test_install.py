@@ -40,6 +40,12 @@ def test_another_data_directory_is_named_and_that_its_variable_is_needed() -> No
     assert "CLAUDE_MEM_DATA_DIR" not in install.next_steps(HERE, "offline")[1]
 
 
+def test_a_command_of_claude_codes_is_named_only_where_that_is_connected() -> None:
+    for slash in (True, False):
+        told = " ".join(install.next_steps(HERE, "offline", slash=slash))
+        assert ("/mem" in told) is slash
+
+
 # Several agents on one machine.
 
 CONTENT = {

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from claude_mem import settings
+from claude_mem.agents import short_id
 from claude_mem.cli import output
 from claude_mem.cli.client import quoted
 from claude_mem.cli.commands import Commands, UsageError, slash_flag
@@ -22,7 +23,6 @@ SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the client for whatever it runs."""
 WITHIN_S = 1.0
 NAMED = 3
-SHORT = 8  # of an id
 A_SESSION = "5694c0de-0000-4000-8000-000000000001"
 
 
@@ -48,6 +48,8 @@ def _run(args: argparse.Namespace) -> int:
         if not session:
             raise UsageError(f"Specify a session: --session ID. ({SESSION_VARIABLE} is not set.)")
     data_dir = settings.data_directory()
+    if args.session:
+        session = _whole_id(data_dir, session)
     changed = (pause_switches.pause if args.pauses else pause_switches.resume)(data_dir, session)
     if changed:
         # The worker looks now, so that an open viewer shows it. It holds without: hooks look too. Nothing is
@@ -64,6 +66,24 @@ def _run(args: argparse.Namespace) -> int:
     }
     text = "" if args.json else (paused_text if args.pauses else resumed_text)(session, changed, args.slash)
     return output.result(data, text, as_json=args.json)
+
+
+def _whole_id(data_dir: Path, given: str) -> str:
+    """Of the session that is meant. Hooks look for a switch by the whole id: by a part of it nothing would be
+    paused. What the worker does not know, or if it is not running, is taken as it is."""
+    try:
+        path = f"/api/sessions?limit=1&session={quoted(given)}"
+        code, answer = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)
+    except OSError:
+        return given
+    error = answer.get("error")
+    if isinstance(error, dict) and error.get("code") == "ambiguous_session":
+        raise UsageError(str(error["message"]))
+    found = answer.get("items")
+    if code == 200 and isinstance(found, list) and found:
+        return str(found[0]["id"])
+    output.message(f"No session {given!r} is known yet. If this is only part of its id, it is not affected.")
+    return given
 
 
 def paused_text(session: str | None, changed: bool, slash: bool = False) -> str:
@@ -92,10 +112,9 @@ def resumed_text(session: str | None, changed: bool, slash: bool = False) -> str
     lines = [f"Recording{what} again." if changed else f"Already recording{what}: it was not paused."]
     left = still_open(data_dir, now.sessions)
     for one, since in left[:NAMED]:
-        short = one if len(one) <= SHORT else f"{one[:SHORT]}{output.ELLIPSIS}"
         how = "/mem on, typed in it" if slash else f"claude-mem on --session {shlex.quote(one)}"
         ago = notices.age(time.time() - since)
-        lines.append(f"Session {short} (paused {ago} ago) stays paused; to resume it: {how}")
+        lines.append(f"Session {short_id(one)} (paused {ago} ago) stays paused; to resume it: {how}")
     if len(left) > NAMED:
         lines.append(f"... and {output.plural(len(left) - NAMED, 'session')} more.")
     if paths.is_off(posix.environ):

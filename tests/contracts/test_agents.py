@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
@@ -578,12 +579,41 @@ def test_codexs_own_tables_are_as_before_even_without_a_record(home: Path) -> No
     assert (home / ".codex/config.toml").read_text() == theirs
 
 
+def test_a_users_own_line_in_codexs_table_of_ours_survives_an_update(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, file = home / ".claude-mem", home / ".codex/config.toml"
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(sys, "executable", "/another/venv/bin/python")
+        install("codex", data)
+    other = '\n[mcp_servers.other]\ncommand = "x"\n'
+    file.write_text(f"{file.read_text()}startup_timeout_sec = 30\n{other}")
+    install("codex", data)
+    servers = tomllib.loads(file.read_text())["mcp_servers"]
+    assert servers["claude-mem"]["startup_timeout_sec"] == 30
+    assert servers["claude-mem"]["command"] == sys.executable
+    assert servers["other"] == {"command": "x"}
+    uninstall("codex", data)
+    assert tomllib.loads(file.read_text()) == {"mcp_servers": {"other": {"command": "x"}}}
+
+
 def test_settings_with_comments_of_an_agent_that_is_not_connected_hinder_nobody(home: Path) -> None:
     file = home / ".config/zed/settings.json"
     file.parent.mkdir(parents=True)
     file.write_text('{ // mine\n  "theme": "One",\n}')
     known = base.connections(home / ".claude-mem", lambda _: None)
     assert (known.found, known.unreadable) == ([], [])
+
+
+def test_connections_are_found_from_a_working_directory_that_is_gone(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("codex", home / ".claude-mem")
+    (home / "gone").mkdir()
+    monkeypatch.chdir(home / "gone")
+    (home / "gone").rmdir()
+    known = base.connections(home / ".claude-mem", lambda _: None)
+    assert ([agent.name for agent, _ in known.found], known.unreadable) == (["codex"], [])
 
 
 def test_an_agent_that_was_never_run_is_connected_only_by_name(home: Path) -> None:

@@ -197,6 +197,8 @@ def toml_server(path: Path, machine: Machine) -> Part:
             there is not None and not launcher.is_our_server(there)
         ):
             return text  # up to date, or somebody's own
+        if there is not None and (updated := _updated(text, there)):
+            return updated
         left = (without_us(text) or "") if there is not None else text
         gap = "" if not left else "\n" if left.endswith("\n") else "\n\n"
         wants = left + gap + table
@@ -206,14 +208,30 @@ def toml_server(path: Path, machine: Machine) -> Part:
             return text
         return wants
 
+    def _updated(text: str, there: dict[str, Any]) -> str | None:
+        """With our lines anew and the user's own in our table, such as a timeout; None: not so easily."""
+        before, inside, rest = _split(text)
+        own = [line for line in inside if not line.startswith(("command", "args", "env"))]
+        wants = before + table + "".join([*own, *rest])
+        ours = tomllib.loads(table)["mcp_servers"][launcher.SERVER]
+        theirs = {key: value for key, value in there.items() if key not in ("command", "args", "env")}
+        try:
+            return wants if theirs and entry(wants) == theirs | ours else None
+        except Malformed:
+            return None
+
     def without_us(text: str) -> str | None:
         if not launcher.is_named_in(text) or not launcher.is_our_server(entry(text)):
             return text
+        before, _, rest = _split(text)
+        return ((before if rest else before.removesuffix("\n")) + "".join(rest)) or None
+
+    def _split(text: str) -> tuple[str, list[str], list[str]]:
+        """What comes before our table, its lines, and those after it."""
         before, _, after = text.partition(head)
-        ours = after.splitlines(keepends=True)
-        end = next((at for at, line in enumerate(ours) if at and line.lstrip().startswith("[")), len(ours))
-        kept = before.removesuffix("\n") if end == len(ours) else before
-        return (kept + "".join(ours[end:])) or None
+        lines = after.splitlines(keepends=True)
+        end = next((at for at, line in enumerate(lines) if at and line.lstrip().startswith("[")), len(lines))
+        return before, lines[1:end], lines[end:]
 
     def data_dir_in(text: str) -> str | None:
         if not launcher.is_named_in(text) or not launcher.is_our_server(there := entry(text)):

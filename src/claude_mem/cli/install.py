@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import settings
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, base, file_changes
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, TITLES, base, file_changes
 from claude_mem.agents.base import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
@@ -69,8 +69,18 @@ def add(commands: Commands) -> None:
         (install, "only this agent; may be repeated"),
         (uninstall, "only this agent; may be repeated"),
     ):
-        parser.add_argument("--agent", action="append", choices=tuple(FOLDERS), metavar="NAME", help=which)
+        parser.add_argument(
+            "--agent", action="append", type=_agent_name, choices=tuple(FOLDERS), metavar="NAME", help=which
+        )
         change_flags(parser, "change")
+
+
+def _agent_name(typed: str) -> str:
+    """In any case, and by the names that people have for an agent."""
+    name = typed.lower().replace(" ", "-").replace("_", "-")
+    by_title = {title.lower().replace(" ", "-"): own for own, title in TITLES.items()}
+    short = {"claude": CLAUDE_CODE} | {f"{own}-cli": own for own in FOLDERS}
+    return short.get(name) or by_title.get(name) or name
 
 
 def connections(chosen: Settings) -> base.Connections:
@@ -155,6 +165,8 @@ def _install(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
     agents = chosen_agents(args)
+    if (args.statusline or args.settings) and CLAUDE_CODE not in [agent.name for agent in agents]:
+        output.message("--settings and --statusline are only for Claude Code: they change nothing here.")
     with _lock():
         data_dir = settings.data_directory().absolute()
         if problem := wiring.foreign(Settings(data_dir=data_dir)):
@@ -365,8 +377,11 @@ def _summary(how: Plan) -> str:
     new = [change.path for change in how.changes if change.before is None]
     gone = [change.path for change in how.changes if change.after is None]
     lines = [f"  change {change.path}" for change in changed]
-    lines += [f"  write {output.plural(len(new), 'new file')}, such as {new[0]}"] if new else []
-    lines += [f"  remove {output.plural(len(gone), 'file')}, such as {gone[0]}"] if gone else []
+    for verb, what, paths in (("write", "new file", new), ("remove", "file", gone)):
+        if len(paths) == 1:
+            lines.append(f"  {verb} {paths[0]}")
+        elif paths:
+            lines.append(f"  {verb} {output.plural(len(paths), what)}, such as {paths[0]}")
     lines += [f"  run {output.fit(shlex.join(step.words), 97)}" for step in how.steps]
     return "\n".join(lines)
 

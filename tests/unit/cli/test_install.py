@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands import Mem
 
+from claude_mem.agents import base
 from claude_mem.cli import install
 from claude_mem.settings import Settings
 
@@ -260,4 +261,19 @@ def test_doctor_lists_each_agent_what_it_cannot_be_shown_and_who_is_not_connecte
         assert words in said
     nexts = [finding["next"] for finding in client if finding["next"]]
     assert nexts == ["claude-mem install --agent gemini", "claude-mem install --agent qwen"]
-    assert report["facts"]["connected"]["current"]
+    assert [finding["level"] for finding in client[:2]] == ["ok", "ok"]
+    assert report["facts"]["connected"]["outdated"] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"), [("Codex", "codex"), ("gemini-cli", "gemini"), ("Factory droid", "droid")]
+)
+def test_an_agent_may_be_named_as_people_call_it(machine: Mem, typed: str, name: str) -> None:
+    done = json.loads(machine("install", "--dry-run", "--json", "--agent", typed).stdout)
+    assert any(base.load(name).home().name in file for file in done["files"])
+    assert machine("install", "--dry-run", "--agent", "nobody", code=None).returncode == 2
+
+
+def test_a_flag_that_is_only_for_claude_code_is_not_ignored_silently(machine: Mem) -> None:
+    assert "--statusline" in machine("install", "--dry-run", "--agent", "codex", "--statusline").stderr
+    assert "--statusline" not in machine("install", "--dry-run", "--agent", "codex").stderr

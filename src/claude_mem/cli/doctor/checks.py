@@ -80,22 +80,19 @@ def last_event(facts: Facts) -> Finding:
 
 
 def judge_connection(fact: Connected) -> Iterator[Finding]:
-    how = " and ".join(fact.how)
-    if not how and fact.problems:
-        pass  # they may be connected
-    elif not how:
+    if not fact.how and not fact.problems:  # whose files cannot be read may be connected
         says = "no coding agent is connected, according to their user and project settings"
         yield bad("client", says, "claude-mem install", stops="no coding agent is connected")
-    elif not fact.current:
-        says = f"connected: {how}, but outdated"
-        yield warn("client", says, "claude-mem repair")
-    else:
-        yield ok("client", f"connected: {how}")
+    for how in fact.how:
+        if how in fact.outdated:
+            yield warn("client", f"connected: {how}, but outdated", "claude-mem repair")
+        else:
+            yield ok("client", f"connected: {how}")
     for says in fact.problems:
         yield warn("client", says)
     for says in fact.limits:
         yield ok("client", says)
-    for title, name in fact.others if how else ():
+    for title, name in fact.others if fact.how else ():
         yield ok("client", f"{title} is here, but not connected", f"claude-mem install --agent {name}")
 
 

@@ -48,7 +48,7 @@ class Unknown(Struct, frozen=True):
 
 class Connected(Struct, frozen=True):
     how: tuple[str, ...]  # each connection there is, in words
-    current: bool = True  # an install would change nothing
+    outdated: tuple[str, ...] = ()  # those of them that an install would change
     limits: tuple[str, ...] = ()  # where an agent gives memory no place, and what its user has to do
     others: tuple[tuple[str, str], ...] = ()  # agents that are here and not connected: title and name
     problems: tuple[str, ...] = ()  # what of an agent's connection does not work, or cannot be read
@@ -306,14 +306,14 @@ def _connected(chosen: Settings) -> Connected:
     known = connections(chosen)
     found, wrong = known.found, list(known.unreadable)
     wrong += [(agent, says) for agent, connection in found for says in base.problems(connection)]
-    how = tuple(f"{_with_version(agent)} {connection.how}" for agent, connection in found)
+    how = [f"{_with_version(agent)} {connection.how}" for agent, connection in found]
     named = {agent.name: agent for agent, _ in found}
     limits = [text for agent in named.values() for text in (base.limits(agent), agent.needs) if text]
     found_here = [agent for agent in map(base.load, FOLDERS) if agent.is_run and agent.is_there()]
     others = [agent for agent in found_here if agent.name not in {*named, *(each.name for each, _ in wrong)}]
     return Connected(
-        how,
-        not any(base.is_outdated(connection) for _, connection in found),
+        tuple(how),
+        tuple(says for says, (_, each) in zip(how, found, strict=True) if base.is_outdated(each)),
         tuple(limits),
         tuple((agent.title, agent.name) for agent in others),
         tuple(f"{agent.title}: {says}" for agent, says in wrong),

@@ -91,8 +91,10 @@ def test_an_unconnected_client_is_named_with_the_command_that_connects_it() -> N
 
 
 def test_a_connection_of_another_version_or_place_is_to_be_made_anew() -> None:
-    (finding,) = judge_connection(Connected(("Claude Code as a plugin (user)",), current=False))
-    assert (finding.level, finding.next) == ("warn", "claude-mem repair")
+    old, new = "Claude Code as a plugin (user)", "Codex by hooks.json"
+    first, second = judge_connection(Connected((old, new), outdated=(old,)))
+    assert (first.level, first.next) == ("warn", "claude-mem repair")
+    assert (second.level, second.next) == ("ok", None)
 
 
 def test_a_connection_is_told_with_how_it_was_made() -> None:

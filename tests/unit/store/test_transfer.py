@@ -104,6 +104,18 @@ def test_whatever_was_taken_in_goes_out_and_in_again_the_same(
         assert out(other) == told
 
 
+def test_an_observation_supersedes_none_that_was_made_later() -> None:
+    later = made("observation", session_id="s1", at=NOON, title="later")
+    key = content_key(Observation(later["type"], later["title"]))
+    earlier = made("observation", session_id="s1", at=0, title="earlier", supersedes=name_of("s1", NOON, key))
+    with portable() as one, portable() as other:
+        one.absorb([*KNOWN, later, earlier], own=True)
+        told = out(one)
+        assert b"supersedes" not in told
+        other.absorb([json.loads(each) for each in told.splitlines()], own=True)
+        assert out(other) == told
+
+
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | TEXTS, lambda x: st.lists(x) | st.dictionaries(TEXTS, x)

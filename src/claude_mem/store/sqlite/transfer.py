@@ -184,7 +184,7 @@ def _observation(db: sqlite3.Connection, fields: Fields, own: bool) -> bool:
     if not own and observations.same(db, context["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
     _may_add(context, own)
-    older = _superseded(db, fields["supersedes"], context["project_id"], own)
+    older = _superseded(db, fields, context["project_id"], own)
     values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
     values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
     if not own:
@@ -273,10 +273,11 @@ def _made_id(session_id: str, key: str) -> str:
     return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
 
 
-def _superseded(db: sqlite3.Connection, name: str | None, project_id: int, own: bool) -> int | None:
-    """What it replaces. An untrusted one may replace an untrusted one of the same project."""
-    older = _referred(db, name)
-    if older is None:
+def _superseded(db: sqlite3.Connection, fields: Fields, project_id: int, own: bool) -> int | None:
+    """What it replaces: nothing that was made later. An untrusted one may replace an untrusted one of the same
+    project."""
+    older = _referred(db, fields["supersedes"])
+    if older is None or older["created_at_epoch"] > fields["at"]:
         return None
     foreign = older["session_client"] == FOREIGN and older["project_id"] == project_id
     return int(older["id"]) if own or foreign else None

@@ -274,8 +274,7 @@ def _made_id(session_id: str, key: str) -> str:
 
 
 def _superseded(db: sqlite3.Connection, fields: Fields, project_id: int, own: bool) -> int | None:
-    """What it replaces: nothing that was made later. An untrusted one may replace an untrusted one of the same
-    project."""
+    """What it replaces: nothing made later. An untrusted one may replace an untrusted one of its project."""
     older = _referred(db, fields["supersedes"])
     if older is None or older["created_at_epoch"] > fields["at"]:
         return None

@@ -287,10 +287,14 @@ def is_outdated(connection: Connection) -> bool:
 
 
 def problems(connection: Connection) -> Sequence[str]:
+    """Its warnings, or why its files cannot be read."""
     try:
-        return connection.warnings
+        found = connection.warnings
+        _ = connection.is_current
     except (ClaudeMemError, OSError) as error:
         return [in_words(error)]
+    else:
+        return found
 
 
 def in_words(error: ClaudeMemError | OSError) -> str:

@@ -171,6 +171,15 @@ def test_a_connected_agents_file_that_became_unreadable_is_named_and_the_others_
     assert not (tmp_path / ".codex/hooks.json").exists()
 
 
+def test_claude_codes_settings_that_became_unreadable_are_reported_by_doctor(tmp_path: Path) -> None:
+    mem = Mem(tmp_path / ".claude-mem", cwd=tmp_path, HOME=str(tmp_path), PATH=str(tmp_path / "bin"))
+    mem("install", "--yes", "--settings", "--observer", "offline")
+    (tmp_path / ".claude/settings.json").write_text("{ not JSON")
+    report = json.loads(mem("doctor", "--json", code=None).stdout)
+    (problem,) = report["facts"]["connected"]["problems"]
+    assert problem.startswith("Claude Code: ")
+
+
 def test_a_file_of_a_user_where_our_hooks_belong_is_left_and_the_agent_not_called_connected(
     machine: Mem, tmp_path: Path
 ) -> None:

@@ -1,14 +1,13 @@
 """Does a session start with what the next person needs, and is "(read, not verified)" where it belongs?
 
     python benchmarks/judge_starts.py starts FOLDER --seed 7 --count 25
-    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100 [--without FOLDER ...]
+    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100
     python benchmarks/judge_starts.py table FOLDER      what the readers found, for either
 
 Sessions of the seven projects are put into a store in their order, observed offline, and what the product
 would inject is rendered before some of them, drawn by seed; readers see those lines, what the last session
 was about and what the next one asked. `marks` shows single memories with their evidence and whether we would
-mark them; `--without` leaves out the turns that other folders' sheets have shown. A reader writes
-verdicts-SHEET-NAME.jsonl beside the sheets.
+mark them. A reader writes verdicts-SHEET-NAME.jsonl beside the sheets.
 """
 
 from __future__ import annotations
@@ -171,15 +170,10 @@ def _start(project: str, before: dict[str, Any], following: dict[str, Any], told
     return "\n".join(parts), count
 
 
-def marks(folder: Path, seed: int, count: int, without: list[Path]) -> None:
+def marks(folder: Path, seed: int, count: int) -> None:
     """Memories of turns drawn by seed, each with our mark; half of them from turns that changed nothing."""
     texts: list[str] = []
-    shown_before = "\n".join(
-        sheet.read_text() for each in without for sheet in sorted(each.glob("sheet-*.md"))
-    )
     for turn in judge.drawn(seed, 8 * count, set()):
-        if judge._evidence(turn) in shown_before:
-            continue
         events: list[Event] = turn["events"]
         seen = read_all(events)
         asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
@@ -258,14 +252,11 @@ def main(arguments: Iterable[str]) -> int:
         command.add_argument("folder", type=Path)
         command.add_argument("--seed", type=int, default=7)
         command.add_argument("--count", type=int, default=count)
-        command.add_argument("--without", type=Path, nargs="*", default=[])
     asked = parser.parse_args(list(arguments))
     if asked.command == "table":
         table(asked.folder)
-    elif asked.command == "starts":
-        starts(asked.folder, asked.seed, asked.count)
     else:
-        marks(asked.folder, asked.seed, asked.count, asked.without)
+        (starts if asked.command == "starts" else marks)(asked.folder, asked.seed, asked.count)
     return 0
 
 

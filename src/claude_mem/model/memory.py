@@ -55,8 +55,6 @@ class Findings(Struct, frozen=True):
     """The user's own words among the events."""
     planned: bool = False
     """The user let a plan pass."""
-    only_git_state: bool = False
-    """All that was looked at is the state of the repository: its branches, commits and changed files."""
     replaces: tuple[tuple[str, str], ...] = ()
     """(new title, old title): which of the session's observations a new one takes the place of."""
     title: str | None = None
@@ -64,15 +62,8 @@ class Findings(Struct, frozen=True):
 
     def source_of(self, made: Observation | Summary) -> Source:
         """By what supports it: it changed a file, a test showed it, the user said it; a deed, by any deed of
-        the agent's; the state of the repository, by git. What was merely read, guessed, or found without
-        looking is supported by nothing, nor is code by an edit of notes."""
-        edited = made.files_edited if isinstance(made, Summary) else made.files_modified
-        if isinstance(made, Summary):
-            shown = self.proved or bool(edited)
-        else:
-            shown = self.proved and not _WRITTEN.search(made.title or "")
-            shown = shown or (bool(edited) and (self.proved or not self._edited_notes_alone(made)))
-        if shown:
+        the agent's. What was merely read, guessed, or found without looking is supported by nothing."""
+        if self.proved or (made.files_edited if isinstance(made, Summary) else made.files_modified):
             return "work"
         if isinstance(made, Observation) and made.type == "decision":
             quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in made.facts)
@@ -81,28 +72,13 @@ class Findings(Struct, frozen=True):
         if isinstance(made, Summary):
             supported = not self.read_outside or self.committed or bool(made.completed and self.acted)
         elif made.type in DEEDS:
-            supported = not self.read_outside or (self.acted and not edited)
+            supported = not self.read_outside or self.acted
         elif not self.used_tools:
             supported = made.type != "discovery" or _PROPOSES.match(made.title or "") is not None
         else:
             said = f"{made.title} {made.narrative}"
-            title = made.title or ""
-            supported = (
-                not self.read_outside
-                or (self.committed and not _GUESSES.search(said))
-                or (self.acted and _DID.search(title) is not None)
-                or (self.only_git_state and _OF_GIT.search(title) is not None)
-            )
+            supported = not self.read_outside or (self.committed and not _GUESSES.search(said))
         return "work" if supported else "external"
-
-    def _edited_notes_alone(self, made: Observation) -> bool:
-        """It says that code was written, and names files; only prose was edited, and nothing committed."""
-        return (
-            not self.committed
-            and all(path.endswith((".md", ".mdx", ".txt")) for path in made.files_modified)
-            and _CODED.match(made.title or "") is not None
-            and _SOURCE_FILE.search(made.narrative or "") is not None
-        )
 
 
 DEEDS = ("bugfix", "feature", "refactor", "change")
@@ -112,22 +88,6 @@ _GUESSES = re.compile(
     r"|not (?:been )?verified|unverified)\b",
     re.I,
 )
-# What the agent did, also where a discovery tells it.
-_DID = re.compile(
-    r"^(?:Captured|Closed|Created|Deleted|Filed|Logged|Merged|Moved|Opened|Posted|Pushed|Rebased|Removed"
-    r"|Renamed|Rewrote|Sent|Started|Updated)\b"
-    r"|\bI (?:also |have )?(?:added|closed|committed|created|deleted|filed|fixed"
-    r"|merged|moved|opened|posted|proceeded|pushed|rebased|removed|renamed|replaced|rewrote|sent|updated|wrote)\b"
-)
-_OF_GIT = re.compile(
-    r"\b(?:ahead|behind|branch(?:es)?|commits?|committed|diverged|merged|outstanding|pushed|staged|stash(?:ed)?"
-    r"|tags?|unmerged|untracked|working tree|worktrees?)\b",
-    re.I,
-)
-# What a document says of itself, no test shows.
-_WRITTEN = re.compile(r"\balready (?:checked|documented|listed|marked|noted|recorded|ticked)\b", re.I)
-_CODED = re.compile(r"(?:Added|Extended|Fixed|Implemented|Migrated|Refactored|Reworked)\b")
-_SOURCE_FILE = re.compile(r"\w\.(?:c|cc|cpp|cs|go|java|jsx?|kt|php|py|rb|rs|svelte|swift|tsx?|vue)\b")
 # The agent's own advice claims nothing of how things are.
 _PROPOSES = re.compile(
     r"(?:(?:i|we)(?:['’]d| would| think| suggest| recommend| should)|(?:add|adopt|build|choose|consider"

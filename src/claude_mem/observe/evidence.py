@@ -18,8 +18,8 @@ MOST_FILES = 200
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent tells what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
-    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh"
-    r"|git\s+(?:clone|fetch|pull|show|log|diff)|(?:tmux|workmux)\s+capture\S*)"
+    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
+    r"|show|log|diff))"
     r"(?=$|[\s;&|)`'\"])"
 )
 
@@ -93,14 +93,13 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     deeds = [call for call in calls if _acts(call)]
     return replace(
         findings,
-        used_tools=not all(map(_is_note, calls)),
+        used_tools=bool(calls),
         read_outside=any(map(reads_outside, calls)),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         proved=any(map(_is_users_word, calls)) or (any(map(_shows, calls)) and not fetched),
         committed=any(map(_commits, calls)) and not fetched,
         asked="\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private),
         planned=any(call.tool.name == "ExitPlanMode" and not call.failed for call in calls),
-        only_git_state=bool(calls) and all(map(_is_git_state, calls)),
     )
 
 
@@ -108,8 +107,7 @@ _BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
 # A test, a build, a check, a measurement, a program: what the machine itself answered.
 _SHOWS = re.compile(
     r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff"
-    r"|hyperfine|gh run (?:view|list|watch)|vale|markdownlint\S*|shellcheck|pyright|biome"
-    r"|(?:docker|kubectl) \w+|sqlite3|psql|nu -c"
+    r"|hyperfine|gh run (?:view|list|watch)|npm view|(?:docker|kubectl) \w+|sqlite3|psql|nu -c"
     r"|golangci-lint|(?:go|cargo|dotnet|mvn|gradle|deno|swift|mix) (?:test|build|run|vet|bench|check|clippy)"
     r"|(?:npm|pnpm|yarn|bun|make|just|mise)(?: run)? [\w:-]*(?:test|build|lint|check|bench|typecheck)\S*"
     r"|(?:node|bun|deno|python3?|ruby|perl|php) (?:-[ce]|\S+\.(?:js|mjs|cjs|ts|py|rb|pl|php))"
@@ -141,33 +139,6 @@ _COMMITS = re.compile(
 )
 
 
-# Subjects, numbers and names of files; no messages, no patches, no branch of another repository.
-_GIT_STATE = re.compile(
-    r"git (?:-C \S+ )?(?:status|rev-parse|rev-list|branch|worktree list|stash list"
-    r"|fetch(?: --prune| -p)?(?: origin)?$"
-    r"|log(?=.* --oneline)(?!.* (?:-[puL]|--(?:patch|format|pretty)))"
-    r"|diff(?=.* --(?:\w*stat|name-only|name-status))(?!.* (?:-[pu]|--patch)))(?= |$)"
-)
-# Words that a command was only given: what it searches for, says or sends, and what it writes into a file.
-_GIVEN = re.compile(
-    r"(?:^|[\s;&|(/])(?:rg|grep|echo|printf|sed|awk|bd|gh (?:issue|pr)|git (?:commit|log|grep)"
-    r"|workmux send)\s"
-    r"(?:[^'\"|;&\n]|'[^']*'|\"(?:\\.|[^\"\\])*\")*"
-    r"|(?<=<<)-?\s*(['\"]?)(\w+)\1[\s\S]*?(?:\n\s*\2\s*(?=\n|$)|$)"
-)
-_NOTES = re.compile(r"(?:task(?:create|update|list|get)|todo\w*|update_plan|exitplanmode|toolsearch)$", re.I)
-
-
-def _is_git_state(call: ToolUse) -> bool:
-    parts = re.split(r"&&|;|\n", call.command)
-    return call.kind is ToolKind.COMMAND and all(_GIT_STATE.match(part.strip()) for part in parts)
-
-
-def _is_note(call: ToolUse) -> bool:
-    """The agent's list of what it is to do."""
-    return _NOTES.match(call.tool.name) is not None
-
-
 def _is_from_afar(call: ToolUse) -> bool:
     if call.kind is ToolKind.COMMAND:
         return _FETCHES.search(call.command or call.tool.input or "") is not None
@@ -192,7 +163,7 @@ def _alters(call: ToolUse) -> bool:
 
 
 def _shows(call: ToolUse) -> bool:
-    return call.kind is ToolKind.COMMAND and _SHOWS.search(_GIVEN.sub(" ", call.command)) is not None
+    return call.kind is ToolKind.COMMAND and _SHOWS.search(call.command) is not None
 
 
 def _commits(call: ToolUse) -> bool:

@@ -130,53 +130,6 @@ def test_a_forges_prose_is(prose: str) -> None:
     assert source_of(Observation("discovery", "t"), [READ, ran(prose), TESTED]) == "external"
 
 
-def test_git_alone_shows_the_state_of_the_repository_and_nothing_else() -> None:
-    state = [ran("git fetch origin"), ran("git status --short"), ran("git log --oneline a..b")]
-    of_git = Observation("discovery", "The branch has two commits that main lacks")
-    assert source_of(of_git, state) == "work"
-    assert source_of(Observation("discovery", "The cache is never emptied"), state) == "external"
-    for reader in (READ, ran("git log"), ran("git log --oneline -p"), ran("git fetch fork"), ran("git show")):
-        assert source_of(of_git, [*state, reader]) == "external"
-
-
-@pytest.mark.parametrize(
-    "search", ["rg -n 'jest|vitest|mocha' src", "cat > $tmp <<'EOF'\nrun pytest\nEOF\nls"]
-)
-def test_a_test_that_is_only_mentioned_in_a_command_shows_nothing(search: str) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, ran(search)]) == "external"
-
-
-def test_what_a_list_of_tasks_says_of_itself_no_test_shows() -> None:
-    ticked = Observation("discovery", "The only open checkbox is already marked complete")
-    assert source_of(ticked, [READ, TESTED]) == "external"
-
-
-def test_a_list_of_what_is_to_do_is_no_look_at_anything() -> None:
-    listed = ToolCall("TaskUpdate", '{"taskId": "1"}', "ok")
-    assert source_of(Observation("discovery", "The first is why it is broken"), [listed]) == "external"
-
-
-def test_a_deed_that_a_discovery_tells_needs_one() -> None:
-    told = Observation("discovery", "The workers finished and I merged both")
-    assert source_of(told, [READ, ran("bd close 3")]) == "work"
-    assert source_of(told, [READ]) == "external"
-
-
-def test_an_edit_of_notes_supports_no_claim_of_code() -> None:
-    claimed = Observation(
-        "change", "Refactored the model", narrative="In types.ts.", files_modified=("PLAN.md",)
-    )
-    edit = ToolCall("Edit", '{"file_path": "PLAN.md", "old_string": "a", "new_string": "b"}', "ok")
-    assert source_of(claimed, [READ, edit]) == "external"
-    assert source_of(claimed, [READ, edit, COMMITTED]) == "work"
-
-
-def test_what_a_registry_or_another_agents_screen_says_is_read() -> None:
-    for reader in ("npm view left-pad", "workmux capture worker -n 80"):
-        assert source_of(Observation("discovery", "t"), [READ, ran(reader)]) == "external"
-    assert source_of(Observation("change", "Verified the fork"), [ran("workmux capture a")]) == "external"
-
-
 @pytest.mark.parametrize("program", ["node -e 'f()'", "python3 count.py", "cat > a.go <<'EOF'"])
 def test_a_program_of_the_agents_own_shows_what_it_printed(program: str) -> None:
     assert source_of(Observation("discovery", "t"), [READ, ran(program)]) == "work"

@@ -35,11 +35,11 @@ def test_a_poisoned_file_reaches_the_next_session_fenced_and_marked_as_only_read
     data: Path, kind: str
 ) -> None:
     poison = POISON[kind]
-    recalled = "Deployment notes" if kind in HIDDEN else CANARY
+    recalled = "harbour crane" if kind in HIDDEN else CANARY
     said = html.escape(poison)
     reply = (
-        f"<observation><type>discovery</type><title>Deployment notes {said}</title>"
-        f"<narrative>The deployment notes say: {said}</narrative>"
+        f"<observation><type>discovery</type><title>Deployment notes of the harbour crane {said}</title>"
+        f"<narrative>The notes on the harbour crane say: {said}</narrative>"
         "<files_read><file>README.md</file></files_read></observation>"
     )
     with ModelServer([Say(reply)]) as server, workers.running(data, **workers.asking(server.url)):
@@ -51,7 +51,7 @@ def test_a_poisoned_file_reaches_the_next_session_fenced_and_marked_as_only_read
         told = {
             "SessionStart": hook_process.run(data, payloads.start(NEXT)),
             "UserPromptSubmit": hook_process.run(
-                data, payloads.prompt("what do the deployment notes say?", NEXT)
+                data, payloads.prompt("what do the deployment notes of the harbour crane say?", NEXT)
             ),
             "PreToolUse": hook_process.run(data, before_reading()),
         }

@@ -55,12 +55,8 @@ class Offline:
                 ended = summarize(turn, fresh)
                 summaries += [ended] if ended else []
         titled = (titles.of_prompt(each.request) for each in summaries if each.request)
-        return Findings(
-            tuple(kept),
-            tuple(summaries),
-            replaces=tuple(dict.fromkeys(replaced)),
-            title=next(titled, None),
-        )
+        gone = tuple(dict.fromkeys(replaced))
+        return Findings(tuple(kept), tuple(summaries), replaces=gone, title=next(titled, None))
 
 
 def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:

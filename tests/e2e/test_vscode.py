@@ -60,11 +60,18 @@ def test_the_example_for_platforms_works_as_it_stands(worker: Worker, tmp_path: 
     main.write_text(example)
     with hosted(main, folder, worker.data, {}) as host:
         assert host.state["context"] == [""], "a new project has an empty context, and no error is injected"
-        host("command", id="extension.command", args=["Count the coins of the till"])
+        host(
+            "command",
+            id="extension.command",
+            args=["Add the number of coins to the till of the harbour shop"],
+        )
         host("save", file=str(folder / "coins.ts"), text="export const coins = 3\n")
     (session,) = sessions(worker, "api")
     (prompt,) = worker.get(f"/api/session/{session['id']}")["prompts"]
-    assert (prompt["prompt"], session["project"]) == ("Count the coins of the till", "counter")
+    assert (prompt["prompt"], session["project"]) == (
+        "Add the number of coins to the till of the harbour shop",
+        "counter",
+    )
     worker.ask("POST", "/api/sessions/summarize", {"claudeSessionId": session["id"]})
     workers.settled(worker.data)
     (observed,) = worker.get(f"/api/session/{session['id']}")["observations"]

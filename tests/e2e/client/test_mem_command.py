@@ -9,6 +9,8 @@ from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
+from claude_mem.hook import slash_command
+
 CANARY = "canary-e41f07"
 DEFAULT = ("--permission-mode", "default")  # the one that asks; nobody is there to be asked
 
@@ -58,7 +60,7 @@ def test_with_the_worker_down_it_says_so_and_no_model_is_asked(talk: Talk) -> No
     talk.claude.mem("worker", "stop")
     (talk.claude.data / "start.stamp").write_text("started by a hook\n")
     _, said = talk.command("search anything")
-    assert "worker is not running" in said
+    assert slash_command.DOWN in said
     talk.claude.mem("worker", "start")
 
 

@@ -40,9 +40,12 @@ def test_nothing_that_can_be_asked_breaks_the_worker_or_is_answered_otherwise_th
 def _ask(
     document: str, token: str, folder: Path, phases: str, examples: int
 ) -> subprocess.CompletedProcess[str]:
-    """The stream is left out: it answers for as long as one listens. The seed makes each run the same."""
+    """The stream is left out, which answers for as long as one listens, and the restart, which ends the worker.
+
+    The seed makes each run the same."""
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", document]
     command += ["--header", f"Authorization: Bearer {token}", "--exclude-path", "/stream"]
+    command += ["--exclude-path", "/api/restart"]
     command += ["--checks", ",".join(CHECKS), "--continue-on-failure", "--phases", phases]
     command += [
         "--max-examples",

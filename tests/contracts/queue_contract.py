@@ -57,6 +57,10 @@ class QueueContract(StoreSuite):
         assert store.events.accept(new_events(*turn)).fresh == 4
         again = [*reported(Kind.PROMPT, text="go on"), *reported(Kind.TOOL_USE, tool=call)]
         assert store.events.accept(new_events(*again)).fresh == 2, "the next turn"
+        late = events.make(Kind.SESSION_START, "copilot:a", client="copilot", note="startup")
+        assert store.events.accept(new_events(late)).fresh == 0, "one of its hooks took long"
+        resumed = events.make(Kind.SESSION_START, "copilot:a", client="copilot", note="resume")
+        assert store.events.accept(new_events(resumed)).fresh == 1
         own = [events.make(Kind.TOOL_USE, "b", tool=call) for _ in range(2)]
         assert store.events.accept(new_events(*own)).fresh == 2, "who reports by the API says what counts"
 

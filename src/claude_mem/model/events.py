@@ -80,7 +80,11 @@ class Event(Struct, frozen=True):
         """
         if self.tool is not None and self.tool.use_id:
             return f"{Kind.TOOL_USE}:{self.tool.use_id}"
-        named = self.prompt_id or (f"#{turn}" if turn is not None and self.has_agent_in_session else None)
+        named = self.prompt_id
+        if named is None and self.has_agent_in_session:
+            # A session starts up once: a second report of it may come late, within a turn.
+            is_startup = self.kind is Kind.SESSION_START and self.note == "startup"
+            named = "#0" if is_startup else f"#{turn}" if turn is not None else None
         if named:
             # The last words of a turn that has no name are looked up, and may be found by one hook only.
             is_looked_up = self.kind is Kind.STOP and not self.prompt_id

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.client import parcels
+from tests.e2e.client import lives, parcels
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Say, Use
 from tests.harness.model_server import ModelServer
@@ -82,13 +82,13 @@ def test_what_an_agent_does_after_its_turn_has_ended_is_recorded_as_its_own(
     assert all(FOUND in told for _, _, _, told in of_agents)
 
 
-def test_what_the_user_asked_for_is_the_sessions_only_prompt(house: Claude, delegated: Ran) -> None:
-    asked = house.rows(
-        "SELECT p.prompt FROM user_prompts AS p JOIN sdk_sessions AS s ON s.id = p.session_id"
-        " WHERE s.claude_session_id = ?",
-        delegated.session,
-    )
-    assert asked == [(parcels.ASKED,)]
+def test_the_next_session_is_told_what_the_user_asked_for(house: Claude, delegated: Ran) -> None:
+    del delegated  # it comes first
+    task = parcels.ASKED.partition(":")[0]
+    lives.rendered(house, task)
+    _, request = lives.greet(house)
+    (start,) = lives.memories(request)
+    assert f"- Done: {task}" in start
 
 
 def test_what_the_agent_of_a_private_turn_finds_later_is_private_too(house: Claude, delegated: Ran) -> None:

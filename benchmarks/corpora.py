@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from claude_mem.agents.claude_code.events import KINDS, OF_TRANSCRIPTS
 from claude_mem.agents.claude_code.transcript_tail import MOST_MESSAGES
+from claude_mem.agents.hook_payload import KINDS, OF_TRANSCRIPTS
 from claude_mem.hook import paths
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind, Origin, ToolCall
 from claude_mem.model.structs import replace

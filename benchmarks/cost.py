@@ -26,7 +26,7 @@ from pathlib import Path
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
 
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.git import Origins
 from claude_mem.model.events import Event, Kind
@@ -120,7 +120,7 @@ def cost(path: Path) -> Cost:
 
 def events(path: Path) -> Iterator[Event]:
     for told in transcripts.read(path):
-        event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
+        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is not None:
             yield event
 

@@ -29,7 +29,7 @@ from typing import Any
 import msgspec
 
 import corpora
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch, Findings
@@ -148,7 +148,7 @@ def _of_transcript(path: Path) -> Iterator[Turn]:
     gathered: list[Event] = []
     number = 0
     for told in transcripts.read(path):
-        event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
+        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is None:
             continue
         if event.kind is Kind.PROMPT and any(each.kind is Kind.PROMPT for each in gathered):

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 import corpora
 import judge
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Findings
@@ -89,7 +89,7 @@ def batches(path: Path) -> Iterator[Batch]:
     gathered: list[Event] = []
     request: str | None = None
     for told in transcripts.read(path):
-        event = claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
+        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
         if event is None:
             continue
         request = event.text if event.kind is Kind.PROMPT else request

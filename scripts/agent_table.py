@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from claude_mem import agents
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, base
+from claude_mem.agents import CLAUDE_CODE, TITLES, base
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.launcher import Machine
@@ -29,7 +29,7 @@ def page(there: str) -> str:
     """The page with its table made anew; the rest is written by hand."""
     before, _, rest = there.partition(BEGIN)
     after = rest.partition(END)[2]
-    rows = [HEAD, tuple("---" for _ in HEAD), *(_row(base.load(name)) for name in FOLDERS)]
+    rows = [HEAD, tuple("---" for _ in HEAD), *(_row(base.load(name)) for name in TITLES)]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 

@@ -25,7 +25,7 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem import __version__
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, base, launcher
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, TITLES, base, hook_payload, launcher
 from claude_mem.agents.base import Wanted
 from claude_mem.agents.file_changes import Journal
 from claude_mem.agents.launcher import Machine
@@ -54,8 +54,7 @@ def events(data: Path) -> list[Event]:
     """What the worker makes of what is spooled."""
     found = []
     for spooled in hook_process.spooled(data):
-        parse = base.load(spooled["agent"]).parse
-        event = parse(
+        event = hook_payload.parse(
             spooled["event"],
             spooled["payload"],
             id=spooled["id"],
@@ -99,7 +98,7 @@ def session_of(payload: Payload) -> str:
 
 
 def test_every_agent_was_recorded() -> None:
-    assert set(SENT) == {name for name, folder in FOLDERS.items() if folder != "mcp_only"}
+    assert set(SENT) == {*FOLDERS}
 
 
 @pytest.mark.parametrize("agent", SENT)
@@ -408,7 +407,7 @@ def test_copilots_last_message_is_the_one_that_asks_for_no_tool_and_is_waited_fo
 
 # Installing and uninstalling.
 
-INSTALLED = [name for name in FOLDERS if name != CLAUDE_CODE]
+INSTALLED = [name for name in TITLES if name != CLAUDE_CODE]
 
 
 @pytest.fixture

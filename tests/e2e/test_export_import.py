@@ -20,7 +20,7 @@ from tests.contracts.transfer_contract import PROJECT, SESSION, made
 from tests.harness import workers
 from tests.harness.commands import Done, Mem, command
 
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Origin
 from claude_mem.privacy import excluded_files, scrub_payload
@@ -102,7 +102,7 @@ def _live_through_it(data: Path) -> None:
             for told in transcripts.read(path):
                 clean = scrub_payload.clean(told.event, told.payload, (), excluded_files.DEFAULT_GLOBS)
                 assert clean is not None
-                event = claude_code.parse(told.event, clean[0], id=told.id, at=told.at)
+                event = hook_payload.parse(told.event, clean[0], id=told.id, at=told.at)
                 if event is not None:
                     origin = Origin("github.com/a/omp", "oh-my-posh", event.cwd or "", branch=told.branch)
                     arrivals.append(NewEvent(event, origin))

@@ -40,7 +40,7 @@ def test_nothing_that_can_be_asked_breaks_the_worker_or_is_answered_otherwise_th
 def _ask(
     document: str, token: str, folder: Path, phases: str, examples: int
 ) -> subprocess.CompletedProcess[str]:
-    """The stream is left out, which answers for as long as one listens, and the restart, which ends the worker.
+    """Left out are the stream, which answers for as long as one listens, and the restart.
 
     The seed makes each run the same."""
     command = [str(Path(sys.executable).with_name("schemathesis")), "run", document]

@@ -7,29 +7,6 @@ from __future__ import annotations
 
 CLAUDE_CODE = "claude-code"
 
-FOLDERS = {
-    CLAUDE_CODE: "claude_code",
-    "codex": "codex",
-    "copilot": "copilot",
-    "gemini": "gemini",
-    "opencode": "opencode",
-    "qwen": "qwen",
-    "droid": "droid",
-    "cline": "cline",
-    "cursor": "cursor",
-    "goose": "goose",
-    "windsurf": "windsurf",
-    "vscode": "mcp_only",
-    "kiro": "mcp_only",
-    "antigravity": "mcp_only",
-    "amp": "mcp_only",
-    "zed": "mcp_only",
-}
-"""By the name that a hook's command line, the spool's envelope and `sessions.client` have for an agent."""
-
-NOT_RUN = ("cursor", "goose", "windsurf", *(name for name, folder in FOLDERS.items() if folder == "mcp_only"))
-"""Made from their documentation: connected only by name."""
-
 TITLES = {
     CLAUDE_CODE: "Claude Code",
     "codex": "Codex",
@@ -48,13 +25,20 @@ TITLES = {
     "amp": "Amp",
     "zed": "Zed",
 }
-"""As people call them."""
+"""As people call them, by the name in a hook's command line, the spool's envelope and `sessions.client`."""
+
+MCP_ONLY = ("vscode", "kiro", "antigravity", "amp", "zed")
+"""Without hooks that can be used: they search memory by MCP. One file has them all."""
+NOT_RUN = ("cursor", "goose", "windsurf", *MCP_ONLY)
+"""Made from their documentation: connected only by name."""
+
+FOLDERS = {name: name.replace("-", "_") for name in TITLES if name not in MCP_ONLY}
 
 
 def agent_of(session: str) -> str:
     """Whose session it is: all but Claude Code's begin with their agent's name."""
     name = session.partition(":")[0]
-    return name if name in FOLDERS and ":" in session else CLAUDE_CODE
+    return name if name in TITLES and ":" in session else CLAUDE_CODE
 
 
 def short_id(session: str) -> str:

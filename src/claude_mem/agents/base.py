@@ -1,4 +1,4 @@
-"""What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.FOLDERS`.
+"""What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.TITLES`.
 
 agent.py         AGENT, as below: its names, what is written into which of its files, what its user has to do
 dialect.py       its hooks' events and words, and where text reaches its model: see `hook.translate`
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN
+from claude_mem.agents import CLAUDE_CODE, FOLDERS, MCP_ONLY, NOT_RUN, TITLES
 from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
     from claude_mem.agents.file_installer import Part
     from claude_mem.agents.launcher import Machine
     from claude_mem.model.events import Event, TranscriptEvent
-
-
-class Parse(Protocol):
-    def __call__(
-        self,
-        name: str,
-        payload: Mapping[str, object],
-        *,
-        id: str,
-        at: int,
-        client: str,
-        private: bool = False,
-    ) -> Event | None:
-        """The event that a hook reported, in the words of Claude Code's hooks; None: nothing worth recording.
-        Raises EventUnreadable."""
-        ...
 
 
 class TurnWords(Struct, frozen=True):
@@ -53,17 +37,21 @@ class TurnWords(Struct, frozen=True):
 
 
 class Agent(Struct, frozen=True):
-    name: str  # its row in FOLDERS
-    title: str  # as people call it, in every memory that another agent is shown
+    name: str  # its row in `agents.TITLES`
     program: str  # its command
     home: Callable[[], Path]  # where it keeps its settings
-    parse: Parse
     hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
     parts: Callable[[Machine], Sequence[Part]] | None = None  # what an install writes into which files
+    scopes: tuple[str, ...] = ("user",)  # whom it can be connected for
     needs: str = ""  # what its user has to do after an install
     program_setting: str | None = None  # the field of Settings with the path of its program
     words_of: Callable[[Event], TurnWords] | None = None
     """Of the turn that an event ends. Bounded in bytes and time; never raises. None: its hooks tell all."""
+
+    @property
+    def title(self) -> str:
+        """As people call it, in every memory that another agent is shown."""
+        return TITLES[self.name]
 
     @property
     def is_run(self) -> bool:
@@ -153,9 +141,6 @@ class Installation(Struct, frozen=True):
 class Installer(Protocol):
     """A module. `program`: the user's choice, if it was set. Both raise ClaudeMemError."""
 
-    @property
-    def SCOPES(self) -> tuple[str, ...]: ...  # noqa: N802 - a module's constant
-
     def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
 
     def prepare(self, data_dir: Path, program: str | None, wanted: Wanted) -> Installation: ...
@@ -216,10 +201,10 @@ class TranscriptReader(Protocol):
 
 def load(name: str) -> Agent:
     """Raises EventUnreadable for one that is not in the table: a newer version's, most likely."""
-    if name not in FOLDERS:
+    if name not in TITLES:
         raise EventUnreadable(f"written by the hook of an agent that is not known here: {name[:40]}")
     module = _module(name, "agent")
-    return cast(Agent, module.AGENTS[name] if hasattr(module, "AGENTS") else module.AGENT)
+    return cast(Agent, module.AGENTS[name] if name in MCP_ONLY else module.AGENT)
 
 
 def installer(name: str) -> Installer:
@@ -270,7 +255,7 @@ def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Conn
     """Of all agents: what is wrong with one is no other's trouble."""
     found: list[tuple[Agent, Connection]] = []
     unreadable = []
-    for agent in map(load, FOLDERS):
+    for agent in map(load, TITLES):
         try:
             found += [(agent, each) for each in installer(agent.name).connections(data_dir, programs(agent))]
         except (ClaudeMemError, OSError) as error:
@@ -305,7 +290,7 @@ def in_words(error: ClaudeMemError | OSError) -> str:
 
 
 def _module(name: str, part: str) -> Any:
-    return importlib.import_module(_name(name, part))
+    return importlib.import_module("claude_mem.agents.mcp_only" if name in MCP_ONLY else _name(name, part))
 
 
 def _name(name: str, part: str) -> str:

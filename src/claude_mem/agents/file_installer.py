@@ -317,10 +317,6 @@ def record_path(agent: str, data_dir: Path) -> Path:
 class FileInstaller(Struct, frozen=True):
     agent: Agent
 
-    @property
-    def SCOPES(self) -> tuple[str, ...]:  # noqa: N802 - as a module has it
-        return (USER,)
-
     def connections(self, data_dir: Path, program: str | None) -> list[FileConnection]:
         """The one of this data directory, or what the agent's files show. Raises ClaudeMemError."""
         parts, made = self._parts(data_dir), load_record(record_path(self.agent.name, data_dir))

@@ -100,14 +100,14 @@ def _when_gone(verb: str, agent: str) -> str:
     return json.dumps(said)
 
 
+STDIO = {"type": "stdio"}
+"""Which some agents want an MCP server's entry to say."""
+
+
 def mcp_server(machine: Machine) -> dict[str, Any]:
     """The bridge between the client and the worker's MCP."""
     script = f"{machine.package}/{_BRIDGE}"
-    entry: dict[str, Any] = {
-        "type": "stdio",
-        "command": machine.interpreter,
-        "args": ["-I", "-S", script],
-    }
+    entry: dict[str, Any] = {"command": machine.interpreter, "args": ["-I", "-S", script]}
     return entry | ({"env": {"CLAUDE_MEM_DATA_DIR": machine.data_dir}} if machine.data_dir else {})
 
 

@@ -139,6 +139,21 @@ class Session:
         self._told.append(TranscriptEvent(id, at, event, payload | fields, self.branch, self._agent))
 
 
+def tell_message(session: Session, message: Fields, typed: Callable[[str], str]) -> None:
+    """A message as Anthropic's API has it. `typed`: what of a user's text the user typed."""
+    parts = message["content"] if isinstance(message["content"], list) else []
+    text = "\n".join(each["text"] for each in parts if each["type"] == "text")
+    if message["role"] == "assistant":
+        session.say(text)
+    for each in parts:
+        if each["type"] == "tool_use":
+            session.call(each["id"], each["name"], each["input"])
+        elif each["type"] == "tool_result":
+            session.answer(each["tool_use_id"], each["content"], failed=each.get("is_error") is True)
+    if message["role"] == "user":
+        session.prompt(typed(text))
+
+
 def json_lines(path: Path, tally: LineTally) -> Numbered:
     for number, raw in transcript_lines.raw_lines(path, tally):
         fields = transcript_lines.parsed(raw, number, tally)
@@ -182,7 +197,7 @@ def _stamp(fields: Fields) -> int | None:
 
 class SessionFiles(Struct, frozen=True):
     agent: str
-    folder: Callable[[Mapping[str, str]], Path]
+    projects_folder: Callable[[Mapping[str, str]], Path]
     pattern: str  # of a file's name
     tell: Callable[[Session, Fields], None]  # what a line says, to the session; what it raises loses the line
     name: Callable[[Fields], object] = lambda fields: fields.get("id")
@@ -192,9 +207,6 @@ class SessionFiles(Struct, frozen=True):
     last_at: Callable[[Path], int | None] = transcript_files.last_at
     inside: Callable[[Path], list[Path]] | None = None  # a file of several sessions: a path for each
     size: Callable[[Path], int] = lambda path: path.stat().st_size
-
-    def projects_folder(self, environ: Mapping[str, str]) -> Path:
-        return self.folder(environ)
 
     def find(self, root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
         unreadable: list[tuple[Path, str]] = []

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import settings
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, NOT_RUN, TITLES, base, file_changes
+from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, base, file_changes
 from claude_mem.agents.base import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
         "install",
         more=(
             "Connects every coding agent that it finds, or those that you name:\n"
-            f"{', '.join(name for name in FOLDERS if name not in NOT_RUN)}.\n"
+            f"{', '.join(name for name in TITLES if name not in NOT_RUN)}.\n"
             "These were never run with it, so it connects them only if you name them:\n"
             f"{', '.join(NOT_RUN)}.\n"
             "For Claude Code it installs a plugin with Claude Code's own commands or, with\n"
@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
         ),
         run=_install,
     )
-    scopes, where = base.installer(CLAUDE_CODE).SCOPES, "for your user, or only for this directory"
+    scopes, where = base.load(CLAUDE_CODE).scopes, "for your user, or only for this directory"
     install.add_argument(
         "--settings", action="store_true", help="edit Claude Code's settings instead of installing a plugin"
     )
@@ -70,7 +70,7 @@ def add(commands: Commands) -> None:
         (uninstall, "only this agent; may be repeated"),
     ):
         parser.add_argument(
-            "--agent", action="append", type=_agent_name, choices=tuple(FOLDERS), metavar="NAME", help=which
+            "--agent", action="append", type=_agent_name, choices=tuple(TITLES), metavar="NAME", help=which
         )
         change_flags(parser, "change")
 
@@ -79,7 +79,7 @@ def _agent_name(typed: str) -> str:
     """In any case, and by the names that people have for an agent."""
     name = typed.lower().replace(" ", "-").replace("_", "-")
     by_title = {title.lower().replace(" ", "-"): own for own, title in TITLES.items()}
-    short = {"claude": CLAUDE_CODE} | {f"{own}-cli": own for own in FOLDERS}
+    short = {"claude": CLAUDE_CODE} | {f"{own}-cli": own for own in TITLES}
     return short.get(name) or by_title.get(name) or name
 
 
@@ -153,11 +153,11 @@ def chosen_agents(args: argparse.Namespace) -> list[Agent]:
     if args.agent:
         named = [base.load(name) for name in dict.fromkeys(args.agent)]
         for agent in named:
-            if args.scope not in base.installer(agent.name).SCOPES:
+            if args.scope not in agent.scopes:
                 raise ClaudeMemError(f"{agent.title} can only be connected for your user: --scope user.")
         return named
-    found = [agent for agent in map(base.load, FOLDERS) if agent.is_run and agent.is_there()]
-    fitting = [agent for agent in found if args.scope in base.installer(agent.name).SCOPES]
+    found = [agent for agent in map(base.load, TITLES) if agent.is_run and agent.is_there()]
+    fitting = [agent for agent in found if args.scope in agent.scopes]
     return fitting or [base.load(CLAUDE_CODE)]
 
 

@@ -6,7 +6,7 @@ session's id gets its agent's name in front, `codex:01a1…`: two agents' sessio
 agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as cheap to import as this, with
 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
-    KEYS      its keys, and ours; what is not named keeps its name
+    KEYS      its keys, and ours; what is not named keeps its name; optional
     PLACES    those of our events at which text reaches its model
     AS_IS     its events whose payload is Claude Code's but for names, which `read` leaves alone; optional
     prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional
@@ -29,12 +29,18 @@ FIRST = ("session_id", "cwd", "prompt_id", "hook_event_name", "tool_name")
 """The order in which Claude Code writes them, which the hook relies on where it reads without parsing."""
 
 
+def same(events: str) -> dict[str, str]:
+    """EVENTS of an agent that names them as Claude Code does."""
+    return {event: event for event in events.split()}
+
+
 class Translator:
     """Of one hook's run. Raises KeyError for an agent that is not in the table."""
 
     def __init__(self, agent: str, verb: str) -> None:
         self.agent, self._verb = agent, verb
         self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}.dialect", fromlist=["EVENTS"])
+        self._keys: dict[str, str] = getattr(self._dialect, "KEYS", {})
         self.own_event = self._event = ""
         self._spoken: dict[str, object] = {}
         self._unparsed = b""
@@ -55,7 +61,7 @@ class Translator:
             from claude_mem.privacy import scrub_payload
 
             given, is_whole = scrub_payload.read(head, tail, whole)
-        dialect = self._dialect
+        dialect, keys = self._dialect, self._keys
         named = given.get("hook_event_name")
         self.own_event = self._verb if self._verb in dialect.EVENTS else str(named)
         event = dialect.EVENTS.get(self.own_event)
@@ -63,9 +69,7 @@ class Translator:
             return None
         self._event = event
         spoken: dict[str, object] | None
-        spoken = {dialect.KEYS.get(key, key): value for key, value in given.items()} | {
-            "hook_event_name": event
-        }
+        spoken = {keys.get(key, key): value for key, value in given.items()} | {"hook_event_name": event}
         spoken = dialect.read(event, spoken) if hasattr(dialect, "read") else spoken
         if spoken is None:
             return None
@@ -88,7 +92,7 @@ class Translator:
             return None
         self.own_event, self._event = own, self._dialect.EVENTS[own]
         before = before[:start] + self._event.encode() + before[end:]
-        for key, ours in self._dialect.KEYS.items():
+        for key, ours in self._keys.items():
             before = before.replace(b'"%s":' % key.encode(), b'"%s":' % ours.encode())
         return _HEAD + self.agent.encode() + b":" + before[len(_HEAD) :] + given + after
 

@@ -125,7 +125,7 @@ class TranscriptEvent(Struct, frozen=True):
     event: str  # the hook's name: UserPromptSubmit, PostToolUse, …
     payload: dict[str, object]
     branch: str | None = None  # of that time: what is checked out now says nothing about it
-    agent: str = "claude-code"  # its row in `agents.FOLDERS`
+    agent: str = "claude-code"  # its row in `agents.TITLES`
 
 
 class Origin(Struct, frozen=True):

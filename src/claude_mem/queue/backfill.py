@@ -15,6 +15,7 @@ from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import asdict
 
 from claude_mem.agents import base as agents
+from claude_mem.agents import hook_payload
 from claude_mem.api.system import BackfillProgress, KnownSession
 from claude_mem.hook import pause
 from claude_mem.hook.drop_counters import NotAPayload
@@ -149,8 +150,10 @@ class Backfill:
             event = None
             if cleaned is not None:
                 payload, private = cleaned
-                parse = agents.load(past.agent).parse
-                event = parse(past.event, payload, id=past.id, at=past.at, client=past.agent, private=private)
+                agents.load(past.agent)  # raises EventUnreadable for one that is not known here
+                event = hook_payload.parse(
+                    past.event, payload, id=past.id, at=past.at, client=past.agent, private=private
+                )
         except (NotAPayload, EventUnreadable):
             lines.unreadable += 1
             return

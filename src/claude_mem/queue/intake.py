@@ -14,8 +14,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from claude_mem import __version__
+from claude_mem.agents import CLAUDE_CODE, hook_payload
 from claude_mem.agents import base as agents
-from claude_mem.agents.claude_code import events as claude_code
 from claude_mem.agents.claude_code.transcript_lines import epoch
 from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, paths, pause, spool_writer
@@ -82,7 +82,7 @@ class Intake:
             return taken
 
     def receive(
-        self, name: str, payload: dict[str, object], client: str = claude_code.NAME, *, request: str = ""
+        self, name: str, payload: dict[str, object], client: str = CLAUDE_CODE, *, request: str = ""
     ) -> Accepted:
         """An event that comes by another way than the spool. Durable on return. `request`: the id of the HTTP
         request that reports it, which becomes part of the event's."""
@@ -96,7 +96,7 @@ class Intake:
             return Accepted()  # of a private turn
         at = now()
         scrubbed, private = cleaned
-        event = claude_code.parse(
+        event = hook_payload.parse(
             name,
             scrubbed,
             id=f"api-{at:013d}-{request}{os.urandom(2 if request else 8).hex()}",
@@ -285,8 +285,8 @@ class Intake:
                 extra_rules=self._settings.secret_patterns,
                 globs=self._globs,
             )
-        agent = agents.load(spooled.agent)
-        return agent.parse(
+        agents.load(spooled.agent)  # raises EventUnreadable for one that is not known here
+        return hook_payload.parse(
             spooled.event,
             payload,
             id=spooled.id,
@@ -305,11 +305,10 @@ class Intake:
             return [event]
         if self._store.events.is_forgotten(event.session):
             return [event]
-        words, parse = words_of(event), agents.load(agent).parse
-        said: list[Event] = []
+        words, said = words_of(event), list[Event]()
         for each in words.on_the_way:
             if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
-                one = parse(each.event, kept, id=each.id, at=each.at, client=agent)
+                one = hook_payload.parse(each.event, kept, id=each.id, at=each.at, client=agent)
                 if one is not None and (one.text or one.tool) and self.is_wanted(one):  # by where it was
                     said.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:

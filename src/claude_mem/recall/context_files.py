@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.agents import CLAUDE_CODE, FOLDERS, agent_of
+from claude_mem.agents import CLAUDE_CODE, TITLES, agent_of
 from claude_mem.files import write_file
 from claude_mem.hook import paths, worker_link
 from claude_mem.model.clock import Clock
@@ -46,7 +46,7 @@ class ContextFiles:
         """For each agent that has worked there: what others did is told with their names."""
         directories = [os.fsencode(cwd) for cwd in self._store.sessions.directories(project.id, DIRECTORIES)]
         clients = self._store.sessions.clients(project.id)
-        for agent in (name for name in FOLDERS if name == CLAUDE_CODE or name in clients):
+        for agent in (name for name in TITLES if name == CLAUDE_CODE or name in clients):
             names = [paths.directory_context(cwd, agent) for cwd in directories]
             self._write(names, project.id, self._started(project, "", agent))
 

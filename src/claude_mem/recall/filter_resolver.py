@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import tzinfo
 
-from claude_mem.agents import FOLDERS
+from claude_mem.agents import TITLES
 from claude_mem.api.filters import FilterRequest
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
@@ -90,11 +90,11 @@ class FilterResolver:
 
     def client(self, given: str) -> str:
         """The name of an agent, or of another program that reported a session."""
-        if given in FOLDERS:
+        if given in TITLES:
             return given
         known = self._store.sessions.clients()
         if given not in known:
-            names = ", ".join(dict.fromkeys([*FOLDERS, *known]))
+            names = ", ".join(dict.fromkeys([*TITLES, *known]))
             raise InvalidInput("client", f"Unknown agent {given!r}. Known: {names}.")
         return given
 

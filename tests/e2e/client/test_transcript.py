@@ -15,7 +15,7 @@ from tests.harness.model_script import Say, Status, Use
 from tests.harness.model_server import ModelServer
 
 from claude_mem.agents.claude_code import transcript_files, transcripts
-from claude_mem.agents.claude_code.events import KINDS
+from claude_mem.agents.hook_payload import KINDS
 from claude_mem.model.events import TranscriptEvent
 
 TASK = "Say in a word what the README is about."

@@ -108,7 +108,7 @@ def test_killed_while_it_is_taken_back_it_is_taken_back_the_next_time(home: Clau
     client(home, "exit 0")
     before = picture(home.home, "bin")
     home.connect("--settings")
-    servers = {"mcpServers": {"claude-mem": launcher.mcp_server(launcher.this_machine())}}
+    servers = {"mcpServers": {"claude-mem": launcher.STDIO | launcher.mcp_server(launcher.this_machine())}}
     (home.home / ".claude.json").write_text(json.dumps(servers))
     client(home, "kill -9 $PPID")
     assert home.mem("uninstall", "--yes", check=False).returncode == -9

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.agents.transcript_shapes import SESSION, answers, note, says, user, uses, write
 
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcript_files, transcripts
 from claude_mem.model.events import TranscriptEvent
 
@@ -85,7 +85,7 @@ def test_lines_of_any_shape_become_events_that_can_be_taken_or_none(
     path = write(folder, lines)
     reading = transcripts.read(path)
     for told in reading:
-        claude_code.parse(told.event, told.payload, id=told.id, at=told.at)
+        hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
         assert told.at >= 0
     assert reading.tally.lines == len(lines)
     for each in transcript_files.find(path).transcripts:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.harness import payloads
 
 from claude_mem import agents
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import registration
 from claude_mem.hook import entry, spool_writer
 from claude_mem.model.errors import EventUnreadable
@@ -16,7 +16,7 @@ from claude_mem.model.events import Event, Kind, ToolCall
 
 def parse(payload: bytes, id: str = "e1") -> Event:
     table: dict[str, Any] = json.loads(payload)
-    event = claude_code.parse(table["hook_event_name"], table, id=id, at=1)
+    event = hook_payload.parse(table["hook_event_name"], table, id=id, at=1)
     assert event is not None
     return event
 
@@ -43,7 +43,7 @@ def test_a_stop_carries_the_last_assistant_message() -> None:
 
 def test_the_clients_own_inner_forks_are_no_events() -> None:
     table = json.loads(payloads.payload("SubagentStop", agent_type=""))
-    assert claude_code.parse("SubagentStop", table, id="e", at=1) is None
+    assert hook_payload.parse("SubagentStop", table, id="e", at=1) is None
 
 
 def test_that_a_task_in_the_background_ended_is_no_prompt() -> None:
@@ -74,9 +74,9 @@ def test_of_our_own_tools_only_that_they_were_used_is_kept(server: str) -> None:
 
 def test_an_unknown_event_or_a_missing_session_is_said_so() -> None:
     with pytest.raises(EventUnreadable, match="Invented"):
-        claude_code.parse("Invented", {"session_id": "s"}, id="e", at=1)
+        hook_payload.parse("Invented", {"session_id": "s"}, id="e", at=1)
     with pytest.raises(EventUnreadable, match="session_id"):
-        claude_code.parse("Stop", {}, id="e", at=1)
+        hook_payload.parse("Stop", {}, id="e", at=1)
 
 
 def test_the_same_tool_use_reported_by_two_hooks_has_one_effect() -> None:
@@ -128,12 +128,12 @@ KEYS = ("session_id", "cwd", "tool_name", "tool_input", "tool_response", "tool_u
         "prompt_id", "agent_type", "prompt_number", "reason", "source", "last_assistant_message")  # fmt: skip
 
 
-@given(st.sampled_from(sorted(claude_code.KINDS)), st.dictionaries(st.sampled_from(KEYS), JSON))
+@given(st.sampled_from(sorted(hook_payload.KINDS)), st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
     name: str, table: dict[str, object]
 ) -> None:
     try:
-        event = claude_code.parse(name, table, id="e", at=1)
+        event = hook_payload.parse(name, table, id="e", at=1)
     except EventUnreadable:
         return
     if event is not None:
@@ -143,5 +143,5 @@ def test_whatever_the_fields_hold_it_is_an_event_or_a_clear_refusal(
 
 def test_the_hook_the_settings_and_the_parser_know_the_same_agent_and_events() -> None:
     """Spelled out three times: the hook may import neither of the others."""
-    assert spool_writer.AGENT == agents.CLAUDE_CODE == claude_code.NAME
-    assert {name.decode() for name in entry.RECORDED} == set(registration.RECORDED) == set(claude_code.KINDS)
+    assert spool_writer.AGENT == agents.CLAUDE_CODE
+    assert {name.decode() for name in entry.RECORDED} == set(registration.RECORDED) == set(hook_payload.KINDS)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcript_files, transcript_lines, transcripts
 from claude_mem.model.events import Kind
 from claude_mem.privacy import excluded_files, scrub_payload
@@ -40,7 +40,7 @@ def test_all_is_read_and_every_event_is_scrubbed_and_parsed_as_a_live_one(
         for told in reading:
             clean = scrub_payload.clean(told.event, told.payload, (), excluded_files.DEFAULT_GLOBS)
             assert clean is not None
-            event = claude_code.parse(told.event, clean[0], id=told.id, at=told.at)
+            event = hook_payload.parse(told.event, clean[0], id=told.id, at=told.at)
             assert event is not None
             assert (event.session, told.branch) == (path.name.partition(".")[0], told.branch)
             assert told.id.startswith("past-")

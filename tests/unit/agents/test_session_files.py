@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.agents import CLAUDE_CODE, base
+from claude_mem.agents import CLAUDE_CODE, base, hook_payload
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Event, Kind, TranscriptEvent
 from claude_mem.observe import tool_calls
@@ -74,8 +74,9 @@ def read(agent: str, file: Path, *, over: bool = True) -> list[TranscriptEvent]:
 
 
 def parsed(agent: str, events: list[TranscriptEvent]) -> list[Event]:
-    parse = base.load(agent).parse
-    found = [parse(each.event, each.payload, id=each.id, at=each.at, client=agent) for each in events]
+    found = [
+        hook_payload.parse(each.event, each.payload, id=each.id, at=each.at, client=agent) for each in events
+    ]
     return [each for each in found if each is not None]
 
 
@@ -94,8 +95,7 @@ def live(agent: str) -> list[Event]:
         payload = json.loads(spoken[0])
         if payload["hook_event_name"] == "PreToolUse":
             continue
-        parse = base.load(agent).parse
-        event = parse(payload["hook_event_name"], payload, id=name, at=1, client=agent)
+        event = hook_payload.parse(payload["hook_event_name"], payload, id=name, at=1, client=agent)
         if event is not None:
             found.append(event)
     return found

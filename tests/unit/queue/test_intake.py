@@ -75,6 +75,7 @@ def test_an_event_is_stored_as_its_agents_and_that_of_an_unknown_agent_is_set_as
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "spool").mkdir(mode=0o700)
+    monkeypatch.setitem(agents.TITLES, "another-code", "Another Code")
     monkeypatch.setitem(agents.FOLDERS, "another-code", "claude_code")
     with SqliteStore.open(tmp_path / "claude-mem.db", clock=now, backups=tmp_path / "backups") as store:
         intake = Intake(Settings(tmp_path), store)

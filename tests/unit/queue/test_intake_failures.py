@@ -12,7 +12,7 @@ from tests.harness import hook_process, payloads
 from tests.unit.queue.spooling import envelope, queued, spool
 
 from claude_mem import settings
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.hook import paths, spool_writer
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Event, Origin, SpooledEvent
@@ -137,7 +137,7 @@ class SteppedIntake(Intake):
         return Origin(key="k", name="n", root="/r")
 
     def _event(self, spooled: SpooledEvent) -> Event | None:
-        event = claude_code.parse(spooled.event, spooled.payload, id=spooled.id, at=spooled.at)
+        event = hook_payload.parse(spooled.event, spooled.payload, id=spooled.id, at=spooled.at)
         self._fail("parse", event)
         return event
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_mem.agents import TITLES
+from claude_mem.agents import CLAUDE_CODE
 from claude_mem.agents.base import Agent
 from claude_mem.agents.claude_code import install_paths
-from claude_mem.agents.claude_code.events import NAME, parse
 from claude_mem.agents.claude_code.registration import hooks
 from claude_mem.agents.claude_code.transcript_tail import words_of
 
 AGENT = Agent(
-    NAME,
-    TITLES[NAME],
+    CLAUDE_CODE,
     "claude",
     lambda: install_paths.locate(Path(), None, "user").folder,
-    parse,
     lambda machine: {"hooks": hooks(machine)},
+    scopes=install_paths.SCOPES,
     program_setting="claude_path",
     words_of=words_of,
 )

@@ -89,7 +89,7 @@ def _served(place: InstallPaths, read: ReadText) -> tuple[dict[Path, str], list[
     """The MCP server: by the client's own command where it owns the file and writes it all the time."""
     before = read(place.servers)
     found = settings_file.parsed(before or "", str(place.servers))
-    entry = launcher.mcp_server(place.machine)
+    entry = launcher.STDIO | launcher.mcp_server(place.machine)
     there = found.get("mcpServers", {}).get(launcher.SERVER)
     if there == entry:
         return {}, []

@@ -18,8 +18,6 @@ from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 
-SCOPES = install_paths.SCOPES
-
 
 class ClaudeCodeConnection(Struct, frozen=True):
     place: InstallPaths
@@ -147,7 +145,7 @@ def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnectio
     records elsewhere or its record is gone. Raises Malformed."""
     recorded = _recorded(data_dir, program)
     found = [recorded] if recorded else []
-    for scope in SCOPES:
+    for scope in install_paths.SCOPES:
         try:
             here = install_paths.locate(data_dir, program, scope)
         except FileNotFoundError:

@@ -115,7 +115,7 @@ def marketplace(texts: Mapping[str, str], machine: Machine, command: str, versio
     description = json.loads(own[".claude-plugin/plugin.json"])["description"]
     own |= {
         "hooks/hooks.json": _json({"description": description, "hooks": plugin_hooks(machine)}),
-        ".mcp.json": _json({"mcpServers": {launcher.SERVER: launcher.mcp_server(machine)}}),
+        ".mcp.json": _json({"mcpServers": {launcher.SERVER: launcher.STDIO | launcher.mcp_server(machine)}}),
     }
     plugin = {"name": PLUGIN, "source": f"./{PLUGIN_ROOT}", "version": version, "description": description}
     offer = {

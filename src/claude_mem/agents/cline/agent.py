@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.cline.dialect import EVENTS
 from claude_mem.agents.file_changes import read_text
 from claude_mem.agents.file_installer import Part, data_dir_note, json_part, own_file
@@ -31,7 +30,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 def parts(machine: Machine) -> list[Part]:
     data = Path(os.environ.get("CLINE_DATA_DIR") or home() / "data")
-    server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+    server = launcher.mcp_server(machine)
     programs = [own_file(_file(event), text, executable=True) for event, text in hooks(machine).items()]
     servers = data / "settings/cline_mcp_settings.json"
     return [*programs, json_part(servers, servers="mcpServers", server=server)]
@@ -43,4 +42,4 @@ def _file(event: str) -> Path:
     return next(ours, next((file for file in files if not file.exists()), files[0]))
 
 
-AGENT = Agent(NAME, TITLES[NAME], "cline", home, parse, hooks, parts)
+AGENT = Agent(NAME, "cline", home, hooks, parts)

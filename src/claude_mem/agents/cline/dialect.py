@@ -18,7 +18,6 @@ EVENTS = {
     "TaskError": "StopFailure",
     "SessionShutdown": "SessionEnd",
 }
-KEYS: dict[str, str] = {}
 PLACES = frozenset(("PreToolUse",))
 
 

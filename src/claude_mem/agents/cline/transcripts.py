@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.session_files import Fields, Numbered, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, Numbered, Session, SessionFiles, tell_message
 from claude_mem.files import read_object
 
 _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
@@ -29,18 +29,7 @@ def _messages(path: Path, tally: LineTally) -> Numbered:
 
 
 def _tell(session: Session, message: Fields) -> None:
-    parts = message["content"] if isinstance(message["content"], list) else []
-    text = "\n".join(each["text"] for each in parts if each["type"] == "text")
-    if message["role"] == "assistant":
-        session.say(text)
-    for each in parts:
-        if each["type"] == "tool_use":
-            session.call(each["id"], each["name"], each["input"])
-        elif each["type"] == "tool_result":
-            session.answer(each["tool_use_id"], each["content"], failed=each.get("is_error") is True)
-    if message["role"] == "user":
-        typed = _INPUT.search(text)
-        session.prompt(typed[1] if typed else text)
+    tell_message(session, message, lambda text: typed[1] if (typed := _INPUT.search(text)) else text)
 
 
 def _about(session: Session, path: Path) -> None:

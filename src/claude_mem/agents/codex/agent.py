@@ -6,9 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.codex.dialect import EVENTS
 from claude_mem.agents.codex.transcripts import READER
 from claude_mem.agents.file_installer import Part, hook_groups, json_part, toml_server
@@ -36,10 +34,8 @@ def parts(machine: Machine) -> list[Part]:
 
 AGENT = Agent(
     NAME,
-    TITLES[NAME],
     "codex",
     home,
-    parse,
     hooks,
     parts,
     needs="Codex runs new hooks only after you trust them: start codex and type /hooks.",

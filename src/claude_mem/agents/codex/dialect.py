@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-EVENTS = {
-    name: name
-    for name in (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse",
-        "PostToolUse",
-        "SubagentStop",
-        "PreCompact",
-        "PostCompact",
-        "Stop",
-        "SessionEnd",
-    )
-}
+from claude_mem.hook.translate import same
+
+EVENTS = same(
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStop PreCompact PostCompact Stop SessionEnd"
+)
 KEYS = {"turn_id": "prompt_id"}
 AS_IS = frozenset(("PostToolUse",))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))

@@ -7,23 +7,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
+from claude_mem.agents.copilot.dialect import OWN_EVENTS
 from claude_mem.agents.file_installer import Part, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
 
 NAME = "copilot"
-EVENTS = (
-    "sessionStart",
-    "userPromptSubmitted",
-    "preToolUse",
-    "postToolUse",
-    "postToolUseFailure",
-    "agentStop",
-    "sessionEnd",
-)
-"""Its payloads do not name their event: the command does."""
 TIMEOUT_S = 10
 
 
@@ -32,15 +22,17 @@ def home() -> Path:
 
 
 def hooks(machine: Machine) -> dict[str, Any]:
+    """Its payloads do not name their event: the command does."""
+
     def entry(event: str) -> dict[str, Any]:
         return {"type": "command", "bash": hook_line(machine, event, NAME), "timeoutSec": TIMEOUT_S}
 
-    return {"version": 1, "hooks": {event: [entry(event)] for event in EVENTS}}
+    return {"version": 1, "hooks": {event: [entry(event)] for event in OWN_EVENTS}}
 
 
 def parts(machine: Machine) -> list[Part]:
     text = json.dumps(hooks(machine), indent=2) + "\n"
-    server = launcher.mcp_server(machine) | {"type": "local", "tools": ["*"]}
+    server = {"type": "local"} | launcher.mcp_server(machine) | {"tools": ["*"]}
     return [
         own_file(home() / "hooks/claude-mem.json", text, data_dir_in=_data_dir_in),
         json_part(home() / "mcp-config.json", servers="mcpServers", server=server),
@@ -54,4 +46,4 @@ def _data_dir_in(text: str) -> str | None:
         return None
 
 
-AGENT = Agent(NAME, TITLES[NAME], "copilot", home, parse, hooks, parts)
+AGENT = Agent(NAME, "copilot", home, hooks, parts)

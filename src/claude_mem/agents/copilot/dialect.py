@@ -4,16 +4,7 @@ almost theirs. Both come to the same, so that an event that two hooks report cou
 
 from __future__ import annotations
 
-_CLAUDE_CODES = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "SessionEnd",
-)
-EVENTS = {
+OWN_EVENTS = {
     "sessionStart": "SessionStart",
     "userPromptSubmitted": "UserPromptSubmit",
     "preToolUse": "PreToolUse",
@@ -21,7 +12,8 @@ EVENTS = {
     "postToolUseFailure": "PostToolUseFailure",
     "agentStop": "Stop",
     "sessionEnd": "SessionEnd",
-} | {name: name for name in _CLAUDE_CODES}
+}
+EVENTS = OWN_EVENTS | {name: name for name in OWN_EVENTS.values()}
 KEYS = {
     "sessionId": "session_id",
     "transcriptPath": "transcript_path",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.cursor.dialect import EVENTS
 from claude_mem.agents.file_installer import Part, json_part
 from claude_mem.agents.launcher import Machine, hook_line
@@ -29,11 +28,11 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[Part]:
-    server = launcher.mcp_server(machine)
+    server = launcher.STDIO | launcher.mcp_server(machine)
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"], needs={"version": 1}),
         json_part(home() / "mcp.json", servers="mcpServers", server=server),
     ]
 
 
-AGENT = Agent(NAME, TITLES[NAME], "cursor-agent", home, parse, hooks, parts)
+AGENT = Agent(NAME, "cursor-agent", home, hooks, parts)

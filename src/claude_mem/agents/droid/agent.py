@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.droid.dialect import EVENTS
 from claude_mem.agents.droid.transcripts import READER
 from claude_mem.agents.file_installer import Part, hook_groups, json_part
@@ -27,10 +26,11 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[Part]:
+    server = launcher.STDIO | launcher.mcp_server(machine)
     return [
         json_part(home() / "settings.json", hooks=hooks(machine)["hooks"]),
-        json_part(home() / "mcp.json", servers="mcpServers", server=launcher.mcp_server(machine)),
+        json_part(home() / "mcp.json", servers="mcpServers", server=server),
     ]
 
 
-AGENT = Agent(NAME, TITLES[NAME], "droid", home, parse, hooks, parts, words_of=words_of(READER, between=1))
+AGENT = Agent(NAME, "droid", home, hooks, parts, words_of=words_of(READER, between=1))

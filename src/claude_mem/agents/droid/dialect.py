@@ -4,19 +4,9 @@ the agent said last; its transcript has both.
 
 from __future__ import annotations
 
-EVENTS = {
-    name: name
-    for name in (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PostToolUse",
-        "Stop",
-        "SubagentStop",
-        "PreCompact",
-        "SessionEnd",
-    )
-}
-KEYS: dict[str, str] = {}
+from claude_mem.hook.translate import same
+
+EVENTS = same("SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompact SessionEnd")
 AS_IS = frozenset(("PostToolUse",))
 PLACES = frozenset(("SessionStart", "PostToolUse"))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_mem.agents.session_files import Fields, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, Session, SessionFiles, tell_message
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
@@ -22,23 +22,8 @@ def _tell(session: Session, line: Fields) -> None:
         case "agent_turn_outcome":
             session.end_turn()
         case "message" if not str(line.get("id")).startswith("context-"):
-            _message(session, line["message"])
-
-
-def _message(session: Session, message: Fields) -> None:
-    if message.get("visibility") == "user_only":  # that a hook ran
-        return
-    parts = message["content"]
-    text = "\n".join(each["text"] for each in parts if each["type"] == "text")
-    if message["role"] == "assistant":
-        session.say(text)
-    for each in parts:
-        if each["type"] == "tool_use":
-            session.call(each["id"], each["name"], each["input"])
-        elif each["type"] == "tool_result":
-            session.answer(each["tool_use_id"], each["content"], failed=each.get("is_error") is True)
-    if message["role"] == "user":
-        session.prompt(_REMINDER.sub("", text))
+            if line["message"].get("visibility") != "user_only":  # that a hook ran
+                tell_message(session, line["message"], lambda text: _REMINDER.sub("", text))
 
 
 READER = SessionFiles("droid", _folder, "*.jsonl", _tell)

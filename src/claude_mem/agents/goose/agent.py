@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher, settings_file
+from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, json_part
 from claude_mem.agents.goose.dialect import EVENTS
 from claude_mem.agents.launcher import Machine, hook_line
@@ -41,7 +40,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[Part]:
-    server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+    server = launcher.mcp_server(machine)
     return [
         json_part(plugin() / "hooks/hooks.json", hooks=hooks(machine)["hooks"]),
         json_part(plugin() / ".mcp.json", servers="mcpServers", server=server),
@@ -61,4 +60,4 @@ def _manifest(path: Path) -> Part:
     return Part(path, with_us, without_us, lambda _: None)
 
 
-AGENT = Agent(NAME, TITLES[NAME], "goose", home, parse, hooks, parts)
+AGENT = Agent(NAME, "goose", home, hooks, parts)

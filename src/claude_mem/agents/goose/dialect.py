@@ -5,18 +5,9 @@ tool answered, and what a hook prints is shown to no model.
 from __future__ import annotations
 
 from claude_mem.hook import paths
+from claude_mem.hook.translate import same
 
-EVENTS = {
-    name: name
-    for name in (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "Stop",
-        "SessionEnd",
-    )
-}
+EVENTS = same("SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SessionEnd")
 KEYS = {
     "message": "prompt",
     "working_dir": "cwd",

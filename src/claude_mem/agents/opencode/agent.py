@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
 
@@ -36,4 +35,4 @@ def parts(machine: Machine) -> list[Part]:
     return [*plugins, json_part(home() / "opencode.json", servers="mcp", server=server)]
 
 
-AGENT = Agent(NAME, TITLES[NAME], "opencode", home, parse, hooks, parts)
+AGENT = Agent(NAME, "opencode", home, hooks, parts)

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-EVENTS = {
-    name: name
-    for name in (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PreToolUse",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "Stop",
-        "PostCompact",
-    )
-}
-KEYS: dict[str, str] = {}
+from claude_mem.hook.translate import same
+
+EVENTS = same("SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PostCompact")
 AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))

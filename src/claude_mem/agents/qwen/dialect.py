@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-EVENTS = {
-    name: name
-    for name in (
-        "SessionStart",
-        "UserPromptSubmit",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "Stop",
-        "SubagentStop",
-        "PreCompact",
-        "SessionEnd",
-    )
-}
-KEYS: dict[str, str] = {}
+from claude_mem.hook.translate import same
+
+EVENTS = same(
+    "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd"
+)
 AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
 PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, json_part
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.windsurf.dialect import EVENTS
@@ -25,11 +24,11 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[Part]:
-    server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+    server = launcher.mcp_server(machine)
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"]),
         json_part(home() / "mcp_config.json", servers="mcpServers", server=server),
     ]
 
 
-AGENT = Agent(NAME, TITLES[NAME], "windsurf", home, parse, hooks, parts)
+AGENT = Agent(NAME, "windsurf", home, hooks, parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from claude_mem.agents import FOLDERS, launcher
+from claude_mem.agents import TITLES, launcher
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import request
 from claude_mem.cli.commands import OK, Commands
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         json=False,
     )
     which = f"for which agent (default: {AGENT})"
-    hooks.add_argument("--agent", choices=tuple(FOLDERS), default=AGENT, metavar="NAME", help=which)
+    hooks.add_argument("--agent", choices=tuple(TITLES), default=AGENT, metavar="NAME", help=which)
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
     commands.add(
@@ -97,7 +97,8 @@ def _run_hooks(args: argparse.Namespace) -> int:
 
 def _run_mcp(_: argparse.Namespace) -> int:
     """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
-    output.print_json({"mcpServers": {launcher.SERVER: launcher.mcp_server(launcher.this_machine())}})
+    server = launcher.STDIO | launcher.mcp_server(launcher.this_machine())
+    output.print_json({"mcpServers": {launcher.SERVER: server}})
     return OK
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import Struct, field
 
 from claude_mem import settings
-from claude_mem.agents import FOLDERS, base
+from claude_mem.agents import TITLES, base
 from claude_mem.agents.base import Agent
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, pause_switches, replacement
@@ -309,7 +309,7 @@ def _connected(chosen: Settings) -> Connected:
     how = [f"{_with_version(agent)} {connection.how}" for agent, connection in found]
     named = {agent.name: agent for agent, _ in found}
     limits = [text for agent in named.values() for text in (base.limits(agent), agent.needs) if text]
-    found_here = [agent for agent in map(base.load, FOLDERS) if agent.is_run and agent.is_there()]
+    found_here = [agent for agent in map(base.load, TITLES) if agent.is_run and agent.is_there()]
     others = [agent for agent in found_here if agent.name not in {*named, *(each.name for each, _ in wrong)}]
     return Connected(
         tuple(how),

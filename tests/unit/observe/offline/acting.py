@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tests.harness import payloads
 
-from claude_mem.agents.claude_code import events as claude_code
+from claude_mem.agents import hook_payload
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.observe.offline import Offline
@@ -28,7 +28,7 @@ class Acting:
         payload: dict[str, object] = json.loads(raw) | over
         number = len(self.events)
         name = str(payload["hook_event_name"])
-        event = claude_code.parse(name, payload, id=f"{number:06}", at=1_000 + number)
+        event = hook_payload.parse(name, payload, id=f"{number:06}", at=1_000 + number)
         assert event is not None
         self.events.append(event)
         return self

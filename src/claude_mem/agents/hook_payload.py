@@ -1,4 +1,4 @@
-"""Claude Code's dialect: a hook payload in, an Event out."""
+"""A hook's payload, in the words of Claude Code's hooks, as an `Event`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.text import storable
 from claude_mem.privacy import tags
-
-NAME = CLAUDE_CODE
 
 OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{registration.PLUGIN}_{launcher.SERVER}__")
 """Our own tools, by settings and by plugin. A query of memory is an event like any other; its text and
@@ -57,10 +55,10 @@ def parse(
     *,
     id: str,
     at: int,
-    client: str = NAME,
+    client: str = CLAUDE_CODE,
     private: bool = False,
 ) -> Event | None:
-    """The event a hook reported; None for one that says nothing worth keeping. Raises EventUnreadable."""
+    """The event a hook reported; None for one that says nothing worth recording. Raises EventUnreadable."""
     kind = KINDS.get(name) or OF_TRANSCRIPTS.get(name)
     session = _text(payload, "session_id")
     if kind is None:

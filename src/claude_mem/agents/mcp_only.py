@@ -12,11 +12,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from claude_mem.agents import TITLES, launcher
+from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.claude_code.events import parse
 from claude_mem.agents.file_installer import Part, json_part
 from claude_mem.agents.launcher import Machine
+
+EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
+PLACES: frozenset[str] = frozenset()
 
 
 class Row(NamedTuple):
@@ -41,9 +43,8 @@ def _code() -> Path:
     return _config("Code/User")()
 
 
-STDIO = {"type": "stdio"}
 ROWS = {
-    "vscode": Row("code", _code, "mcp.json", "servers", STDIO),
+    "vscode": Row("code", _code, "mcp.json", "servers", launcher.STDIO),
     "kiro": Row("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
     "antigravity": Row("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
     "amp": Row("amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
@@ -53,10 +54,10 @@ ROWS = {
 
 def _agent(name: str, row: Row) -> Agent:
     def parts(machine: Machine) -> list[Part]:
-        server = {key: value for key, value in launcher.mcp_server(machine).items() if key != "type"}
+        server = launcher.mcp_server(machine)
         return [json_part(row.home() / row.file, servers=row.servers, server=server | dict(row.more))]
 
-    return Agent(name, TITLES[name], row.program, row.home, parse, lambda _: {}, parts)
+    return Agent(name, row.program, row.home, lambda _: {}, parts)
 
 
 AGENTS = {name: _agent(name, row) for name, row in ROWS.items()}

@@ -1,1 +1,0 @@
-"""Agents without hooks that can be used: they search memory by MCP."""

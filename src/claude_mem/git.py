@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import configparser
 import errno
+import io
 import os
 import re
 import secrets
@@ -343,8 +344,8 @@ class Git:
             size = 0
             try:
                 with process:
-                    assert process.stdout is not None
-                    while size <= self._most_bytes and (piece := process.stdout.read1(_PIECE)):  # type: ignore[attr-defined]
+                    assert isinstance(process.stdout, io.BufferedReader)
+                    while size <= self._most_bytes and (piece := process.stdout.read1(_PIECE)):
                         size += len(piece)
                         yield piece
                     if size > self._most_bytes:

@@ -24,7 +24,7 @@ from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
     from claude_mem.agents.file_changes import Journal, Plan
-    from claude_mem.agents.file_installer import Part
+    from claude_mem.agents.file_installer import FilePart
     from claude_mem.agents.launcher import Machine
     from claude_mem.model.events import Event, TranscriptEvent
 
@@ -41,7 +41,7 @@ class Agent(Struct, frozen=True):
     program: str  # its command
     home: Callable[[], Path]  # where it keeps its settings
     hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
-    parts: Callable[[Machine], Sequence[Part]] | None = None  # what an install writes into which files
+    parts: Callable[[Machine], Sequence[FilePart]] | None = None  # what an install writes into which files
     scopes: tuple[str, ...] = ("user",)  # whom it can be connected for
     needs: str = ""  # what its user has to do after an install
     program_setting: str | None = None  # the field of Settings with the path of its program

@@ -1,6 +1,6 @@
 """Connects claude-mem to an agent by files alone, and disconnects it: an `Installer` of `agents.base`.
 
-An agent says what goes into which file (`Part`); this adds it, records it, and takes it back to the byte.
+An agent says what goes into which file (`FilePart`); this adds it, records it, and takes it back to the byte.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from claude_mem.model.structs import replace
 USER = "user"
 
 
-class Part(Struct, frozen=True):
+class FilePart(Struct, frozen=True):
     """What of ours is in one file. `without` gets a text that it is in; None: nothing else is in the file."""
 
     path: Path
@@ -49,7 +49,7 @@ def json_part(
     servers: str = "",
     server: Mapping[str, Any] | None = None,
     needs: Mapping[str, Any] | None = None,
-) -> Part:
+) -> FilePart:
     """`servers`: the section in which MCP servers are named. `needs`: what the file must say besides."""
 
     def with_us(text: str) -> str:
@@ -102,7 +102,7 @@ def json_part(
             *([_TAKEN.format(path=path)] if server and not _may_serve(found) else []),
         ]
 
-    return Part(path, with_us, without_us, data_dir_in, warnings=warnings)
+    return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)
 
 
 _FOREIGN = (
@@ -133,7 +133,7 @@ def hook_groups(
 
 def own_file(
     path: Path, text: str, *, data_dir_in: Callable[[str], str | None] | None = None, executable: bool = False
-) -> Part:
+) -> FilePart:
     """A file that is ours alone; another's by its name is left as it is, and said to be in the way.
     `data_dir_in`: where one of ours records, None: the default."""
 
@@ -148,7 +148,9 @@ def own_file(
     def found_in(there: str) -> str | None:
         return ((data_dir_in or _noted_data_dir)(there) or "") if launcher.MARK in there else None
 
-    return Part(path, with_us, lambda there: None if launcher.MARK in there else there, found_in, executable)
+    return FilePart(
+        path, with_us, lambda there: None if launcher.MARK in there else there, found_in, executable
+    )
 
 
 _NOTE = re.compile(r"claude-mem data directory: (\".*\")$", re.MULTILINE)
@@ -170,7 +172,7 @@ def _noted_data_dir(text: str) -> str | None:
 # A table in a TOML file. It is appended and cut out as text: the rest of the file is not ours to rewrite.
 
 
-def toml_server(path: Path, machine: Machine) -> Part:
+def toml_server(path: Path, machine: Machine) -> FilePart:
     head = f'[mcp_servers."{launcher.SERVER}"]'
     server = launcher.mcp_server(machine)
     lines = [head, f"command = {json.dumps(server['command'])}", f"args = {json.dumps(server['args'])}"]
@@ -244,12 +246,12 @@ def toml_server(path: Path, machine: Machine) -> Part:
             return []
         return [(_INLINE if there is None else _TAKEN).format(path=path)]
 
-    return Part(path, with_us, without_us, data_dir_in, warnings=warnings)
+    return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)
 
 
 class FileConnection(Struct, frozen=True):
     agent: Agent
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     made: InstallRecord
     data_dir: Path
     is_recorded: bool
@@ -363,14 +365,14 @@ class FileInstaller(Struct, frozen=True):
 
         return Installation(old, plan, "", self.agent.installed_at(), connect)
 
-    def _parts(self, data_dir: Path) -> tuple[Part, ...]:
+    def _parts(self, data_dir: Path) -> tuple[FilePart, ...]:
         is_default = data_dir == Path.home() / ".claude-mem"
         assert self.agent.parts is not None
         return tuple(self.agent.parts(launcher.this_machine(None if is_default else str(data_dir))))
 
 
 def _missing(
-    parts: Sequence[Part], read: Callable[[Path], str | None], wanted: Wanted | None = None
+    parts: Sequence[FilePart], read: Callable[[Path], str | None], wanted: Wanted | None = None
 ) -> tuple[Change, ...]:
     """What an install would change."""
     new = dict(wanted.new_files) if wanted else {}
@@ -381,7 +383,7 @@ def _missing(
     return tuple(each for each in changes if each.before != each.after)
 
 
-def _warnings(parts: Sequence[Part], read: Callable[[Path], str | None]) -> list[str]:
+def _warnings(parts: Sequence[FilePart], read: Callable[[Path], str | None]) -> list[str]:
     """About the files as an install leaves them."""
     return [text for part in parts for text in part.warnings(part.with_us(read(part.path) or ""))]
 
@@ -395,7 +397,7 @@ def _named_text(path: Path) -> str | None:
     return read_text(path) if launcher.is_named_in(there.decode("latin-1")) else None
 
 
-def _before(change: Change, parts: Sequence[Part], made: InstallRecord) -> str | None:
+def _before(change: Change, parts: Sequence[FilePart], made: InstallRecord) -> str | None:
     """What a file held without us: an earlier install's record says it, which may be gone."""
     earlier = made.files.get(str(change.path))
     if earlier and earlier.after == change.before:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine
 
 EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
@@ -53,7 +53,7 @@ ROWS = {
 
 
 def _agent(name: str, row: Row) -> Agent:
-    def parts(machine: Machine) -> list[Part]:
+    def parts(machine: Machine) -> list[FilePart]:
         server = launcher.mcp_server(machine)
         return [json_part(row.home() / row.file, servers=row.servers, server=server | dict(row.more))]
 

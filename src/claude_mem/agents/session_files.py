@@ -26,7 +26,7 @@ Fields = Mapping[str, Any]
 Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
-class Session:
+class TranscriptSession:
     """A session, as far as its file was read. A reader says what its lines tell."""
 
     def __init__(self, agent: str, path: Path, *, is_started: bool = False) -> None:
@@ -139,7 +139,7 @@ class Session:
         self._told.append(TranscriptEvent(id, at, event, payload | fields, self.branch, self._agent))
 
 
-def tell_message(session: Session, message: Fields, typed: Callable[[str], str]) -> None:
+def tell_message(session: TranscriptSession, message: Fields, typed: Callable[[str], str]) -> None:
     """A message as Anthropic's API has it. `typed`: what of a user's text the user typed."""
     parts = message["content"] if isinstance(message["content"], list) else []
     text = "\n".join(each["text"] for each in parts if each["type"] == "text")
@@ -161,12 +161,12 @@ def json_lines(path: Path, tally: LineTally) -> Numbered:
             yield number, fields
 
 
-class Reading:
+class SessionReading:
     """A file being read, once."""
 
     def __init__(self, files: SessionFiles, path: Path, *, over: bool) -> None:
         self.tally = LineTally()
-        self.session = Session(files.agent, path)
+        self.session = TranscriptSession(files.agent, path)
         self._events = self._read(files, path, over)
 
     def __iter__(self) -> Iterator[TranscriptEvent]:
@@ -199,11 +199,11 @@ class SessionFiles(Struct, frozen=True):
     agent: str
     projects_folder: Callable[[Mapping[str, str]], Path]
     pattern: str  # of a file's name
-    tell: Callable[[Session, Fields], None]  # what a line says, to the session; what it raises loses the line
+    tell: Callable[[TranscriptSession, Fields], None]  # what a line says; what it raises loses the line
     name: Callable[[Fields], object] = lambda fields: fields.get("id")
     at: Callable[[Fields], int | None] = _stamp
     lines: Callable[[Path, LineTally], Numbered] = json_lines
-    beside: Callable[[Session, Path], None] | None = None  # what other files say of it
+    beside: Callable[[TranscriptSession, Path], None] | None = None  # what other files say of it
     last_at: Callable[[Path], int | None] = transcript_files.last_at
     inside: Callable[[Path], list[Path]] | None = None  # a file of several sessions: a path for each
     size: Callable[[Path], int] = lambda path: path.stat().st_size
@@ -226,9 +226,9 @@ class SessionFiles(Struct, frozen=True):
         found.sort(key=lambda each: (-each.last_at, each.session, each.path))
         return FoundTranscripts(tuple(found), tuple(unreadable), others)
 
-    def read(self, path: Path, of_agents: Sequence[Path] = (), *, over: bool = True) -> Reading:
+    def read(self, path: Path, of_agents: Sequence[Path] = (), *, over: bool = True) -> SessionReading:
         del of_agents
-        return Reading(self, path, over=over)
+        return SessionReading(self, path, over=over)
 
     def count(self, transcript: Transcript) -> tuple[int, int]:
         try:

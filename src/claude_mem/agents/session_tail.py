@@ -13,8 +13,8 @@ from pathlib import Path
 from claude_mem.agents.base import TurnWords
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.claude_code.transcript_tail import LATER_MS, WITHIN_S, Turn, words_at_end
-from claude_mem.agents.session_files import Session, SessionFiles
+from claude_mem.agents.claude_code.transcript_tail import LATER_MS, WITHIN_S, EndedTurn, words_at_end
+from claude_mem.agents.session_files import SessionFiles, TranscriptSession
 from claude_mem.model.events import Event, TranscriptEvent
 
 FOLDER = "sessions"
@@ -33,11 +33,11 @@ def words_of(files: SessionFiles, between: int) -> Callable[[Event], TurnWords]:
     return words
 
 
-class _SessionTurn(Turn):
+class _SessionTurn(EndedTurn):
     def __init__(self, stop: Event, files: SessionFiles, path: Path) -> None:
         super().__init__(stop)
         self._files = files
-        self._session = Session(files.agent, path, is_started=True)
+        self._session = TranscriptSession(files.agent, path, is_started=True)
         self._session.follow(stop.session.removeprefix(f"{files.agent}:"), stop.cwd)
 
     def read(self, raw_lines: Iterator[bytes]) -> None:

@@ -133,7 +133,7 @@ class LeftOut:
         return WRONG if any(name in self.errors for name in named or ()) else OK
 
 
-class Target(Struct, frozen=True):
+class InstallTarget(Struct, frozen=True):
     """An agent, and what connecting it would do."""
 
     agent: Agent
@@ -187,7 +187,7 @@ def _install(args: argparse.Namespace) -> int:
             wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
             with left_out.unless_it_works(agent):
                 prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
-                targets.append(Target(agent, prepared))
+                targets.append(InstallTarget(agent, prepared))
                 new = ()  # in one record is enough
         left_out.tell(is_all=not targets)
         plans = [*(plan for target in targets for plan in target.plans), own]
@@ -216,7 +216,7 @@ def _install(args: argparse.Namespace) -> int:
     return _report(chosen, targets, left_out, args)
 
 
-def _announce(connecting: list[Target], own: Plan) -> None:
+def _announce(connecting: list[InstallTarget], own: Plan) -> None:
     for target in connecting:
         if len(connecting) > 1:
             output.message(f"{target.agent.title}:")
@@ -236,7 +236,9 @@ def _titles(agents: Iterable[Agent]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _report(chosen: Settings, targets: list[Target], left_out: LeftOut, args: argparse.Namespace) -> int:
+def _report(
+    chosen: Settings, targets: list[InstallTarget], left_out: LeftOut, args: argparse.Namespace
+) -> int:
     from claude_mem import wiring
     from claude_mem.imports.sources import adoptable
 

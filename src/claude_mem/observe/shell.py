@@ -124,9 +124,9 @@ def _simple(words: list[str], piped: bool, documents: Iterator[str]) -> SimpleCo
         if take_next:
             into, take_next = word, False
             continue
-        if _MARK.search(word):
+        if mark := _MARK.search(word):
             heredoc = next(documents, None)
-            if word == _MARK.search(word)[0]:  # type: ignore[index]  # it was just found
+            if word == mark[0]:
                 continue
         redirect = _REDIRECT.match(word)
         if redirect and left:

@@ -35,7 +35,7 @@ def interval(
 ) -> Interval:
     """Raises ValueError with one sentence. `tag_time` knows when a tag of the repository was made."""
     try:
-        return _Reader(now, tz, tag_time).read(" ".join(text.split()))
+        return _DateReader(now, tz, tag_time).read(" ".join(text.split()))
     except (LookupError, OverflowError, OSError, ValueError):
         shown = " ".join(text.split())[:60]
         raise ValueError(f"{shown!r} is not a recognized date. Examples: {EXAMPLES}.") from None
@@ -46,7 +46,7 @@ def local_zone() -> tzinfo:
     return datetime.now().astimezone().tzinfo or UTC
 
 
-class _Reader:
+class _DateReader:
     def __init__(self, now: int, tz: tzinfo, tag_time: Callable[[str], int | None]) -> None:
         self._now, self._tz, self._tag_time = now, tz, tag_time
         self._today = datetime.fromtimestamp(now / 1000, tz).date()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -39,7 +40,7 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
     return words_at_end(path, (FOLDER, 1), lambda: _MainTurn(stop), within_s)
 
 
-class Turn:
+class EndedTurn(ABC):
     """The turn that an event ends, as far as it was found."""
 
     def __init__(self, stop: Event) -> None:
@@ -48,8 +49,8 @@ class Turn:
         self.found: list[TranscriptEvent] = []
         self.last = ""
 
-    def read(self, raw_lines: Iterator[bytes]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def read(self, raw_lines: Iterator[bytes]) -> None: ...
 
     def words(self) -> TurnWords:
         room, on_the_way = MOST_CHARACTERS, []
@@ -65,7 +66,7 @@ class Turn:
 
 
 def words_at_end(
-    path: Path, below: tuple[str, int], new_turn: Callable[[], Turn], within_s: float
+    path: Path, below: tuple[str, int], new_turn: Callable[[], EndedTurn], within_s: float
 ) -> TurnWords:
     """What a turn's reader finds at the end of a file. `below`: the name of the folder that it must be in,
     and how many folders are in between."""
@@ -123,7 +124,7 @@ def _raw_lines(fd: int, size: int, reach: int, deadline: float) -> Iterator[byte
             yield line
 
 
-class _MainTurn(Turn):
+class _MainTurn(EndedTurn):
     """Of Claude Code's main agent."""
 
     def read(self, raw_lines: Iterator[bytes]) -> None:

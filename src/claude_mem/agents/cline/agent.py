@@ -10,7 +10,7 @@ from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.cline.dialect import EVENTS
 from claude_mem.agents.file_changes import read_text
-from claude_mem.agents.file_installer import Part, data_dir_note, json_part, own_file
+from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
 
 NAME = "cline"
@@ -28,7 +28,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {event: f"#!/bin/sh\n# {note}\n{hook_line(machine, event, NAME)}\n" for event in EVENTS}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     data = Path(os.environ.get("CLINE_DATA_DIR") or home() / "data")
     server = launcher.mcp_server(machine)
     programs = [own_file(_file(event), text, executable=True) for event, text in hooks(machine).items()]

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.session_files import Fields, Numbered, Session, SessionFiles, tell_message
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, tell_message
 from claude_mem.files import read_object
 
 _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
@@ -28,11 +28,11 @@ def _messages(path: Path, tally: LineTally) -> Numbered:
     yield from enumerate((each for each in whole.get("messages", ()) if isinstance(each, dict)), 1)
 
 
-def _tell(session: Session, message: Fields) -> None:
+def _tell(session: TranscriptSession, message: Fields) -> None:
     tell_message(session, message, lambda text: typed[1] if (typed := _INPUT.search(text)) else text)
 
 
-def _about(session: Session, path: Path) -> None:
+def _about(session: TranscriptSession, path: Path) -> None:
     known = read_object(path.with_name(f"{session.id}.json"))
     session.follow(known.get("session_id"), known.get("cwd"))
 

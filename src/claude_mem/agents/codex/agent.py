@@ -9,7 +9,7 @@ from typing import Any
 from claude_mem.agents.base import Agent
 from claude_mem.agents.codex.dialect import EVENTS
 from claude_mem.agents.codex.transcripts import READER
-from claude_mem.agents.file_installer import Part, hook_groups, json_part, toml_server
+from claude_mem.agents.file_installer import FilePart, hook_groups, json_part, toml_server
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_tail import words_of
 
@@ -25,7 +25,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"hooks": hook_groups(machine, NAME, EVENTS, timeout=TIMEOUT_S)}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"]),
         toml_server(home() / "config.toml", machine),

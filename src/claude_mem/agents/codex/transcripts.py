@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_mem.agents.session_files import Fields, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
 _SHELLS = ("exec_command", "shell", "shell_command", "container.exec")
 _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
@@ -27,7 +27,7 @@ def _name(line: Fields) -> object:
     return f"{turn}-{item}" if turn and item else None
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     said = line.get("payload", {})
     kind = said.get("type")
     match line.get("type"):

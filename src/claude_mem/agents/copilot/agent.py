@@ -10,7 +10,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.copilot.dialect import OWN_EVENTS
-from claude_mem.agents.file_installer import Part, json_part, own_file
+from claude_mem.agents.file_installer import FilePart, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
 
 NAME = "copilot"
@@ -30,7 +30,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"version": 1, "hooks": {event: [entry(event)] for event in OWN_EVENTS}}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     text = json.dumps(hooks(machine), indent=2) + "\n"
     server = {"type": "local"} | launcher.mcp_server(machine) | {"tools": ["*"]}
     return [

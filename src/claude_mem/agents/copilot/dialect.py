@@ -52,8 +52,8 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
 
 def _last_message(transcript: object) -> str:
-    """It is written a moment after the hook is run, in a short session with all that went before; one that
-    asks for tools is not the last."""
+    """It is written a moment after the hook is run, in a short session with all that went before, and nothing
+    says when: it is looked for 0.4 seconds at most. A message that asks for tools is not the last."""
     import time
 
     from claude_mem.hook.transcript_peek import last_lines, member

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_mem.agents.session_files import Fields, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
 
 def _folder(environ: Mapping[str, str]) -> Path:
@@ -13,7 +13,7 @@ def _folder(environ: Mapping[str, str]) -> Path:
     return Path(home) / "session-state"
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     said = line.get("data") or {}
     match line.get("type"):
         case "session.start" | "session.resume":

@@ -8,7 +8,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.cursor.dialect import EVENTS
-from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine, hook_line
 
 NAME = "cursor"
@@ -27,7 +27,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"version": 1, "hooks": {event: [entry(event)] for event in EVENTS}}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     server = launcher.STDIO | launcher.mcp_server(machine)
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"], needs={"version": 1}),

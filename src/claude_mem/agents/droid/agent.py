@@ -9,7 +9,7 @@ from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
 from claude_mem.agents.droid.dialect import EVENTS
 from claude_mem.agents.droid.transcripts import READER
-from claude_mem.agents.file_installer import Part, hook_groups, json_part
+from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_tail import words_of
 
@@ -25,7 +25,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"hooks": hook_groups(machine, NAME, EVENTS, timeout=TIMEOUT_S)}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     server = launcher.STDIO | launcher.mcp_server(machine)
     return [
         json_part(home() / "settings.json", hooks=hooks(machine)["hooks"]),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_mem.agents.session_files import Fields, Session, SessionFiles, tell_message
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, tell_message
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
@@ -15,7 +15,7 @@ def _folder(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME", "~")).expanduser() / ".factory" / "sessions"
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     match line.get("type"):
         case "session_start":
             session.follow(line.get("id"), line.get("cwd"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.file_installer import Part, hook_groups, json_part
+from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.gemini.dialect import EVENTS
 from claude_mem.agents.launcher import Machine
 
@@ -22,7 +22,7 @@ def gemini_agent(name: str, home: Callable[[], Path], events: Iterable[str]) -> 
     def hooks(machine: Machine) -> dict[str, Any]:
         return {"hooks": hook_groups(machine, name, events, timeout=TIMEOUT_MS, name=launcher.SERVER)}
 
-    def parts(machine: Machine) -> list[Part]:
+    def parts(machine: Machine) -> list[FilePart]:
         server = launcher.mcp_server(machine)
         return [json_part(home() / "settings.json", **hooks(machine), servers="mcpServers", server=server)]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.session_files import Fields, Numbered, Session, SessionFiles, json_lines
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, json_lines
 
 
 def _folder(environ: Mapping[str, str]) -> Path:
@@ -33,7 +33,7 @@ def _last_versions(path: Path, tally: LineTally) -> Numbered:
         yield held
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     if "projectHash" in line:
         session.follow(line.get("sessionId"))
         session.is_ours = line.get("kind", "main") == "main"
@@ -57,7 +57,7 @@ def _text(content: object) -> str:
     return "\n".join(each["text"] for each in parts if isinstance(each.get("text"), str))
 
 
-def _root(session: Session, path: Path) -> None:
+def _root(session: TranscriptSession, path: Path) -> None:
     with suppress(OSError):
         session.follow(cwd=(path.parent.parent / ".project_root").read_text("utf-8").strip())
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.base import Agent
-from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.goose.dialect import EVENTS
 from claude_mem.agents.launcher import Machine, hook_line
 
@@ -39,7 +39,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"hooks": {event: [{"hooks": [entry(event)]}] for event in EVENTS}}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     server = launcher.mcp_server(machine)
     return [
         json_part(plugin() / "hooks/hooks.json", hooks=hooks(machine)["hooks"]),
@@ -48,7 +48,7 @@ def parts(machine: Machine) -> list[Part]:
     ]
 
 
-def _manifest(path: Path) -> Part:
+def _manifest(path: Path) -> FilePart:
     def with_us(text: str) -> str:
         return text if text.strip() else json.dumps(MANIFEST, indent=2) + "\n"
 
@@ -57,7 +57,7 @@ def _manifest(path: Path) -> Part:
         left = {key: value for key, value in found.items() if MANIFEST.get(key) != value}
         return settings_file.written(left, text) if left else None
 
-    return Part(path, with_us, without_us, lambda _: None)
+    return FilePart(path, with_us, without_us, lambda _: None)
 
 
 AGENT = Agent(NAME, "goose", home, hooks, parts)

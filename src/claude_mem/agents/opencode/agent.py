@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.file_installer import Part, data_dir_note, json_part, own_file
+from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
 
 NAME = "opencode"
@@ -27,7 +27,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"plugin/claude-mem.js": f"// {data_dir_note(machine)}\nconst COMMAND = {command}\n{text}"}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     entry = launcher.mcp_server(machine)
     server = {"type": "local", "command": [entry["command"], *entry["args"]], "enabled": True}
     server |= {"environment": entry["env"]} if "env" in entry else {}

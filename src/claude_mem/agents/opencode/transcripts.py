@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.session_files import Fields, Numbered, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession
 
 _SESSIONS = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY id"
 _PARTS = """
@@ -52,7 +52,7 @@ def _parts(path: Path, tally: LineTally) -> Numbered:
         )
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     part, message = json.loads(line["data"]), json.loads(line["about"])
     session.follow(*line["in"])
     if part["type"] == "text" and message["role"] == "user" and not part.get("synthetic"):

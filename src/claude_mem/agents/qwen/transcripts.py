@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from claude_mem.agents.session_files import Fields, Session, SessionFiles
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
 
 def _folder(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME", "~")).expanduser() / ".qwen" / "projects"
 
 
-def _tell(session: Session, line: Fields) -> None:
+def _tell(session: TranscriptSession, line: Fields) -> None:
     session.follow(line.get("sessionId"), line.get("cwd"), line.get("gitBranch"))
     parts = (line.get("message") or {}).get("parts") or ()
     texts = [each["text"] for each in parts if isinstance(each.get("text"), str) and not each.get("thought")]

@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.base import Agent
-from claude_mem.agents.file_installer import Part, json_part
+from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.windsurf.dialect import EVENTS
 
@@ -23,7 +23,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
     return {"hooks": {event: [{"command": hook_line(machine, event, NAME)}] for event in EVENTS}}
 
 
-def parts(machine: Machine) -> list[Part]:
+def parts(machine: Machine) -> list[FilePart]:
     server = launcher.mcp_server(machine)
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -98,7 +99,7 @@ class _Bounded(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self.scope[ADMIT] = self._admit  # type: ignore[literal-required]  # ours
+        cast(dict[str, object], self.scope)[ADMIT] = self._admit
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._admit()

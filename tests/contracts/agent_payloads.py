@@ -5,8 +5,14 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.harness import hook_process
+
+from claude_mem.agents import hook_payload, launcher
+from claude_mem.model.events import Event
 
 Payload = dict[str, Any]
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures/agents"
@@ -126,3 +132,40 @@ def copilot_by_claude_code() -> list[Sent]:
     """The same session as Copilot reports it to hooks in a project's settings for Claude Code."""
     found = recorded("copilot", "claude.")
     return [sent for sent in found if sent.kind]
+
+
+CANARY = "canary-4711"
+
+
+def hook(data: Path, agent: str, verb: str, payload: Payload, **env: str) -> hook_process.Answered:
+    """As an agent runs it: one command for a shell."""
+    line = launcher.hook_line(hook_process.MACHINE, verb, agent)
+    environ = hook_process.environment(data, **env)
+    compact = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+    done = subprocess.run(
+        ["sh", "-c", line], input=compact, capture_output=True, env=environ, timeout=60, check=False
+    )
+    return hook_process.Answered(done.returncode, done.stdout, done.stderr)
+
+
+def events(data: Path) -> list[Event]:
+    """What the worker makes of what is spooled."""
+    found = []
+    for spooled in hook_process.spooled(data):
+        event = hook_payload.parse(
+            spooled["event"],
+            spooled["payload"],
+            id=spooled["id"],
+            at=spooled["at"],
+            client=spooled["agent"],
+            private="private" in spooled.get("flags", ()),
+        )
+        assert event is not None
+        found.append(event)
+    return found
+
+
+def session_of(payload: Payload) -> str:
+    keys = ("session_id", "sessionId", "conversation_id", "trajectory_id")
+    own = next((payload[key] for key in keys if key in payload), None)
+    return str(own or payload["sessionContext"]["rootSessionId"])

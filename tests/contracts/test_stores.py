@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.contracts.batch_contract import BatchContract
 from tests.contracts.correction_contract import CorrectionContract
 from tests.contracts.memory_read_contract import MemoryReadContract
 from tests.contracts.memory_write_contract import MemoryWriteContract
@@ -15,6 +16,10 @@ class TestStore(StoreContract):
 
 
 class TestWork(QueueContract):
+    pass
+
+
+class TestBatch(BatchContract):
     pass
 
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from claude_mem import agents
-from claude_mem.agents import CLAUDE_CODE, TITLES, base
-from claude_mem.agents.base import Agent
+from claude_mem.agents import CLAUDE_CODE, TITLES, catalog
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.launcher import Machine
 
@@ -29,13 +29,13 @@ def page(there: str) -> str:
     """The page with its table made anew; the rest is written by hand."""
     before, _, rest = there.partition(BEGIN)
     after = rest.partition(END)[2]
-    rows = [HEAD, tuple("---" for _ in HEAD), *(_row(base.load(name)) for name in TITLES)]
+    rows = [HEAD, tuple("---" for _ in HEAD), *(_row(catalog.load(name)) for name in TITLES)]
     table = "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
 def _row(agent: Agent) -> tuple[str, ...]:
-    dialect = base.dialect(agent.name)
+    dialect = catalog.dialect(agent.name)
     events = set(dialect.EVENTS.values()) if dialect else {*registration.RECORDED}
     places = dialect.PLACES if dialect else {"SessionStart", "UserPromptSubmit", "PreToolUse"}
     captured = [word for word, event in CAPTURED.items() if event in events]
@@ -50,7 +50,7 @@ def _row(agent: Agent) -> tuple[str, ...]:
         "yes" if "UserPromptSubmit" in places else "-",
         at_a_tool if places & {"PreToolUse", "PostToolUse"} else "-",
         "yes" if agent.name == CLAUDE_CODE or _has_server(agent) else "-",
-        "yes" if agent.name in base.with_transcripts() else "-",
+        "yes" if agent.name in catalog.with_transcripts() else "-",
         _tested(agent.name),
     )
 

@@ -20,7 +20,7 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem import __version__
-from claude_mem.agents import CLAUDE_CODE, base, launcher
+from claude_mem.agents import CLAUDE_CODE, catalog, launcher
 from claude_mem.agents.launcher import Machine
 from claude_mem.hook import paths, worker_link
 from claude_mem.hook.translate import Translator
@@ -49,7 +49,7 @@ def test_geminis_prompt_is_recorded_without_what_was_injected_into_it(data: Path
 
 
 def test_geminis_compression_before_every_call_has_no_hook() -> None:
-    assert "PreCompress" not in base.load("gemini").hooks(hook_process.MACHINE)["hooks"]
+    assert "PreCompress" not in catalog.load("gemini").hooks(hook_process.MACHINE)["hooks"]
 
 
 def test_codex_ends_a_sessions_last_hook_after_three_seconds(data: Path) -> None:

@@ -14,8 +14,8 @@ from tests.contracts.agent_payloads import (
 )
 from tests.harness import hook_process
 
-from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, base, launcher
-from claude_mem.agents.base import Wanted
+from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, launcher
+from claude_mem.agents.catalog import Wanted
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli.install import chosen_agents
 
@@ -61,13 +61,13 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
 
 
 def install(agent: str, data: Path) -> None:
-    prepared = base.installer(agent).prepare(data, None, Wanted("user"))
+    prepared = catalog.installer(agent).prepare(data, None, Wanted("user"))
     with Journal() as journal:
         prepared.connect(journal)
 
 
 def uninstall(agent: str, data: Path) -> None:
-    for connection in base.installer(agent).connections(data, None):
+    for connection in catalog.installer(agent).connections(data, None):
         with Journal() as journal:
             connection.disconnect(journal, connection.undo_plan())
 
@@ -84,16 +84,16 @@ def test_an_uninstall_leaves_every_file_as_it_was(
             (home / name).write_bytes(text.encode())
     before, data = snapshot(home), home / where
     install(agent, data)
-    (connection,) = base.installer(agent).connections(data, None)
+    (connection,) = catalog.installer(agent).connections(data, None)
     assert connection.is_current
     assert connection.data_dir == data
     once = snapshot(home)
-    assert base.installer(agent).prepare(data, None, Wanted("user")).plan.is_empty
+    assert catalog.installer(agent).prepare(data, None, Wanted("user")).plan.is_empty
     install(agent, data)
     assert snapshot(home) == once
     uninstall(agent, data)
     assert snapshot(home) == before
-    assert not base.installer(agent).connections(data, None)
+    assert not catalog.installer(agent).connections(data, None)
 
 
 @pytest.mark.parametrize("agent", INSTALLED)
@@ -110,7 +110,7 @@ def test_an_install_from_another_path_in_between_changes_nothing_about_that(
     once = snapshot(home)
     install(agent, data)
     assert snapshot(home) != once
-    (connection,) = base.installer(agent).connections(data, None)
+    (connection,) = catalog.installer(agent).connections(data, None)
     undo = connection.undo_plan()
     uninstall(agent, data)
     assert snapshot(home) == before
@@ -133,7 +133,7 @@ def test_what_was_changed_since_the_install_stays_and_what_is_ours_goes(home: Pa
     for file in left:
         assert launcher.SERVER not in file.read_text()
         assert "mine" in file.read_text()
-    assert not base.installer(agent).connections(data, None)
+    assert not catalog.installer(agent).connections(data, None)
 
 
 @pytest.mark.parametrize("agent", INSTALLED)
@@ -141,7 +141,7 @@ def test_hooks_are_found_and_removed_without_a_record(home: Path, agent: str) ->
     data = home / "elsewhere"
     install(agent, data)
     next(data.glob("install-*")).unlink()
-    (connection,) = base.installer(agent).connections(home / ".claude-mem", None)
+    (connection,) = catalog.installer(agent).connections(home / ".claude-mem", None)
     assert connection.data_dir == data
     uninstall(agent, home / ".claude-mem")
     assert not [file for file in home.rglob("*") if file.is_file() and launcher.SERVER in file.read_text()]
@@ -149,7 +149,7 @@ def test_hooks_are_found_and_removed_without_a_record(home: Path, agent: str) ->
 
 @pytest.mark.parametrize("agent", INSTALLED)
 def test_a_file_that_cannot_be_read_is_left_and_named(home: Path, agent: str) -> None:
-    for part in base.load(agent).parts(hook_process.MACHINE):  # type: ignore[misc]  # all but Claude Code have some
+    for part in catalog.load(agent).parts(hook_process.MACHINE):  # type: ignore[misc]  # all but Claude Code have some
         if part.path.suffix in (".json", ".toml") and part.path.name != "claude-mem.json":
             part.path.parent.mkdir(parents=True, exist_ok=True)
             part.path.write_text("{ // mine\n")
@@ -164,7 +164,7 @@ def test_an_agent_is_found_by_its_command_or_its_folder(
     home: Path, agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    described = base.load(agent)
+    described = catalog.load(agent)
     assert not described.is_there()
     package = tmp_path / "lib/package"
     package.mkdir(parents=True)
@@ -214,7 +214,7 @@ def test_settings_with_comments_of_an_agent_that_is_not_connected_hinder_nobody(
     file = home / ".config/zed/settings.json"
     file.parent.mkdir(parents=True)
     file.write_text('{ // mine\n  "theme": "One",\n}')
-    known = base.connections(home / ".claude-mem", lambda _: None)
+    known = catalog.connections(home / ".claude-mem", lambda _: None)
     assert (known.found, known.unreadable) == ([], [])
 
 
@@ -225,7 +225,7 @@ def test_connections_are_found_from_a_working_directory_that_is_gone(
     (home / "gone").mkdir()
     monkeypatch.chdir(home / "gone")
     (home / "gone").rmdir()
-    known = base.connections(home / ".claude-mem", lambda _: None)
+    known = catalog.connections(home / ".claude-mem", lambda _: None)
     assert ([agent.name for agent, _ in known.found], known.unreadable) == (["codex"], [])
 
 

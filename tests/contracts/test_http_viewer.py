@@ -11,7 +11,7 @@ from tests.harness import workers
 
 from claude_mem.serve.http.app import TABLE
 from claude_mem.serve.http.router import Endpoint
-from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.http.routes import viewer_routes
 from claude_mem.serve.requests import fields
 
 
@@ -257,11 +257,11 @@ class TestTheViewersFiles:
         return response
 
     def test_every_file_of_the_viewer_is_served_as_what_it_is(self, worker: Worker) -> None:
-        files = [path for path in viewer.FOLDER.rglob("*") if path.is_file()]
+        files = [path for path in viewer_routes.FOLDER.rglob("*") if path.is_file()]
         assert files
         types = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
         for path in files:
-            reply = self.asked(worker, f"/viewer/{path.relative_to(viewer.FOLDER)}")
+            reply = self.asked(worker, f"/viewer/{path.relative_to(viewer_routes.FOLDER)}")
             assert reply.status == 200
             assert str(reply.headers["content-type"]).startswith(types[path.suffix])
 

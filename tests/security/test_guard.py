@@ -11,7 +11,7 @@ from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
-from claude_mem.serve.http.routes import memories, projects, viewer
+from claude_mem.serve.http.routes import memory_routes, project_routes, viewer_routes
 
 BODY = (
     b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
@@ -21,7 +21,7 @@ ROUTES = [(row.method, row.path.replace("{id}", "victim")) for row in TABLE]
 NEEDING_MORE = {
     row.path.replace("{id}", "victim")
     for row in TABLE
-    if row in (*memories.routes, *projects.routes)
+    if row in (*memory_routes.routes, *project_routes.routes)
     or row.path in ("/api/backfill", "/api/backfill/known", "/api/recording")
 }
 """Routes that may have to be told of what."""
@@ -106,7 +106,7 @@ def test_every_attack_is_refused_on_every_route(
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, path, headers)
-            if path in viewer.OPEN and status == 401:  # it asks for a word of its own, and was given none
+            if path in viewer_routes.OPEN and status == 401:  # it asks for a word of its own
                 assert_turned_away(reply)
                 continue
             assert reply.status == status, what
@@ -122,7 +122,7 @@ def test_a_token_in_the_query_opens_nothing(worker: Driven, subtests: pytest.Sub
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, f"{path}?{name}={worker.token}", {"Authorization": ""})
-            if path in viewer.OPEN:
+            if path in viewer_routes.OPEN:
                 assert_turned_away(reply)
             else:
                 assert reply.status == 401
@@ -136,7 +136,7 @@ def test_the_token_as_a_cookie_opens_nothing(
     for method, path in ROUTES:
         with subtests.test(method=method, path=path):
             reply = attacked(worker, method, path, {"Authorization": "", "Cookie": cookie})
-            if path in viewer.OPEN:
+            if path in viewer_routes.OPEN:
                 assert_turned_away(reply)
             else:
                 assert reply.status == 401
@@ -179,7 +179,7 @@ def test_the_token_opens_every_read(worker: Driven, subtests: pytest.Subtests, h
             reply = attacked(worker, method, path, own)
             if path in NEEDING_MORE:
                 assert reply.status in (200, 400, 404)
-            elif path in viewer.OPEN:
+            elif path in viewer_routes.OPEN:
                 assert_turned_away(reply)
             else:
                 nowhere = ("/sessions/victim/status", "/viewer/victim")

@@ -14,9 +14,9 @@ from tests.unit.serve import driving
 from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve.http import guard
-from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.http.routes import viewer_routes
 
-KEYED = [(method, path) for method, path in ROUTES if path not in viewer.OPEN]
+KEYED = [(method, path) for method, path in ROUTES if path not in viewer_routes.OPEN]
 READS = [(method, path) for method, path in KEYED if method == "GET" and path != "/stream"]
 CHANGES = [(method, path) for method, path in KEYED if method != "GET"]
 FOREIGN = [attack for attack in ATTACKS if attack[2] != 401]

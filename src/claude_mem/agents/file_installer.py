@@ -1,4 +1,4 @@
-"""Connects claude-mem to an agent by files alone, and disconnects it: an `Installer` of `agents.base`.
+"""Connects claude-mem to an agent by files alone, and disconnects it: an `Installer` of `agents.catalog`.
 
 An agent says what goes into which file (`FilePart`); this adds it, records it, and takes it back to the byte.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.base import Agent, Installation, Wanted
+from claude_mem.agents.catalog import Agent, Installation, Wanted
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.file_changes import Change, Journal, Plan, read_text
 from claude_mem.agents.install_record import InstallRecord, SavedText, load_record

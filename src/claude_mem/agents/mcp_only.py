@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine
 

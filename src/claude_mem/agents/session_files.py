@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from claude_mem.agents.base import FoundTranscripts, Transcript
+from claude_mem.agents.catalog import FoundTranscripts, Transcript
 from claude_mem.agents.claude_code import transcript_files, transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.model.events import TRANSCRIPT_PREFIX, TranscriptEvent

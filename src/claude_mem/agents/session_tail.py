@@ -10,7 +10,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from claude_mem.agents.base import TurnWords
+from claude_mem.agents.catalog import TurnWords
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.claude_code.transcript_tail import LATER_MS, WITHIN_S, EndedTurn, words_at_end

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import settings
-from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, base, file_changes
-from claude_mem.agents.base import Agent, Connection, Installation, Wanted
+from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, file_changes
+from claude_mem.agents.catalog import Agent, Connection, Installation, Wanted
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
 from claude_mem.cli.commands import OK, WRONG, Commands, change_flags
@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
         ),
         run=_install,
     )
-    scopes, where = base.load(CLAUDE_CODE).scopes, "for your user, or only for this directory"
+    scopes, where = catalog.load(CLAUDE_CODE).scopes, "for your user, or only for this directory"
     install.add_argument(
         "--settings", action="store_true", help="edit Claude Code's settings instead of installing a plugin"
     )
@@ -83,8 +83,8 @@ def _agent_name(typed: str) -> str:
     return short.get(name) or by_title.get(name) or name
 
 
-def connections(chosen: Settings) -> base.Connections:
-    return base.connections(chosen.data_dir, lambda agent: _program(chosen, agent))
+def connections(chosen: Settings) -> catalog.Connections:
+    return catalog.connections(chosen.data_dir, lambda agent: _program(chosen, agent))
 
 
 def is_connected(chosen: Settings) -> bool:
@@ -122,7 +122,9 @@ class LeftOut:
         """Raises what is wrong if no agent is left."""
         if is_all and len(self.errors) == 1:
             raise next(error for _, error in self.errors.values())
-        told = [f"{agent.title} is left out: {base.in_words(error)}" for agent, error in self.errors.values()]
+        told = [
+            f"{agent.title} is left out: {catalog.in_words(error)}" for agent, error in self.errors.values()
+        ]
         if is_all and told:
             raise ClaudeMemError("\n".join(told))
         for text in told:
@@ -151,14 +153,14 @@ class InstallTarget(Struct, frozen=True):
 def chosen_agents(args: argparse.Namespace) -> list[Agent]:
     """Those that were named; or those that are here, and fit what was asked for."""
     if args.agent:
-        named = [base.load(name) for name in dict.fromkeys(args.agent)]
+        named = [catalog.load(name) for name in dict.fromkeys(args.agent)]
         for agent in named:
             if args.scope not in agent.scopes:
                 raise ClaudeMemError(f"{agent.title} can only be connected for your user: --scope user.")
         return named
-    found = [agent for agent in map(base.load, TITLES) if agent.is_run and agent.is_there()]
+    found = [agent for agent in map(catalog.load, TITLES) if agent.is_run and agent.is_there()]
     fitting = [agent for agent in found if args.scope in agent.scopes]
-    return fitting or [base.load(CLAUDE_CODE)]
+    return fitting or [catalog.load(CLAUDE_CODE)]
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -186,7 +188,7 @@ def _install(args: argparse.Namespace) -> int:
         for agent in agents:
             wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
             with left_out.unless_it_works(agent):
-                prepared = base.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
+                prepared = catalog.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
                 targets.append(InstallTarget(agent, prepared))
                 new = ()  # in one record is enough
         left_out.tell(is_all=not targets)
@@ -310,7 +312,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         left_out.tell(is_all=not found)
         code = left_out.code(left_out.names)
         if not found or args.dry_run:
-            which = _titles(map(base.load, args.agent)) if args.agent else "any agent"
+            which = _titles(map(catalog.load, args.agent)) if args.agent else "any agent"
             text = _text(plans) or f"Not connected to {which}."
             return output.result(_data(plans), text, as_json=args.json, code=code)
         agents = _titles(agent for agent, _ in found)

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import asdict
 
-from claude_mem.agents import base as agents
+from claude_mem.agents import catalog as agents
 from claude_mem.agents import hook_payload
 from claude_mem.api.system import BackfillProgress, KnownSession
 from claude_mem.hook import pause

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from claude_mem import __version__
 from claude_mem.agents import CLAUDE_CODE, hook_payload
-from claude_mem.agents import base as agents
+from claude_mem.agents import catalog as agents
 from claude_mem.agents.claude_code.transcript_lines import epoch
 from claude_mem.git import Origins
 from claude_mem.hook import drop_counters, paths, pause, spool_writer

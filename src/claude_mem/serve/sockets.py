@@ -16,7 +16,7 @@ from claude_mem.files import write_file
 from claude_mem.hook import paths
 from claude_mem.serve.hook_socket import HookListener
 from claude_mem.serve.http.guard import Guard, Key
-from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.http.routes import viewer_routes
 from claude_mem.serve.http.server import HttpServer
 from claude_mem.serve.services import BACKLOG, PROTOCOL, Running, log
 
@@ -109,7 +109,9 @@ class Listeners:
         else:
             port = self._running.port = listener.getsockname()[1]
             key = Key(port, self._token, self._running.visitors)
-            guard = Guard(self._app, self._running, key, open_to_all=viewer.OPEN, pages=viewer.LOOKED_AT)
+            guard = Guard(
+                self._app, self._running, key, open_to_all=viewer_routes.OPEN, pages=viewer_routes.LOOKED_AT
+            )
             self._faces[None] = HttpServer(guard, listener)
             await self._faces[None].start()
         await self.heal()

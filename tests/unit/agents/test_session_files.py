@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from claude_mem.agents import CLAUDE_CODE, base, hook_payload
+from claude_mem.agents import CLAUDE_CODE, catalog, hook_payload
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Event, Kind, TranscriptEvent
 from claude_mem.observe import tool_calls
@@ -67,7 +67,7 @@ def opencode_database(path: Path) -> str:
 
 
 def read(agent: str, file: Path, *, over: bool = True) -> list[TranscriptEvent]:
-    reading = base.transcripts(agent).read(file, (), over=over)
+    reading = catalog.transcripts(agent).read(file, (), over=over)
     events = list(reading)
     assert reading.tally.unreadable == 0, reading.tally.shown
     return events
@@ -102,7 +102,7 @@ def live(agent: str) -> list[Event]:
 
 
 def test_every_agent_with_session_files_is_tried_with_a_recorded_one() -> None:
-    assert {*base.with_transcripts()} == {CLAUDE_CODE, *AGENTS}
+    assert {*catalog.with_transcripts()} == {CLAUDE_CODE, *AGENTS}
 
 
 def test_the_session_and_its_tools_are_those_that_the_hooks_reported(agent: str, file: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_session_that_is_still_open_has_no_end(agent: str, file: Path) -> None
 
 
 def test_it_is_found_with_its_times_and_its_directory(agent: str, file: Path, tmp_path: Path) -> None:
-    reader = base.transcripts(agent)
+    reader = catalog.transcripts(agent)
     (found,) = reader.find(tmp_path).transcripts
     events = read(agent, file)
     assert (found.session, found.cwd) == (events[0].payload["session_id"], "/home/u/parcel")
@@ -182,7 +182,7 @@ def test_lines_that_are_not_as_expected_are_counted_and_the_rest_is_read(agent: 
         lines = file.read_text().splitlines(keepends=True)
         bad = ['{"type": "message", "payload": 5, "data": [], "message": 7, "$set": 1}\n', '{"cut off']
         file.write_text("".join([lines[0], *bad[:1], *lines[1:], bad[1]]))
-    reading = base.transcripts(agent).read(file, (), over=True)
+    reading = catalog.transcripts(agent).read(file, (), over=True)
     events = [each.event for each in reading]
     assert reading.tally.unreadable >= 1
     assert sum(each.startswith("PostToolUse") for each in events) == 4
@@ -193,13 +193,13 @@ def test_a_file_of_another_kind_is_no_session(agent: str, file: Path, tmp_path: 
     if agent == "opencode":
         file = file.parent
     file.write_text('{"a": 1}\n')
-    found = base.transcripts(agent).find(tmp_path)
+    found = catalog.transcripts(agent).find(tmp_path)
     assert not found.transcripts
     assert found.others + len(found.unreadable) == 1
 
 
 def test_the_folder_is_below_the_home_of_the_agent(agent: str, tmp_path: Path) -> None:
-    folder = base.transcripts(agent).projects_folder({"HOME": str(tmp_path)})
+    folder = catalog.transcripts(agent).projects_folder({"HOME": str(tmp_path)})
     assert folder.is_relative_to(tmp_path)
     assert folder != tmp_path
 
@@ -208,4 +208,4 @@ def test_a_subagents_file_is_no_session_of_its_own(tmp_path: Path) -> None:
     lines = (FIXTURES / "codex" / "transcript.jsonl").read_text()
     file = tmp_path / "rollout-1.jsonl"
     file.write_text(lines.replace('"thread_source": "user"', '"thread_source": "subagent"'))
-    assert base.transcripts("codex").find(tmp_path).others == 1
+    assert catalog.transcripts("codex").find(tmp_path).others == 1

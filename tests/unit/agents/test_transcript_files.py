@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.agents.transcript_shapes import Fields, attached, says, user, write
 
-from claude_mem.agents.base import FoundTranscripts
+from claude_mem.agents.catalog import FoundTranscripts
 from claude_mem.agents.claude_code import transcript_files
 from claude_mem.cli.backfill.scan import roots_first
 

@@ -5,7 +5,7 @@ from msgspec import structs
 from claude_mem.api.filters import FilterRequest, filter_infos
 from claude_mem.cli import filter_flags
 from claude_mem.model.refs import KINDS
-from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.http.routes import viewer_routes
 
 
 def test_every_filter_but_the_directory_is_told_to_every_face() -> None:
@@ -34,5 +34,5 @@ def test_the_command_line_has_a_flag_for_every_filter() -> None:
 
 
 def test_the_viewer_has_the_same_filters() -> None:
-    listed = (viewer.FOLDER / "filter_list.js").read_text()
+    listed = (viewer_routes.FOLDER / "filter_list.js").read_text()
     assert all(f'"name":"{each.name}"' in listed for each in filter_infos())

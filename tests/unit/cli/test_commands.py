@@ -11,8 +11,8 @@ import pytest
 
 from claude_mem.cli import HOOK_VERBS, filter_flags, main
 from claude_mem.cli.commands import COMMANDS, build, hooks, run
-from claude_mem.cli.commands.forget import copies_text
-from claude_mem.cli.commands.queue import table
+from claude_mem.cli.commands.parked_events import table
+from claude_mem.cli.commands.removal import copies_text
 
 
 def asked(*words: str) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness.commands import Mem
 
-from claude_mem.agents import base
+from claude_mem.agents import catalog
 from claude_mem.cli import install
 from claude_mem.settings import Settings
 
@@ -279,7 +279,7 @@ def test_doctor_lists_each_agent_what_it_cannot_be_shown_and_who_is_not_connecte
 )
 def test_an_agent_may_be_named_as_people_call_it(machine: Mem, typed: str, name: str) -> None:
     done = json.loads(machine("install", "--dry-run", "--json", "--agent", typed).stdout)
-    assert any(base.load(name).home().name in file for file in done["files"])
+    assert any(catalog.load(name).home().name in file for file in done["files"])
     assert machine("install", "--dry-run", "--agent", "nobody", code=None).returncode == 2
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.harness import hook_process
 from tests.unit.queue.test_turn_words import CANARY, TOKEN, events
 
-from claude_mem.agents import base, launcher
+from claude_mem.agents import catalog, launcher
 from claude_mem.hook import pause
 from claude_mem.model.events import Event, Kind
 from claude_mem.observe import tool_calls
@@ -66,7 +66,7 @@ def stop_of(agent: str, path: Path, **fields: object) -> Event:
 
 
 def found(agent: str, stop: Event) -> list[str]:
-    words_of = base.load(agent).words_of
+    words_of = catalog.load(agent).words_of
     assert words_of is not None
     return [each.event for each in words_of(stop).on_the_way]
 
@@ -91,7 +91,7 @@ def outcomes(parts: Services) -> list[tuple[bool, bool]]:
 
 @AGENTS
 def test_what_was_said_on_the_way_and_what_failed_is_found_in_its_order(agent: str, tmp_path: Path) -> None:
-    words_of = base.load(agent).words_of
+    words_of = catalog.load(agent).words_of
     assert words_of is not None
     words = words_of(stop_of(agent, session_file(agent, tmp_path)))
     assert [each.event for each in words.on_the_way] == ["AgentMessage", "PostToolUseFailure"]
@@ -103,9 +103,9 @@ def test_what_was_said_on_the_way_and_what_failed_is_found_in_its_order(agent: s
 @AGENTS
 def test_each_has_the_id_that_a_backfill_gives_it(agent: str, tmp_path: Path) -> None:
     path = session_file(agent, tmp_path)
-    words_of = base.load(agent).words_of
+    words_of = catalog.load(agent).words_of
     assert words_of is not None
-    told = {each.id for each in base.transcripts(agent).read(path, (), over=False)}
+    told = {each.id for each in catalog.transcripts(agent).read(path, (), over=False)}
     for change in (unchanged, without_its_beginning):
         ids = {each.id for each in words_of(stop_of(agent, session_file(agent, tmp_path, change))).on_the_way}
         assert len(ids) == 2
@@ -152,7 +152,7 @@ def test_a_command_that_failed_is_one_event_and_known_as_failed_and_no_other_one
     for _ in range(2):
         take(parts, data, agent, path, "PostToolUse", "Stop")
         assert sorted(outcomes(parts)) == wanted
-    parts.past_intake.accept(list(base.transcripts(agent).read(path, (), over=False)), MemoryMarks())
+    parts.past_intake.accept(list(catalog.transcripts(agent).read(path, (), over=False)), MemoryMarks())
     assert sorted(outcomes(parts)) == wanted
     kinds = [each.kind for each in events(parts)]
     assert kinds.index(Kind.TOOL_FAILURE) < kinds.index(Kind.STOP)

@@ -21,7 +21,7 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, parse_name
 from claude_mem.model.refs import TYPES
-from claude_mem.serve.http.routes.memories import line
+from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import queries
 from claude_mem.store.sqlite.transfer import SOURCES, Transfer, scratch

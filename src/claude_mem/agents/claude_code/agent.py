@@ -1,11 +1,11 @@
-"""Claude Code, as `agents.base` declares an agent. The hook speaks as it does, so it needs no dialect."""
+"""Claude Code, as `agents.catalog` declares an agent. The hook speaks as it does, so it needs no dialect."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from claude_mem.agents import CLAUDE_CODE
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.claude_code import install_paths
 from claude_mem.agents.claude_code.registration import hooks
 from claude_mem.agents.claude_code.transcript_tail import words_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem import __version__
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.base import Wanted
+from claude_mem.agents.catalog import Wanted
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.claude_code.install_paths import InstallPaths, plugin_texts
 from claude_mem.agents.claude_code.registration import MARKETPLACE, PLUGIN_ID

@@ -1,4 +1,4 @@
-"""Connects claude-mem to Claude Code and disconnects it: an `Installer`, as `agents.base` declares it."""
+"""Connects claude-mem to Claude Code and disconnects it: an `Installer`, as `agents.catalog` declares it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.base import Installation, Wanted
+from claude_mem.agents.catalog import Installation, Wanted
 from claude_mem.agents.claude_code import install_paths, install_plan, registration
 from claude_mem.agents.claude_code.install_paths import InstallPaths
 from claude_mem.agents.file_changes import Change, Journal, Plan, Step, read_text

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from claude_mem.agents.base import FoundTranscripts, Transcript
+from claude_mem.agents.catalog import FoundTranscripts, Transcript
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
 from claude_mem.files import read_object

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from claude_mem.agents.base import TurnWords
+from claude_mem.agents.catalog import TurnWords
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
 from claude_mem.agents.claude_code.transcript_turns import Chain

@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import count as counting
 from pathlib import Path
 
-from claude_mem.agents.base import Transcript
+from claude_mem.agents.catalog import Transcript
 from claude_mem.agents.claude_code import transcript_files, transcript_lines, transcript_turns
 from claude_mem.agents.claude_code.transcript_files import find, projects_folder
 from claude_mem.agents.claude_code.transcript_lines import Line, LineTally

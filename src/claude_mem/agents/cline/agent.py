@@ -1,4 +1,4 @@
-"""Cline CLI, as `agents.base` declares an agent. Its hooks are programs, each named after its event."""
+"""Cline CLI, as `agents.catalog` declares an agent. Its hooks are programs, each named after its event."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.cline.dialect import EVENTS
 from claude_mem.agents.file_changes import read_text
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file

@@ -1,4 +1,4 @@
-"""Codex CLI, as `agents.base` declares an agent."""
+"""Codex CLI, as `agents.catalog` declares an agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.codex.dialect import EVENTS
 from claude_mem.agents.codex.transcripts import READER
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part, toml_server

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI, as `agents.base` declares an agent."""
+"""GitHub Copilot CLI, as `agents.catalog` declares an agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.copilot.dialect import OWN_EVENTS
 from claude_mem.agents.file_installer import FilePart, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line

@@ -1,4 +1,4 @@
-"""Cursor, as `agents.base` declares an agent: from its documentation."""
+"""Cursor, as `agents.catalog` declares an agent: from its documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.cursor.dialect import EVENTS
 from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine, hook_line

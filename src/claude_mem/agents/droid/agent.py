@@ -1,4 +1,4 @@
-"""Factory droid, as `agents.base` declares an agent."""
+"""Factory droid, as `agents.catalog` declares an agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid.dialect import EVENTS
 from claude_mem.agents.droid.transcripts import READER
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part

@@ -1,4 +1,4 @@
-"""Gemini CLI and its forks, as `agents.base` declares an agent."""
+"""Gemini CLI and its forks, as `agents.catalog` declares an agent."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.gemini.dialect import EVENTS
 from claude_mem.agents.launcher import Machine

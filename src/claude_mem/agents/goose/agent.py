@@ -1,4 +1,4 @@
-"""Goose, as `agents.base` declares an agent: from its documentation. It has a plugin of ours."""
+"""Goose, as `agents.catalog` declares an agent: from its documentation. It has a plugin of ours."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.goose.dialect import EVENTS
 from claude_mem.agents.launcher import Machine, hook_line

@@ -1,4 +1,4 @@
-"""OpenCode, as `agents.base` declares an agent. Its hooks are a plugin in JavaScript."""
+"""OpenCode, as `agents.catalog` declares an agent. Its hooks are a plugin in JavaScript."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.base import Agent
+from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
 

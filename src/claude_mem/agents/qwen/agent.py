@@ -1,4 +1,4 @@
-"""Qwen Code, a fork of Gemini CLI, as `agents.base` declares an agent."""
+"""Qwen Code, a fork of Gemini CLI, as `agents.catalog` declares an agent."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from claude_mem.agents import CLAUDE_CODE, base
+from claude_mem.agents import CLAUDE_CODE, catalog
 from claude_mem.cli import INTERRUPTED, client, output
 from claude_mem.cli.backfill import scan, sender, texts
 from claude_mem.cli.backfill.scan import Scan
@@ -46,7 +46,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
     parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
-    named = base.with_transcripts()
+    named = catalog.with_transcripts()
     which = f"whose transcripts: {', '.join(named)} (default: {CLAUDE_CODE})"
     parser.add_argument("--agent", choices=named, default=CLAUDE_CODE, metavar="NAME", help=which)
     observe = "offline: no model, free (default); auto: your model"

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem import git
-from claude_mem.agents import base
-from claude_mem.agents.base import FoundTranscripts, Transcript
+from claude_mem.agents import catalog
+from claude_mem.agents.catalog import FoundTranscripts, Transcript
 from claude_mem.cli import output
 from claude_mem.cli.backfill import sender
 from claude_mem.cli.client import stream_lines
@@ -48,7 +48,7 @@ class Scan(Struct, frozen=True):
 
 
 def scan(args: argparse.Namespace) -> Scan:
-    reader = base.transcripts(args.agent)
+    reader = catalog.transcripts(args.agent)
     folder = Path(args.folder).expanduser() if args.folder else reader.projects_folder(os.environ)
     if not folder.exists():
         if args.folder:
@@ -93,7 +93,7 @@ def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
     if (provider := wiring.choice(chosen).provider) != "offline":
         models[provider] = chosen.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
     models.setdefault("anthropic", registry.BY_NAME["anthropic"].usual_model or registry.CHEAP_CLAUDE)
-    return estimate(map(base.transcripts(agent).count, seen.fresh), list(models.items()))
+    return estimate(map(catalog.transcripts(agent).count, seen.fresh), list(models.items()))
 
 
 def since_when(given: str | None, now: int) -> int | None:

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from claude_mem.agents import base
-from claude_mem.agents.base import Transcript
+from claude_mem.agents import catalog
+from claude_mem.agents.catalog import Transcript
 from claude_mem.cli import client
 from claude_mem.cli.client import WorkerRefused
 from claude_mem.model.errors import ClaudeMemError
@@ -68,7 +68,7 @@ class TranscriptSender:
     `sent` is called after every request."""
 
     def __init__(self, agent: str, *, offline: bool, now: int, sent: Callable[[], None]) -> None:
-        self._agent, self._reader = agent, base.transcripts(agent)
+        self._agent, self._reader = agent, catalog.transcripts(agent)
         self._offline, self._now, self._sent = offline, now, sent
         self._lines: list[bytes] = []
         self._size = 0

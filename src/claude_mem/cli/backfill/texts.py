@@ -15,7 +15,7 @@ from claude_mem.hook import notices
 from claude_mem.model.events import repository_of
 
 if TYPE_CHECKING:
-    from claude_mem.agents.base import Transcript
+    from claude_mem.agents.catalog import Transcript
     from claude_mem.cli.backfill import BackfillRun
     from claude_mem.cli.backfill.scan import Commits, Scan
     from claude_mem.providers.price import Estimate

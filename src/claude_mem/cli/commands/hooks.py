@@ -89,9 +89,9 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
 
 
 def _run_hooks(args: argparse.Namespace) -> int:
-    from claude_mem.agents import base
+    from claude_mem.agents import catalog
 
-    output.print_json(base.load(args.agent).hooks(launcher.this_machine()))
+    output.print_json(catalog.load(args.agent).hooks(launcher.this_machine()))
     return OK
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem import __version__, settings
-from claude_mem.agents import base, file_changes
-from claude_mem.agents.base import Agent, Connection, Wanted
+from claude_mem.agents import catalog, file_changes
+from claude_mem.agents.catalog import Agent, Connection, Wanted
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
@@ -187,9 +187,9 @@ def _connections(chosen: Settings) -> Iterator[Fault]:
         yield Fault("client", "no coding agent is connected", "claude-mem install")
     wrong = list(known.unreadable)
     for agent, connection in known.found:
-        if base.is_outdated(connection):
+        if catalog.is_outdated(connection):
             yield _reconnected(agent, connection)
-        wrong += [(agent, says) for says in base.problems(connection)]
+        wrong += [(agent, says) for says in catalog.problems(connection)]
     for agent, says in wrong:
         yield Fault("client", f"{agent.title}: {says}", "change that file, then: claude-mem repair")
 
@@ -201,7 +201,7 @@ def _reconnected(agent: Agent, connection: Connection) -> Fault:
 
     def mend() -> None:
         wanted = Wanted(connection.scope, connection.is_plugin, take_over=False)
-        prepared = base.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
+        prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
         with Journal() as journal:
             prepared.connect(journal)
 

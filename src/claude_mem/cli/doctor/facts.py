@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import Struct, field
 
 from claude_mem import settings
-from claude_mem.agents import TITLES, base
-from claude_mem.agents.base import Agent
+from claude_mem.agents import TITLES, catalog
+from claude_mem.agents.catalog import Agent
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, pause_switches, replacement
 from claude_mem.serve.pause_switches import PauseState
@@ -305,15 +305,15 @@ def _connected(chosen: Settings) -> Connected:
 
     known = connections(chosen)
     found, wrong = known.found, list(known.unreadable)
-    wrong += [(agent, says) for agent, connection in found for says in base.problems(connection)]
+    wrong += [(agent, says) for agent, connection in found for says in catalog.problems(connection)]
     how = [f"{_with_version(agent)} {connection.how}" for agent, connection in found]
     named = {agent.name: agent for agent, _ in found}
-    limits = [text for agent in named.values() for text in (base.limits(agent), agent.needs) if text]
-    found_here = [agent for agent in map(base.load, TITLES) if agent.is_run and agent.is_there()]
+    limits = [text for agent in named.values() for text in (catalog.limits(agent), agent.needs) if text]
+    found_here = [agent for agent in map(catalog.load, TITLES) if agent.is_run and agent.is_there()]
     others = [agent for agent in found_here if agent.name not in {*named, *(each.name for each, _ in wrong)}]
     return Connected(
         tuple(how),
-        tuple(says for says, (_, each) in zip(how, found, strict=True) if base.is_outdated(each)),
+        tuple(says for says, (_, each) in zip(how, found, strict=True) if catalog.is_outdated(each)),
         tuple(limits),
         tuple((agent.title, agent.name) for agent in others),
         tuple(f"{agent.title}: {says}" for agent, says in wrong),

@@ -21,7 +21,14 @@ from claude_mem.model.errors import (
 from claude_mem.model.structs import replace
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
-from claude_mem.serve.http.routes import memories, projects, sessions, settings, system, viewer
+from claude_mem.serve.http.routes import (
+    memory_routes,
+    project_routes,
+    session_routes,
+    settings_routes,
+    system_routes,
+    viewer_routes,
+)
 from claude_mem.serve.requests import Refusal, parse, read, read_query
 from claude_mem.serve.services import Running, log
 from claude_mem.serve.worker_log import name_of
@@ -42,18 +49,18 @@ def describe(call: Call) -> dict[str, Any]:
 # One example of the newest document leaves the prefix out.
 _WITHOUT_PREFIX = [
     replace(each, path=each.path.removeprefix("/api"))
-    for each in sessions.routes
+    for each in session_routes.routes
     if each.path.startswith("/api/sessions/")
 ]
 
 TABLE: tuple[Endpoint, ...] = (
-    *sessions.routes,
+    *session_routes.routes,
     *_WITHOUT_PREFIX,
-    *memories.routes,
-    *projects.routes,
-    *viewer.routes,
-    *settings.routes,
-    *system.routes,
+    *memory_routes.routes,
+    *project_routes.routes,
+    *viewer_routes.routes,
+    *settings_routes.routes,
+    *system_routes.routes,
     *_own,
 )
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from claude_mem.serve.http.routes import viewer
+from claude_mem.serve.http.routes import viewer_routes
 
-FILES = sorted(path for path in viewer.FOLDER.rglob("*") if path.is_file())
+FILES = sorted(path for path in viewer_routes.FOLDER.rglob("*") if path.is_file())
 DOORS = (
     "innerHTML",
     "outerHTML",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from claude_mem.cli.commands import UsageError, run
-from claude_mem.cli.commands.transfer import output_file
+from claude_mem.cli.commands.export_import import output_file
 
 HEAD = b'{"kind":"claude-mem","version":1,"made_at":1}\n'
 PROJECT = b'{"kind":"project","key":"k","name":"n"}\n'

@@ -14,7 +14,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall.projects import ProjectManager, merge_hints
+from claude_mem.recall.project_admin import ProjectManager, merge_hints
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Project, ProjectDetails
 

@@ -1,18 +1,17 @@
 """What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.TITLES`.
 
-agent.py         AGENT, as below: its names, what is written into which of its files, what its user has to do
+agent.py         AGENT, as below: what is written into which of its files, what its user has to do, and
+                 its transcripts
 dialect.py       its hooks' events and words, and where text reaches its model: see `hook.translate`
 installation.py  an `Installer`, where files alone do not do (`file_installer` is everybody else's)
-transcripts.py   a `TranscriptReader`: what `backfill` uses; optional
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -42,6 +41,7 @@ class Agent(Struct, frozen=True):
     home: Callable[[], Path]  # where it keeps its settings
     hooks: Callable[[Machine], dict[str, Any]]  # as its settings declare them
     parts: Callable[[Machine], Sequence[FilePart]] | None = None  # what an install writes into which files
+    transcripts: TranscriptReader | None = None  # what `backfill` uses
     scopes: tuple[str, ...] = ("user",)  # whom it can be connected for
     needs: str = ""  # what its user has to do after an install
     program_setting: str | None = None  # the field of Settings with the path of its program
@@ -179,9 +179,9 @@ class TranscriptReading(Protocol):
 
 
 class TranscriptReader(Protocol):
-    """A module, or its READER: a `session_files.SessionFiles`."""
+    """A `session_files.SessionFiles`, or a module."""
 
-    def projects_folder(self, environ: Mapping[str, str]) -> Path:
+    def projects_folder(self) -> Path:
         """Where the agent keeps its transcripts."""
         ...
 
@@ -218,7 +218,7 @@ def installer(name: str) -> Installer:
 
 def with_transcripts() -> list[str]:
     """The agents whose transcripts can be read."""
-    return [name for name in FOLDERS if importlib.util.find_spec(_name(name, "transcripts"))]
+    return [name for name in FOLDERS if load(name).transcripts]
 
 
 def dialect(name: str) -> Any:
@@ -242,8 +242,9 @@ _PLACES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a pro
 
 
 def transcripts(name: str) -> TranscriptReader:
-    module = _module(name, "transcripts")
-    return cast(TranscriptReader, getattr(module, "READER", module))
+    reader = load(name).transcripts
+    assert reader is not None, "of those `with_transcripts`"
+    return reader
 
 
 class Connections(Struct, frozen=True):
@@ -290,8 +291,5 @@ def in_words(error: ClaudeMemError | OSError) -> str:
 
 
 def _module(name: str, part: str) -> Any:
-    return importlib.import_module("claude_mem.agents.mcp_only" if name in MCP_ONLY else _name(name, part))
-
-
-def _name(name: str, part: str) -> str:
-    return f"claude_mem.agents.{FOLDERS[name]}.{part}"
+    where = "mcp_only" if name in MCP_ONLY else f"{FOLDERS[name]}.{part}"
+    return importlib.import_module(f"claude_mem.agents.{where}")

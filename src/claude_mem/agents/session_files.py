@@ -197,7 +197,7 @@ def _stamp(fields: Fields) -> int | None:
 
 class SessionFiles(Struct, frozen=True):
     agent: str
-    projects_folder: Callable[[Mapping[str, str]], Path]
+    projects_folder: Callable[[], Path]
     pattern: str  # of a file's name
     tell: Callable[[TranscriptSession, Fields], None]  # what a line says; what it raises loses the line
     name: Callable[[Fields], object] = lambda fields: fields.get("id")

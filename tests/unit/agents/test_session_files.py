@@ -198,8 +198,12 @@ def test_a_file_of_another_kind_is_no_session(agent: str, file: Path, tmp_path: 
     assert found.others + len(found.unreadable) == 1
 
 
-def test_the_folder_is_below_the_home_of_the_agent(agent: str, tmp_path: Path) -> None:
-    folder = catalog.transcripts(agent).projects_folder({"HOME": str(tmp_path)})
+def test_the_folder_is_below_the_home_of_the_user(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    folder = catalog.transcripts(agent).projects_folder()
     assert folder.is_relative_to(tmp_path)
     assert folder != tmp_path
 

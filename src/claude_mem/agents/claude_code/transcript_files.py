@@ -85,7 +85,7 @@ _TAIL = 64 << 10
 _LONGEST_TAIL = 4 << 20
 
 
-def projects_folder(environ: Mapping[str, str]) -> Path:
+def projects_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where Claude Code keeps its transcripts."""
     config = environ.get("CLAUDE_CONFIG_DIR")
     return (Path(config) if config else Path(environ.get("HOME", "~")).expanduser() / ".claude") / "projects"

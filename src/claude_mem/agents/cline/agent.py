@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
+from claude_mem.agents.claude_code import transcript_lines
+from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.cline.dialect import EVENTS
 from claude_mem.agents.file_changes import read_text
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, tell_message
+from claude_mem.files import read_object
 
 NAME = "cline"
 ENDINGS = (".sh", ".bash", "")
@@ -22,6 +27,10 @@ def home() -> Path:
     return Path(os.environ.get("CLINE_DIR") or Path.home() / ".cline")
 
 
+def data() -> Path:
+    return Path(os.environ.get("CLINE_DATA_DIR") or home() / "data")
+
+
 def hooks(machine: Machine) -> dict[str, Any]:
     """By the names of their files."""
     note = data_dir_note(machine)
@@ -29,10 +38,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    data = Path(os.environ.get("CLINE_DATA_DIR") or home() / "data")
     server = launcher.mcp_server(machine)
     programs = [own_file(_file(event), text, executable=True) for event, text in hooks(machine).items()]
-    servers = data / "settings/cline_mcp_settings.json"
+    servers = data() / "settings/cline_mcp_settings.json"
     return [*programs, json_part(servers, servers="mcpServers", server=server)]
 
 
@@ -42,4 +50,46 @@ def _file(event: str) -> Path:
     return next(ours, next((file for file in files if not file.exists()), files[0]))
 
 
-AGENT = Agent(NAME, "cline", home, hooks, parts)
+# What it writes of a session: its messages in one JSON file, and beside it where it ran.
+
+
+_INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
+
+
+def _messages(path: Path, tally: LineTally) -> Numbered:
+    """A file that is no JSON object is one lost line."""
+    text = path.read_bytes()
+    whole: dict[str, Any] = transcript_lines.parsed(text, 1, tally) or {}
+    tally.lines += 1
+    yield from enumerate((each for each in whole.get("messages", ()) if isinstance(each, dict)), 1)
+
+
+def _tell(session: TranscriptSession, message: Fields) -> None:
+    tell_message(session, message, lambda text: typed[1] if (typed := _INPUT.search(text)) else text)
+
+
+def _about(session: TranscriptSession, path: Path) -> None:
+    known = read_object(path.with_name(f"{session.id}.json"))
+    session.follow(known.get("session_id"), known.get("cwd"))
+
+
+def _at(message: Fields) -> int | None:
+    at = message.get("ts")
+    return at if isinstance(at, int) else None
+
+
+def _last_at(path: Path) -> int | None:
+    return max((_at(each) or 0 for _, each in _messages(path, LineTally())), default=None)
+
+
+READER = SessionFiles(
+    NAME,
+    lambda: data() / "sessions",
+    "*.messages.json",
+    _tell,
+    at=_at,
+    lines=_messages,
+    beside=_about,
+    last_at=_last_at,
+)
+AGENT = Agent(NAME, "cline", home, hooks, parts, READER)

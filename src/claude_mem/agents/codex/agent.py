@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.codex.dialect import EVENTS
-from claude_mem.agents.codex.transcripts import READER
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part, toml_server
 from claude_mem.agents.launcher import Machine
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 from claude_mem.agents.session_tail import words_of
 
 NAME = "codex"
@@ -32,12 +35,75 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
+# What it writes of a session, its rollout, as its hooks would have told it.
+
+
+_SHELLS = ("exec_command", "shell", "shell_command", "container.exec")
+_EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
+
+
+def _name(line: Fields) -> object:
+    """The same in a fork, which begins with a copy."""
+    said = line.get("payload") or {}
+    turn = said.get("turn_id") or said.get("internal_chat_message_metadata_passthrough", {}).get("turn_id")
+    item = said.get("call_id") or said.get("id") or said.get("item", {}).get("id") or said.get("type")
+    return f"{turn}-{item}" if turn and item else None
+
+
+def _tell(session: TranscriptSession, line: Fields) -> None:
+    said = line.get("payload", {})
+    kind = said.get("type")
+    match line.get("type"):
+        case "session_meta":
+            session.follow(said.get("id"), said.get("cwd"), (said.get("git") or {}).get("branch"))
+            session.is_ours = said.get("thread_source", "user") == "user"
+        case "turn_context":
+            session.follow(cwd=said.get("cwd"))
+            session.turn = said.get("turn_id") or session.turn
+        case "event_msg" if kind == "task_started":
+            session.turn = said.get("turn_id") or session.turn
+        case "event_msg" if kind == "user_message":
+            session.prompt(said["message"])
+        case "event_msg" if kind == "item_completed" and said["item"]["type"] == "UserMessage":
+            session.prompt("\n".join(each["text"] for each in said["item"]["content"] if "text" in each))
+        case "event_msg" if kind == "task_complete":
+            session.end_turn()
+        case "response_item" if kind == "message" and said["role"] == "assistant":
+            session.say("\n".join(each["text"] for each in said["content"] if "text" in each))
+        case "response_item" if kind == "function_call":
+            session.call(said["call_id"], *_used(said["name"], json.loads(said["arguments"])))
+        case "response_item" if kind == "custom_tool_call":
+            session.call(said["call_id"], said["name"], {"command": said["input"]})
+        case "response_item" if kind in ("function_call_output", "custom_tool_call_output"):
+            text = said["output"] if isinstance(said["output"], str) else json.dumps(said["output"])
+            code = _EXIT.search(text[:300])
+            session.answer(said["call_id"], _output(text), failed=bool(code and code[1] != "0"))
+
+
+def _used(tool: str, given: Fields) -> tuple[str, Fields]:
+    """As its hooks name it: whatever runs a command is Bash."""
+    command = given.get("cmd", given.get("command"))
+    if tool not in _SHELLS or not command:
+        return tool, given
+    if isinstance(command, list):
+        is_script = len(command) == 3 and command[1] in ("-c", "-lc")
+        command = command[2] if is_script else shlex.join(map(str, command))
+    return "Bash", {"command": command}
+
+
+def _output(text: str) -> str:
+    head, mark, output = text.partition("\nOutput:\n")
+    return output if mark and len(head) < 300 else text
+
+
+READER = SessionFiles(NAME, lambda: home() / "sessions", "rollout-*.jsonl", _tell, _name)
 AGENT = Agent(
     NAME,
     "codex",
     home,
     hooks,
     parts,
+    READER,
     needs="Codex runs new hooks only after you trust them: start codex and type /hooks.",
     words_of=words_of(READER, between=3),  # by year, month and day
 )

@@ -12,6 +12,7 @@ from claude_mem.agents.catalog import Agent
 from claude_mem.agents.copilot.dialect import OWN_EVENTS
 from claude_mem.agents.file_installer import FilePart, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
 NAME = "copilot"
 TIMEOUT_S = 10
@@ -46,4 +47,26 @@ def _data_dir_in(text: str) -> str | None:
         return None
 
 
-AGENT = Agent(NAME, "copilot", home, hooks, parts)
+# What it writes of a session, its events, as its hooks would have told it.
+
+
+def _tell(session: TranscriptSession, line: Fields) -> None:
+    said = line.get("data") or {}
+    match line.get("type"):
+        case "session.start" | "session.resume":
+            where = said.get("context") or {}
+            session.follow(said.get("sessionId"), where.get("cwd"), where.get("branch"))
+        case "user.message":
+            session.prompt(said["content"])
+        case "assistant.message":
+            session.say(said.get("content"))
+        case "tool.execution_start":
+            session.call(said["toolCallId"], said["toolName"], said.get("arguments"))
+        case "tool.execution_complete":
+            answered = said.get("result") or said.get("error") or {}
+            text = answered.get("content", answered.get("message"))
+            session.answer(said["toolCallId"], text, failed=said.get("success") is False)
+
+
+READER = SessionFiles(NAME, lambda: home() / "session-state", "events.jsonl", _tell)
+AGENT = Agent(NAME, "copilot", home, hooks, parts, READER)

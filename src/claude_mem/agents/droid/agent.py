@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid.dialect import EVENTS
-from claude_mem.agents.droid.transcripts import READER
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, tell_message
 from claude_mem.agents.session_tail import words_of
 
 NAME = "droid"
@@ -33,4 +34,22 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
-AGENT = Agent(NAME, "droid", home, hooks, parts, words_of=words_of(READER, between=1))
+# What it writes of a session: as its hooks would have told it, and the commands that failed.
+
+
+_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+
+
+def _tell(session: TranscriptSession, line: Fields) -> None:
+    match line.get("type"):
+        case "session_start":
+            session.follow(line.get("id"), line.get("cwd"))
+        case "agent_turn_outcome":
+            session.end_turn()
+        case "message" if not str(line.get("id")).startswith("context-"):
+            if line["message"].get("visibility") != "user_only":  # that a hook ran
+                tell_message(session, line["message"], lambda text: _REMINDER.sub("", text))
+
+
+READER = SessionFiles(NAME, lambda: home() / "sessions", "*.jsonl", _tell)
+AGENT = Agent(NAME, "droid", home, hooks, parts, READER, words_of=words_of(READER, between=1))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
+from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession
 
 NAME = "opencode"
 
@@ -35,4 +39,72 @@ def parts(machine: Machine) -> list[FilePart]:
     return [*plugins, json_part(home() / "opencode.json", servers="mcp", server=server)]
 
 
-AGENT = Agent(NAME, "opencode", home, hooks, parts)
+# What it keeps of its sessions, in one database, as our plugin would have told it. A session's path is the
+# database's, with the session's id below it.
+
+
+_SESSIONS = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY id"
+_PARTS = """
+SELECT part.id, part.time_created, part.data, message.id, message.data, session.id, session.directory
+  FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
+ WHERE session.id = ? ORDER BY message.time_created, message.id, part.time_created, part.id
+"""
+_SIZE = "SELECT coalesce(sum(length(data)), 0), coalesce(max(time_updated), 0) FROM part WHERE session_id = ?"
+
+
+def _rows(database: Path, query: str, *values: str) -> list[tuple[Any, ...]]:
+    """Raises OSError."""
+    try:
+        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute(query, values).fetchall()
+    except sqlite3.Error as error:
+        raise OSError(f"{database}: {error}") from None
+
+
+def _sessions(database: Path) -> list[Path]:
+    return [database / str(id) for (id,) in _rows(database, _SESSIONS)]
+
+
+def _parts(path: Path, tally: LineTally) -> Numbered:
+    for number, row in enumerate(_rows(path.parent, _PARTS, path.name), 1):
+        tally.lines += 1
+        id, at, data, message, about, session, directory = row
+        yield (
+            number,
+            {"id": id, "at": at, "data": data, "of": message, "about": about, "in": (session, directory)},
+        )
+
+
+def _tell(session: TranscriptSession, line: Fields) -> None:
+    part, message = json.loads(line["data"]), json.loads(line["about"])
+    session.follow(*line["in"])
+    if part["type"] == "text" and message["role"] == "user" and not part.get("synthetic"):
+        session.turn = line["of"]
+        session.prompt(_unquoted(part["text"]))
+    elif part["type"] == "text" and message["role"] == "assistant":
+        session.say(part["text"])
+    elif part["type"] == "tool" and part["state"]["status"] in ("completed", "error"):
+        state = part["state"]
+        session.call(part["callID"], part["tool"], state["input"])
+        done = {"output": state.get("output"), "exit": (state.get("metadata") or {}).get("exit")}
+        failed = state["status"] == "error"
+        session.answer(part["callID"], state.get("error") if failed else done, failed=failed)
+
+
+def _unquoted(text: str) -> str:
+    """`opencode run` puts a prompt in quotes."""
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else text
+
+
+READER = SessionFiles(
+    NAME,
+    lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "opencode",
+    "opencode.db",
+    _tell,
+    at=lambda line: int(line["at"]),
+    lines=_parts,
+    inside=_sessions,
+    size=lambda path: int(_rows(path.parent, _SIZE, path.name)[0][0]),
+    last_at=lambda path: int(_rows(path.parent, _SIZE, path.name)[0][1]),
+)
+AGENT = Agent(NAME, "opencode", home, hooks, parts, READER)

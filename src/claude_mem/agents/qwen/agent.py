@@ -6,5 +6,34 @@ from pathlib import Path
 
 from claude_mem.agents.gemini.agent import gemini_agent
 from claude_mem.agents.qwen.dialect import EVENTS
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
-AGENT = gemini_agent("qwen", lambda: Path.home() / ".qwen", EVENTS)
+NAME = "qwen"
+
+
+def home() -> Path:
+    return Path.home() / ".qwen"
+
+
+# What it writes of a session, its chat, as its hooks would have told it.
+
+
+def _tell(session: TranscriptSession, line: Fields) -> None:
+    session.follow(line.get("sessionId"), line.get("cwd"), line.get("gitBranch"))
+    parts = (line.get("message") or {}).get("parts") or ()
+    texts = [each["text"] for each in parts if isinstance(each.get("text"), str) and not each.get("thought")]
+    match line.get("type"):
+        case "user" if line.get("provenance", "real_user") == "real_user":
+            session.prompt("\n".join(texts))
+        case "assistant":
+            session.say("\n".join(texts))
+            for call in (each["functionCall"] for each in parts if "functionCall" in each):
+                session.call(call["id"], call["name"], call["args"])
+        case "tool_result":
+            for answer in (each["functionResponse"] for each in parts if "functionResponse" in each):
+                said = answer["response"]
+                session.answer(answer["id"], said.get("error", said.get("output")), failed="error" in said)
+
+
+READER = SessionFiles(NAME, lambda: home() / "projects", "*.jsonl", _tell, lambda line: line.get("uuid"))
+AGENT = gemini_agent(NAME, home, EVENTS, READER)

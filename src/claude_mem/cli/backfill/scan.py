@@ -49,7 +49,7 @@ class Scan(Struct, frozen=True):
 
 def scan(args: argparse.Namespace) -> Scan:
     reader = catalog.transcripts(args.agent)
-    folder = Path(args.folder).expanduser() if args.folder else reader.projects_folder(os.environ)
+    folder = Path(args.folder).expanduser() if args.folder else reader.projects_folder()
     if not folder.exists():
         if args.folder:
             raise UsageError(f"{folder} does not exist.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -177,7 +176,7 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
             }
         return frozenset()
 
-    path, report = given or transcript_files.projects_folder(os.environ), SourceReport()
+    path, report = given or transcript_files.projects_folder(), SourceReport()
     records = list(notes_in(chosen, path, known, report))
     return Source(path, records, report, {"observation": report.read["observation"]})
 

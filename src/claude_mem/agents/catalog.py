@@ -46,7 +46,7 @@ class Agent(Struct, frozen=True):
     needs: str = ""  # what its user has to do after an install
     program_setting: str | None = None  # the field of Settings with the path of its program
     words_of: Callable[[Event], TurnWords] | None = None
-    """Of the turn that an event ends. Bounded in bytes and time; never raises. None: its hooks tell all."""
+    """Of the turn that an event ends. Bounded in bytes and time; never raises. None: hooks report it all."""
 
     @property
     def title(self) -> str:

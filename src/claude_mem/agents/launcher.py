@@ -62,7 +62,7 @@ def this_machine(data_dir: str | None = None) -> Machine:
 
 def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
     """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
-    gone, and to the client that means "block the user's prompt". Only a session's start tells that we are."""
+    gone, and to the client that means "block the user's prompt". Only a session's start says so."""
     gone = _when_gone(verb, agent)
     otherwise = f"posix.write(1, {gone.encode()!a}), " if gone else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
@@ -81,7 +81,7 @@ def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE)
 def hook_line(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
     """The same for a shell, complete in itself: some agents know nothing but a command, and run the hooks in
     another one's settings. The shell becomes the interpreter; without that, it leaves with 0, and a session's
-    start tells that we are gone."""
+    start says that we are gone."""
     words, gone = hook_command(machine, verb, agent), _when_gone(verb, agent)
     otherwise = f"echo {shlex.quote(gone)}; " if gone else ""
     return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; {otherwise}exit 0"

@@ -1,6 +1,6 @@
 """Sessions that an agent keeps in files, as the events that its hooks would have sent: a `TranscriptReader`.
 
-An agent says where its files are and what a line means (`SessionFiles`). What a turn is, is told here: a
+An agent says where its files are and what a line means (`SessionFiles`). What a turn is, is decided here: a
 prompt, the tools that were used, what was said on the way, and the last thing that was said.
 """
 
@@ -27,7 +27,7 @@ Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
 class TranscriptSession:
-    """A session, as far as its file was read. A reader says what its lines tell."""
+    """A session, as far as its file was read. A reader says what its lines mean."""
 
     def __init__(self, agent: str, path: Path, *, is_started: bool = False) -> None:
         """`is_started`: only the end of it is read."""
@@ -45,7 +45,7 @@ class TranscriptSession:
         self._said: list[str] = []
         self._said_at: tuple[int, str] | None = None
         self._is_started = is_started
-        self._told: list[TranscriptEvent] = []
+        self._emitted: list[TranscriptEvent] = []
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ class TranscriptSession:
         self._prompt = self.turn, text
         self._number += 1
         self._calls.clear()
-        self._tell("UserPromptSubmit", prompt=text)
+        self._emit("UserPromptSubmit", prompt=text)
 
     def say(self, text: object) -> None:
         if isinstance(text, str) and text.strip():
@@ -82,7 +82,7 @@ class TranscriptSession:
     def call(self, id: object, tool: object, given: object) -> None:
         """Whatever was said before it was said on the way."""
         if self._said_at:
-            self._tell("AgentMessage", self._said_at, message=self._spoken())
+            self._emit("AgentMessage", self._said_at, message=self._take_said())
         self._calls[str(id)] = tool, given
         if len(self._calls) > MOST_CALLS:
             del self._calls[next(iter(self._calls))]
@@ -94,31 +94,33 @@ class TranscriptSession:
         use = {"tool_name": found[0], "tool_input": found[1], "tool_use_id": str(id)}
         response = transcript_lines.without_pictures(response)
         if failed:
-            self._tell("PostToolUseFailure", **use, error=response)
+            self._emit("PostToolUseFailure", **use, error=response)
         else:
-            self._tell("PostToolUse", **use, tool_response=response)
+            self._emit("PostToolUse", **use, tool_response=response)
 
     def end_turn(self) -> None:
         if self._said_at:
-            self._tell("Stop", self._said_at, stop_hook_active=False, last_assistant_message=self._spoken())
+            self._emit(
+                "Stop", self._said_at, stop_hook_active=False, last_assistant_message=self._take_said()
+            )
 
     def close(self) -> None:
         """It was over with its last line."""
         self.end_turn()
         if self._is_started:
             self._line, self._nth = f"{self.id}-end", 0
-            self._tell("SessionEnd", reason="other")
+            self._emit("SessionEnd", reason="other")
 
-    def told(self) -> list[TranscriptEvent]:
-        """Since it was last asked."""
-        told, self._told = self._told, []
-        return told
+    def take_events(self) -> list[TranscriptEvent]:
+        """Those since the last call."""
+        emitted, self._emitted = self._emitted, []
+        return emitted
 
-    def _spoken(self) -> str:
+    def _take_said(self) -> str:
         text, self._said, self._said_at = "\n\n".join(self._said), [], None
         return text
 
-    def _tell(self, event: str, when: tuple[int, str] | None = None, /, **fields: object) -> None:
+    def _emit(self, event: str, when: tuple[int, str] | None = None, /, **fields: object) -> None:
         if not self._is_started:
             self._is_started = True
             self._add("SessionStart", (self.at, f"{self.id}-start"), {"source": "startup"})
@@ -136,10 +138,10 @@ class TranscriptSession:
             "cwd": self.cwd,
             "hook_event_name": event,
         }
-        self._told.append(TranscriptEvent(id, at, event, payload | fields, self.branch, self._agent))
+        self._emitted.append(TranscriptEvent(id, at, event, payload | fields, self.branch, self._agent))
 
 
-def tell_message(session: TranscriptSession, message: Fields, typed: Callable[[str], str]) -> None:
+def read_message(session: TranscriptSession, message: Fields, typed: Callable[[str], str]) -> None:
     """A message as Anthropic's API has it. `typed`: what of a user's text the user typed."""
     parts = message["content"] if isinstance(message["content"], list) else []
     text = "\n".join(each["text"] for each in parts if each["type"] == "text")
@@ -180,15 +182,15 @@ class SessionReading:
         for number, fields in files.lines(path, self.tally):
             try:
                 session.begin_line(number, files.at(fields), files.name(fields))
-                files.tell(session, fields)
+                files.read_line(session, fields)
             except (TypeError, KeyError, AttributeError, ValueError) as error:
                 self.tally.lost(number, f"not as expected: {type(error).__name__}")
             if not session.is_ours:
                 return
-            yield from session.told()
+            yield from session.take_events()
         if over:
             session.close()
-        yield from session.told()
+        yield from session.take_events()
 
 
 def _stamp(fields: Fields) -> int | None:
@@ -199,7 +201,7 @@ class SessionFiles(Struct, frozen=True):
     agent: str
     projects_folder: Callable[[], Path]
     pattern: str  # of a file's name
-    tell: Callable[[TranscriptSession, Fields], None]  # what a line says; what it raises loses the line
+    read_line: Callable[[TranscriptSession, Fields], None]  # what a line says; what it raises loses the line
     name: Callable[[Fields], object] = lambda fields: fields.get("id")
     at: Callable[[Fields], int | None] = _stamp
     lines: Callable[[Path, LineTally], Numbered] = json_lines

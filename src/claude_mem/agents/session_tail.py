@@ -51,13 +51,13 @@ class _SessionTurn(EndedTurn):
             with suppress(TypeError, KeyError, AttributeError, ValueError):
                 name = self._files.name(fields) or hashlib.sha256(raw).hexdigest()[:32]
                 session.begin_line(0, at, name)
-                self._files.tell(session, fields)
+                self._files.read_line(session, fields)
             if not session.is_ours:
                 self.found, self.last = [], ""
                 return
-            self._take(session.told())
+            self._take(session.take_events())
         session.end_turn()
-        self._take(session.told())
+        self._take(session.take_events())
 
     def _take(self, events: list[TranscriptEvent]) -> None:
         for event in events:

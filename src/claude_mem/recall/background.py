@@ -109,7 +109,7 @@ AT_START = 50
 """Projects whose context is rendered when the worker starts: those last worked in."""
 
 COMPACTED = 8
-"""Sessions whose own memory is kept rendered: those last compacted."""
+"""Sessions whose own memory stays rendered: those last compacted."""
 
 
 class ContextUpdater:

@@ -1,4 +1,4 @@
-"""What came of a shell command before, told before it is run again. It informs: nothing is allowed or denied.
+"""What came of a shell command before, injected before it is run again. Nothing is allowed or denied.
 
 Silent unless it is clear: the same command failed at least twice in other sessions of this project, with the
 same error, and has not often passed since.
@@ -40,13 +40,13 @@ _NUMBERS = re.compile(r"\d+")
 
 class Run(Struct, frozen=True):
     card: Card
-    error: str | None  # the line that tells why it failed; "" if none does; None: it went well
+    error: str | None  # the line that says why it failed; "" if none does; None: it went well
 
 
 def before_command(
     memories: Memories, project_id: int, session: str, command: str, *, now: int, tz: tzinfo = UTC
 ) -> Rendered:
-    """What a session of the project is told that is about to run it."""
+    """What is injected into a session of the project that is about to run it."""
     runs = [run for run in _runs(memories, project_id, command, now) if run.card.session != session]
     failed = _repeated(runs)
     if not failed:
@@ -70,7 +70,7 @@ def before_command(
 
 
 def about(command: str) -> str:
-    """By which it is known that a session was told of it."""
+    """By which it is known that it was injected into a session."""
     return f"$ {command[:200]}"
 
 

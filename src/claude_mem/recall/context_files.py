@@ -25,8 +25,8 @@ KEEP_S = 30 * 24 * 60 * 60
 
 
 class ContextFiles:
-    """`start`: what an agent's session of a project is told at its start (with one: when that goes on);
-    `facts_of`: has git asked first, for what it says now stands until the next rendering."""
+    """`start`: what is injected at the start of an agent's session in a project (with one: if it goes on);
+    `facts_of`: queries git first, because what it says now stands until the next rendering."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class ContextFiles:
         self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
 
     def render(self, project: Project) -> None:
-        """For each agent that has worked there: what others did is told with their names."""
+        """For each agent that has worked there: what others did has their names."""
         directories = [os.fsencode(cwd) for cwd in self._store.sessions.directories(project.id, DIRECTORIES)]
         clients = self._store.sessions.clients(project.id)
         for agent in (name for name in TITLES if name == CLAUDE_CODE or name in clients):
@@ -61,7 +61,7 @@ class ContextFiles:
 
     def clear(self, projects: Collection[int] | None = None) -> None:
         """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,
-        nor one of an earlier worker, of which nobody knows what it tells."""
+        nor one of an earlier worker, of which nobody knows the content."""
         self._known = {
             name: (project_id, text)
             for name, (project_id, text) in self._known.items()

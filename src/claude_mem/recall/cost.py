@@ -1,5 +1,5 @@
-"""What memory costs and saves, in figures: spent by day, model and project, told to sessions, saved by asking
-once a turn instead of once a tool use.
+"""What memory costs and saves, in figures: spent by day, model and project, injected into sessions, saved by
+one call a turn instead of one a tool use.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ MOST_CONSIDERED = 12
 RECENT = 100
 """Observations among which a newer one on the same subject is looked for."""
 MOST_TOGETHER = 9_900
-"""Characters, of the client's 10,000, where a start and a file's history are told at once."""
+"""Characters, of the client's 10,000, where a start and a file's history are injected together."""
 SUMMARIES = 6
 """The last session's, and those before it that have a line."""
 
 
 class InjectionLimits(Struct, frozen=True):
-    """How much a session may be told, by the names of the settings."""
+    """How much is injected into a session, by the names of the settings."""
 
     context_characters: int = render.START_BUDGET.characters
     context_tokens: int = render.START_BUDGET.tokens
@@ -60,7 +60,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     clock: Clock
     zone: Callable[[], tzinfo]
     note: Callable[[Injection], None]
-    """Keeps a record; must not keep the one who asks waiting."""
+    """Records it; must not delay the hook that waits."""
     size: InjectionLimits = InjectionLimits()
     command_hints: bool = True
     relocated: Callable[[Project, Origin], Project] = lambda project, _: project
@@ -69,26 +69,26 @@ class Injector(Struct, frozen=True, kw_only=True):
     def context(self, request: FilterRequest, *, source: str = "startup", session: str = "") -> Json:
         """What the next session start gets; `plain`: the same for people, without the fence. The first
         session of a project gets nothing, which is no error."""
-        project = self._told_of(request)
+        project = self._project_for(request)
         if project is None:
             name = request.project or request.cwd.rstrip("/").rpartition("/")[2] or "this directory"
             plain = f"No previous sessions found for {name}."
             return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
         goes_on = session if source == "compact" else ""
         reader = agent_of(session)
-        told = self.start(project, goes_on, reader=reader)
+        rendered = self.start(project, goes_on, reader=reader)
         plain = self.start(project, goes_on, plain=True, reader=reader).text
-        refs = [str(ref) for ref in told.refs]
+        refs = [str(ref) for ref in rendered.refs]
         return {
-            "text": told.text,
+            "text": rendered.text,
             "plain": plain,
-            "tokens": told.tokens,
+            "tokens": rendered.tokens,
             "refs": refs,
             "project": project.name,
         }
 
-    def _told_of(self, request: FilterRequest) -> Project | None:
-        """None: nothing is remembered of it, or nothing may be told."""
+    def _project_for(self, request: FilterRequest) -> Project | None:
+        """None: there are no memories of it, or it is excluded."""
         try:
             project = self.resolver.project(request)
         except UnknownProject:
@@ -118,7 +118,9 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
         evidence, considered = self.considered(project, session, project.root, prompt)
-        rendered = self.told_at(prompt, [hit for hit, told in considered if told], agent_of(session))
+        rendered = self.render_hits(
+            prompt, [hit for hit, is_good in considered if is_good], agent_of(session)
+        )
         return {
             **_rendered_json(rendered),
             "evidence": round(evidence, 2),
@@ -141,27 +143,27 @@ class Injector(Struct, frozen=True, kw_only=True):
             return ""
         match asked.event:
             case rules.START:
-                told = self._started(self.relocated(project, origin), asked)
+                rendered = self._started(self.relocated(project, origin), asked)
             case rules.PROMPT:
-                told = self.prompted(project, asked.session, asked.cwd, asked.prompt)
+                rendered = self.prompted(project, asked.session, asked.cwd, asked.prompt)
             case _ if asked.command:
-                told = self.before_command(project, asked.session, asked.command)
+                rendered = self.before_command(project, asked.session, asked.command)
             case _:
-                told = self.before_file(project, asked.session, asked.cwd, asked.file)
+                rendered = self.before_file(project, asked.session, asked.cwd, asked.file)
         late = self._late_start(project, asked)
-        if render.length(late + told.text) > MOST_TOGETHER:
+        if render.length(late + rendered.text) > MOST_TOGETHER:
             return late
-        if told.text and asked.session:
+        if rendered.text and asked.session:
             about = asked.file or command_history.about(asked.command) if asked.event == rules.FILE else None
-            self._note(asked, asked.event, told, about)
-        return "\n".join(filter(None, (late, told.text)))
+            self._note(asked, asked.event, rendered, about)
+        return "\n".join(filter(None, (late, rendered.text)))
 
-    def _note(self, asked: HookQuestion, event: str, told: Rendered, about: str | None = None) -> None:
-        refs = tuple(map(str, told.refs))
-        self.note(Injection(asked.session, event, refs, told.tokens, self.clock(), about))
+    def _note(self, asked: HookQuestion, event: str, rendered: Rendered, about: str | None = None) -> None:
+        refs = tuple(map(str, rendered.refs))
+        self.note(Injection(asked.session, event, refs, rendered.tokens, self.clock(), about))
 
     def _late_start(self, project: Project, asked: HookQuestion) -> str:
-        """What a session's start would have told, at the first tool of one that could not be told then."""
+        """The context of a session's start, at the first tool of one that could not be given it earlier."""
         if asked.source != rules.TOOL or self._was_started(asked.session):
             return ""
         started = self.start(project, reader=agent_of(asked.session))
@@ -175,7 +177,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def start(
         self, project: Project, session: str = "", *, plain: bool = False, reader: str | None = None
     ) -> Rendered:
-        """`session`: the one that is told, if it goes on after a compaction: its own memory comes before
+        """`session`: the reader, if it goes on after a compaction: its own memory comes before
         any other session's, even where its turn has not been summed up yet. `reader`: its agent."""
         material = replace(self._material(project, session), reader=reader)
         if session and not any(last.goes_on for last in material.last):
@@ -190,9 +192,9 @@ class Injector(Struct, frozen=True, kw_only=True):
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> Rendered:
         _, considered = self.considered(project, session, cwd, prompt, asked_at)
-        return self.told_at(prompt, [hit for hit, told in considered if told], agent_of(session))
+        return self.render_hits(prompt, [hit for hit, is_good in considered if is_good], agent_of(session))
 
-    def told_at(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
+    def render_hits(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
         words, budget = rules.prompt_words(prompt), self.size.prompt_characters
         return reminders.render_prompt(
             hits, now=self.clock(), budget=budget, tz=self.zone(), words=words, reader=reader
@@ -250,21 +252,21 @@ class Injector(Struct, frozen=True, kw_only=True):
         if asked.source not in ("resume", "fork"):
             goes_on = asked.session if asked.source == "compact" else ""
             return self.start(project, goes_on, reader=agent_of(asked.session))
-        since = self._last_told(asked.session) if asked.source == "resume" else self._forked_at(asked)
+        since = self._last_injected(asked.session) if asked.source == "resume" else self._forked_at(asked)
         material = rules.of_others(self._material(project, asked.session), asked.session, since)
         material = replace(material, reader=agent_of(asked.session))
         if since is not None and not material.last and not material.relevant:
             return Rendered()
         return self._rendered(material)
 
-    def _last_told(self, session: str) -> int | None:
+    def _last_injected(self, session: str) -> int | None:
         return max(
             (each.at for each in self.store.injections.injections(session=session, limit=50)), default=None
         )
 
     def _forked_at(self, asked: HookQuestion) -> int | None:
-        """When the session that a fork carries on was last answered. Nobody names it, and all it was told and
-        did is before that; None: never."""
+        """When the session that a fork carries on was last answered. Nobody names it, and all that it saw
+        and did is before that; None: never."""
         return None if asked.idle_s is None else self.clock() - asked.idle_s * 1000 + rules.ROUNDED_MS
 
     def _material(self, project: Project, session: str) -> StartMaterial:
@@ -275,12 +277,12 @@ class Injector(Struct, frozen=True, kw_only=True):
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
         came_to = render.outcomes(recent)
-        told = [whole[ref] for ref in refs if ref in whole]
-        cut = render.cut_sessions(recent, {card.session for card, _ in told})
+        found = [whole[ref] for ref in refs if ref in whole]
+        cut = render.cut_sessions(recent, {card.session for card, _ in found})
         last, earlier = render.last_sessions(
             [
                 render.last_session(card, columns, came_to.get(card.session, ()), is_cut=card.session in cut)
-                for card, columns in told
+                for card, columns in found
             ]
         )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
@@ -325,12 +327,12 @@ class Injector(Struct, frozen=True, kw_only=True):
         return Hit(card, 0.0, marks=marks)
 
 
-def _rendered_json(told: Rendered) -> Json:
+def _rendered_json(rendered: Rendered) -> Json:
     return {
-        "text": told.text,
-        "characters": len(told.text),
-        "tokens": told.tokens,
-        "refs": [str(ref) for ref in told.refs],
+        "text": rendered.text,
+        "characters": len(rendered.text),
+        "tokens": rendered.tokens,
+        "refs": [str(ref) for ref in rendered.refs],
     }
 
 

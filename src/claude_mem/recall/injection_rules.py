@@ -111,8 +111,8 @@ def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> li
 
 
 def of_others(material: StartMaterial, session: str, since: int | None) -> StartMaterial:
-    """The client repeats to a resumed session what it was told, and what it did: so only what others did
-    since; or, if it was never told anything (`since` is None), what others did."""
+    """The client repeats to a resumed session what was injected, and what it did: so only what others did
+    since; or, if nothing was ever injected (`since` is None), what others did."""
     others = replace(
         material,
         last=tuple(last for last in material.last if not last.goes_on),
@@ -130,7 +130,7 @@ def of_others(material: StartMaterial, session: str, since: int | None) -> Start
 
 
 def still_present(injections: Iterable[Injection], compacted_at: int) -> list[Injection]:
-    """What a session was told of more than a title, and still has: a compaction takes it away."""
+    """What was injected into a session with more than a title, and still is: a compaction removes it."""
     return [each for each in injections if each.event != START and each.at > compacted_at]
 
 

@@ -59,7 +59,7 @@ def moment(at: int, tz: tzinfo) -> datetime:
     try:
         return datetime.fromtimestamp(at / 1000, tz)
     except (ValueError, OverflowError, OSError):
-        return datetime.fromtimestamp(0, tz)  # a time nobody lived at; the memory is told all the same
+        return datetime.fromtimestamp(0, tz)  # a time nobody lived at; the memory is shown all the same
 
 
 def day(at: int, tz: tzinfo) -> str:
@@ -136,8 +136,8 @@ def marks(hit: Hit, reader: str | None = None) -> str:
         said.append(ORIGINS[card.source])
     if card.superseded_by is not None:
         said.append(f"superseded by #{card.superseded_by}")
-    told = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)
-    return f" ({'; '.join(told)})" if told else ""
+    shown = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)
+    return f" ({'; '.join(shown)})" if shown else ""
 
 
 _MOST_READ = 4_000  # characters
@@ -164,7 +164,7 @@ _CONCRETE = re.compile(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
 
 
 def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
-    """The title and what tells the most beyond it, at most cap characters. `words`: what is asked about, in
+    """The title and what adds the most to it, at most cap characters. `words`: what is asked about, in
     lower case."""
     sentences = _sentences(text)
     head = flowing(title) or (sentences[0] if sentences else "")
@@ -179,7 +179,7 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
 
 
 def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
-    """What tells the most beyond the title, at most cap characters; often nothing."""
+    """What adds the most to the title, at most cap characters; often nothing."""
     return _best_sentences(_sentences(text), cap, known=_words(title), asked=set(words))
 
 
@@ -194,7 +194,7 @@ def headline(kind: str, title: str, snippet: str) -> tuple[str, str]:
 
 def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
     """The sentence that answers: the one with the most of these words that the title does not say already,
-    else what tells the most; at most cap characters. What semicolons join, as in a summary, is several."""
+    else what says the most; at most cap characters. What semicolons join, as in a summary, is several."""
     stems, known = {_stem(word) for word in words}, _words(title)
     best, most = "", 0
     for sentence in (part for whole in _sentences(text) for part in whole.split("; ")):
@@ -233,7 +233,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _stem(word: str) -> str:
-    """Enough of it to tell `fails` as `failing`."""
+    """Enough of it to recognize `fails` as `failing`."""
     return word[: max(4, len(word) - 3)] if len(word) > 4 else word
 
 

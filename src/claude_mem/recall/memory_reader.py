@@ -37,7 +37,7 @@ FIRST_FOUND = 120
 does not regroup another."""
 MOST_OF_A_SESSION = 300
 MOST_LOOKED_UP = 20
-"""Memories of which it is said whom they were injected into: each is looked for in all injections."""
+"""Memories that are shown with the sessions they were injected into: each is looked for in all injections."""
 LISTS: dict[str, MemoryKind] = {
     "observations": "observation",
     "summaries": "summary",
@@ -110,7 +110,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [json_shapes.found_session(row, group.events, group.more) for row, group in found]
 
     def _newest(self, filters: Filters, page: Page) -> list[Card]:
-        """One more than the page holds tells that another follows."""
+        """One more than the page holds: then another page follows."""
         understood = without_evidence(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)
@@ -176,7 +176,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             raise InvalidInput("path", "Specify a file: its path, or the end of it.")
         filters = _right(self.resolver.filters(request))
         self.catch_up()
-        # Raw evidence repeats what observations tell; it stands in where nothing was understood.
+        # Raw evidence repeats what observations say; it stands in where nothing was understood.
         touching = self.store.memories.of_file
         chosen = touching(path.strip(), without_evidence(filters), limit) or touching(
             path.strip(), filters, limit

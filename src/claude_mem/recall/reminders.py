@@ -59,7 +59,7 @@ def _gist_line(
 
 MOST_FILE_LINES = 6
 FILE_BUDGET = Budget(characters=2_400, tokens=800)
-_STALE_AFTER = 90 * DAY_MS  # after which `git log` tells a plain change as well as we do
+_STALE_AFTER = 90 * DAY_MS  # after which `git log` shows a plain change as well as we do
 _MANY_FILES = 4
 _LONGEST_FILE_LINE = 240
 # What a reader of the file could not see in it.
@@ -67,7 +67,7 @@ _LESSONS = frozenset(("bugfix", "decision", "discovery"))
 
 
 def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
-    """Which of a file's memories are told, in order: lessons, then changes, the newest first. Often none."""
+    """Which of a file's memories are injected, in order: lessons, then changes, the newest first."""
     base = PurePosixPath(path.replace("\\", "/")).name.lower()
     kept = [hit for hit in hits if _is_worth(hit.card, base, now)]
     kept.sort(
@@ -100,13 +100,13 @@ def render_file(
     path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC, reader: str | None = None
 ) -> Rendered:
     """A file's history, at most six lines; empty when nothing is worth saying."""
-    told = file_lessons(hits, path, now)
-    lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, (), reader, with_files=False) for hit in told]
+    lessons = file_lessons(hits, path, now)
+    lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, (), reader, with_files=False) for hit in lessons]
     about = f"History of {quoted(path, 200)}."
 
     def render(count: int) -> Rendered:
         return rendered(
-            fenced("\n".join(lines[:count]), about=about), tuple(hit.card.ref for hit in told[:count])
+            fenced("\n".join(lines[:count]), about=about), tuple(hit.card.ref for hit in lessons[:count])
         )
 
     return as_many_as_fit(len(lines), render, FILE_BUDGET)

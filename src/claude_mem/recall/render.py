@@ -31,7 +31,7 @@ from claude_mem.recall.worth import (
 
 
 class Rendered(Struct, frozen=True):
-    """What is told, of which memories, and what it costs. Empty text: there is nothing to tell."""
+    """What is injected, of which memories, and what it costs. Empty text: nothing is."""
 
     text: str = ""
     refs: tuple[Ref, ...] = ()
@@ -94,7 +94,7 @@ class LastSession(Struct, frozen=True):
     next_steps: str = ""
     notes: str = ""
     is_cut: bool = False  # its words are sentences of the agent's, not written for this
-    goes_on: bool = False  # it is the very session that is told, after a compaction or a resume
+    goes_on: bool = False  # it is the reader itself, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
     outcomes: tuple[
         SessionFinding, ...
@@ -119,7 +119,7 @@ class StartMaterial(Struct, frozen=True):
     relevant: tuple[Hit, ...] = ()  # the most relevant first
     sessions: int = 0  # how many there are in all
     observations: int = 0
-    reader: str | None = None  # the agent of the session that is told; others are named
+    reader: str | None = None  # the agent of the session that reads it; others are named
 
 
 class _Line(Struct, frozen=True):
@@ -141,7 +141,7 @@ def render_start(
     tz: tzinfo = UTC,
     plain: bool = False,
 ) -> Rendered:
-    """For a client, fenced; empty when there is nothing to tell. `plain`: for a person, the same lines
+    """For a client, fenced; empty when there is nothing to inject. `plain`: for a person, the same lines
     without the fence. The least relevant is dropped first."""
     project = quoted(start.project, 80)
     about = f"Memory of {project}, as of {label.day(now, tz)} {label.clock(now, tz)}"
@@ -153,12 +153,12 @@ def render_start(
         whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}.")
         return rendered(whole, tuple(ref for line in shown for ref in line.refs))
 
-    told = as_many_as_fit(len(lines), render, budget)
-    return rendered(f"No previous sessions found for {project}.", ()) if plain and not told.text else told
+    shown = as_many_as_fit(len(lines), render, budget)
+    return rendered(f"No previous sessions found for {project}.", ()) if plain and not shown.text else shown
 
 
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
-    """All there is to tell, the most important first, and nothing twice."""
+    """All there is to inject, the most important first, and nothing twice."""
     for number, last in enumerate(start.last):
         yield from _summary(last, number, now, tz, label.agent(last.client, start.reader))
     for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
@@ -177,9 +177,9 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
             mark = f" ({notes})" if notes else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
             yield _Line("Earlier sessions:", said, before.ref, before.outcomes[-2:])
-    told = {last.ref for last in start.last}
+    shown = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
-        told.add(hit.card.ref)
+        shown.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
         yield _Line("Pinned:", _entry(hit, dated, start.reader), hit.card.ref)
     gone = {
@@ -191,7 +191,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
     fresh = [
         hit
         for hit in start.relevant
-        if hit.card.ref not in told
+        if hit.card.ref not in shown
         and not any(mark.startswith(NEWER) for mark in hit.marks)
         and (hit.card.source == "user" or _is_understood(hit.card))
         and not identifiers(label.title(hit.card)) & gone
@@ -261,24 +261,24 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, agent: str) -
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
     head += f" ({last.mark})" if last.mark else ""
-    # The newest summary tells of its last turn; what the session came to is in all its titles.
+    # The newest summary is of its last turn; what the session came to is in all its titles.
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
-    told = _Known(())
-    told.add(last.outcomes)
-    again = not told.is_news(last.request) or last.request.casefold() in last.completed.casefold()
+    known = _Known(())
+    known.add(last.outcomes)
+    again = not known.is_news(last.request) or last.request.casefold() in last.completed.casefold()
     again = again or any(repeats(last.request, each.title.casefold()) for each in outcomes)
-    is_told = last.goes_on or (is_task(last.request) and not again)
+    shows_request = last.goes_on or (is_task(last.request) and not again)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
     if last.is_cut and outcomes:
         learned = ""  # what it came to is in its titles
-    rest = [each for each in _CLAUSE.split(last.completed) if told.is_news(each) and stands_alone(each)]
+    rest = [each for each in _CLAUSE.split(last.completed) if known.is_news(each) and stands_alone(each)]
     if last.is_cut and not outcomes:
         rest = rest if any(map(says_enough, rest[:2])) else []
     is_whole = len(outcomes) < 2 and not last.is_cut
     titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(said) for said in rest)]
     done = last.completed if is_whole and last.completed else "; ".join([*titles, *rest])
     came = "Done" if last.completed or any(each.is_deed for each in outcomes) else "Found"
-    for what, text in (("Asked", last.request if is_told else ""), (came, done), ("Learned", learned)):
+    for what, text in (("Asked", last.request if shows_request else ""), (came, done), ("Learned", learned)):
         if line := flowing(text.strip("; "), _LONGEST_FIELD):
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == came else ())
 

@@ -21,7 +21,7 @@ THREADS = 4
 MOST_THREADS = 16
 """With those whose lookup hangs. Past it nobody is answered until one of them comes back."""
 MOST_WAITING = 8
-"""For an answer, of all that ask; whoever comes then is told nothing, at once."""
+"""For an answer, of all that ask; whoever comes then gets an empty answer at once."""
 WITHIN_S = 5.0
 """Then an asker has left, and a lookup that still runs for it hangs."""
 LONGEST = 10_000
@@ -74,7 +74,7 @@ class AskPool:
             self._leave(lookup)
 
     def stop(self) -> None:
-        """Whoever still waits is told nothing; the threads end with what they are at."""
+        """Whoever still waits gets an empty answer; the threads end with their current lookup."""
         self._over = True
         for lookup in self._open:
             _settle(lookup, "")

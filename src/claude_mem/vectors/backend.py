@@ -1,4 +1,4 @@
-"""What a keeper of vectors and an embedder can do, and the keeper that loads its libraries late."""
+"""What an embedder and a vector backend can do, and the backend that loads its libraries late."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ class Embedder(Protocol):
 
 
 class VectorBackend(Protocol):
-    """Keeps vectors by key (see `model.refs.memory_key`); to be opened or begun before anything else is asked
-    of it. All methods block and raise VectorsUnavailable."""
+    """Stores vectors by key (see `model.refs.memory_key`). It must be opened or begun before anything else is
+    called. All methods block and raise VectorsUnavailable."""
 
     name: str
 
     def open(self, stamp: str) -> bool:
-        """Go on with the vectors of this stamp; False: it keeps none under it."""
+        """Go on with the vectors of this stamp; False: there are none under it."""
         ...
 
     def begin(self, stamp: str, before: str | None) -> None:
-        """Keep none, under a new stamp; those of the stamp before are of no use any more."""
+        """Store none, under a new stamp; those of the stamp before are of no use any more."""
         ...
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
@@ -92,7 +92,7 @@ class VectorBackend(Protocol):
         ...
 
     def remove(self, memory_keys: Sequence[int]) -> None:
-        """Those that are not there are none of its business."""
+        """Keys that are not there are ignored."""
         ...
 
     def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
@@ -100,7 +100,7 @@ class VectorBackend(Protocol):
         ...
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
-        """Of those of these that are kept."""
+        """Of those that are stored."""
         ...
 
     def count(self) -> int: ...
@@ -108,7 +108,7 @@ class VectorBackend(Protocol):
     def clear(self) -> None: ...
 
     def close(self) -> None:
-        """Let go of what it holds; nothing is asked of it from here on."""
+        """Release what it holds; nothing is called from here on."""
         ...
 
 

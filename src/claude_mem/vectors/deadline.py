@@ -18,7 +18,7 @@ from claude_mem.vectors.backend import VectorsUnavailable
 T = TypeVar("T")
 
 REST_S = 15.0
-"""After a failure nobody is asked for this long: a search must not pay for it every time."""
+"""After a failure no call is made for this long: a search must not pay for it every time."""
 CLOSING_S = 1.0
 
 
@@ -28,7 +28,7 @@ class Deadline:
     def __init__(
         self, whom: str, clock: Callable[[], float], refusals: tuple[type[Exception], ...] = ()
     ) -> None:
-        """`refusals`: what it raises when it can be asked but says no to this one thing."""
+        """`refusals`: what it raises when it answers but refuses this one call."""
         self._whom, self._clock, self._refusals = whom, clock, refusals
         self._calls: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
         self._thread: Thread | None = None

@@ -78,7 +78,7 @@ class EndpointEmbedder:
         return vector
 
     def close(self) -> None:
-        """Nothing is kept open between requests."""
+        """No connection stays open between requests."""
 
     @property
     def _who(self) -> str:

@@ -1,7 +1,7 @@
-"""Keeps the vectors in step with the memories, and asks them how close a query is.
+"""Keeps the vectors in step with the memories, and computes how close a query is to them.
 
 Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
-kept for `doctor`, and what is missing is made when they are back.
+shown by `doctor`, and what is missing is made when they are back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RETRY_MS = 30_000
 LOOK_MS = 30_000
-"""How often a backend is asked whether it still has what was made: servers lose things without a word."""
+"""How often a backend is queried for what was made: servers lose things without a word."""
 
 
 class VectorIndexer:
@@ -94,7 +94,7 @@ class VectorIndexer:
         return forgotten + max(1, len(batch.texts))
 
     def _look(self) -> None:
-        """What is kept is used only if it is of this model, in this backend, and still there."""
+        """What is stored is used only if it is of this model, in this backend, and still there."""
         made = self._source.made()
         if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
             self.rebuild()
@@ -168,7 +168,7 @@ CHROMA = "chroma"
 
 
 def backend_of(settings: Settings, table: VectorTable) -> VectorBackend | None:
-    """Who keeps the vectors, as the settings have it; None: the user wants none. Nothing heavy is loaded
+    """The backend that the settings name; None: the user wants none. Nothing heavy is loaded
     before its use."""
 
     def builtin() -> VectorBackend:

@@ -63,7 +63,7 @@ class LocalModel(ABC):
         """Raises VectorsUnavailable."""
 
     def _try_to_load(self) -> None:
-        with suppress(VectorsUnavailable):  # whoever waits for it is told
+        with suppress(VectorsUnavailable):  # whoever waits for it gets the error
             self._loaded()
 
     def _loaded(self) -> Model:

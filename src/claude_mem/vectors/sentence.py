@@ -110,7 +110,7 @@ def _pooled(np: Any, found: Any, mask: Any, takes_first: bool) -> Any:
 
 
 class FastEmbed(LocalModel):
-    """A model that fastembed knows by name. It is downloaded on first use and kept in `folder`."""
+    """A model that fastembed knows by name. It is downloaded on first use and saved in `folder`."""
 
     weight, batch = SENTENCE_WEIGHT, SENTENCE_BATCH
 
@@ -182,7 +182,7 @@ def unit(rows: Any, has_words: Sequence[bool]) -> Sequence[Vector]:
 
 
 def _named(folder: Path) -> str:
-    """With what tells another model in the same place: vectors must not outlive theirs."""
+    """With what distinguishes another model in the same place: vectors must not outlive theirs."""
     try:
         seen = model_file(folder).stat()
     except (VectorsUnavailable, OSError):

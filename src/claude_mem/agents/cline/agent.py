@@ -15,7 +15,7 @@ from claude_mem.agents.cline.dialect import EVENTS
 from claude_mem.agents.file_changes import read_text
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
-from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, tell_message
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, read_message
 from claude_mem.files import read_object
 
 NAME = "cline"
@@ -64,8 +64,8 @@ def _messages(path: Path, tally: LineTally) -> Numbered:
     yield from enumerate((each for each in whole.get("messages", ()) if isinstance(each, dict)), 1)
 
 
-def _tell(session: TranscriptSession, message: Fields) -> None:
-    tell_message(session, message, lambda text: typed[1] if (typed := _INPUT.search(text)) else text)
+def _read_line(session: TranscriptSession, message: Fields) -> None:
+    read_message(session, message, lambda text: typed[1] if (typed := _INPUT.search(text)) else text)
 
 
 def _about(session: TranscriptSession, path: Path) -> None:
@@ -86,7 +86,7 @@ READER = SessionFiles(
     NAME,
     lambda: data() / "sessions",
     "*.messages.json",
-    _tell,
+    _read_line,
     at=_at,
     lines=_messages,
     beside=_about,

@@ -1,6 +1,6 @@
 """What Cline's hooks say: in words of its own, with what a tool was given and answered inside an object.
 
-Text reaches its model only beside a tool, so that is where a session is told what a start would tell it. Its
+Text reaches its model only beside a tool, so that is where the context of a session's start is injected. Its
 command line reports no prompt; its transcript has it.
 """
 

@@ -35,7 +35,7 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
-# What it writes of a session, its rollout, as its hooks would have told it.
+# What it writes of a session, its rollout, as the events its hooks would have sent.
 
 
 _SHELLS = ("exec_command", "shell", "shell_command", "container.exec")
@@ -50,7 +50,7 @@ def _name(line: Fields) -> object:
     return f"{turn}-{item}" if turn and item else None
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     said = line.get("payload", {})
     kind = said.get("type")
     match line.get("type"):
@@ -96,7 +96,7 @@ def _output(text: str) -> str:
     return output if mark and len(head) < 300 else text
 
 
-READER = SessionFiles(NAME, lambda: home() / "sessions", "rollout-*.jsonl", _tell, _name)
+READER = SessionFiles(NAME, lambda: home() / "sessions", "rollout-*.jsonl", _read_line, _name)
 AGENT = Agent(
     NAME,
     "codex",

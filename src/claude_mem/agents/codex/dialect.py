@@ -16,7 +16,7 @@ _FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
-    """Before a patch, the first file that it changes is what is asked about."""
+    """Before a patch, the history of the first file that it changes is queried."""
     given = payload.get("tool_input")
     if event == "PreToolUse" and payload.get("tool_name") == "apply_patch" and isinstance(given, dict):
         patch = given.get("command") or given.get("input")

@@ -47,10 +47,10 @@ def _data_dir_in(text: str) -> str | None:
         return None
 
 
-# What it writes of a session, its events, as its hooks would have told it.
+# What it writes of a session, its events, as the events its hooks would have sent.
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     said = line.get("data") or {}
     match line.get("type"):
         case "session.start" | "session.resume":
@@ -68,5 +68,5 @@ def _tell(session: TranscriptSession, line: Fields) -> None:
             session.answer(said["toolCallId"], text, failed=said.get("success") is False)
 
 
-READER = SessionFiles(NAME, lambda: home() / "session-state", "events.jsonl", _tell)
+READER = SessionFiles(NAME, lambda: home() / "session-state", "events.jsonl", _read_line)
 AGENT = Agent(NAME, "copilot", home, hooks, parts, READER)

@@ -40,5 +40,5 @@ def answer(event: str, context: str, message: str, reason: str) -> dict[str, obj
     del message
     if event == "beforeSubmitPrompt" and reason:
         return {"continue": False, "user_message": reason}
-    told: dict[str, object] = {"additional_context": context} if context else {}
-    return {"continue": True} | told if told and event == "beforeSubmitPrompt" else told
+    said: dict[str, object] = {"additional_context": context} if context else {}
+    return {"continue": True} | said if said and event == "beforeSubmitPrompt" else said

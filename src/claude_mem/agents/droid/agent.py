@@ -11,7 +11,7 @@ from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid.dialect import EVENTS
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
-from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, tell_message
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, read_message
 from claude_mem.agents.session_tail import words_of
 
 NAME = "droid"
@@ -34,13 +34,13 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
-# What it writes of a session: as its hooks would have told it, and the commands that failed.
+# What it writes of a session: as the events its hooks would have sent, and the commands that failed.
 
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     match line.get("type"):
         case "session_start":
             session.follow(line.get("id"), line.get("cwd"))
@@ -48,8 +48,8 @@ def _tell(session: TranscriptSession, line: Fields) -> None:
             session.end_turn()
         case "message" if not str(line.get("id")).startswith("context-"):
             if line["message"].get("visibility") != "user_only":  # that a hook ran
-                tell_message(session, line["message"], lambda text: _REMINDER.sub("", text))
+                read_message(session, line["message"], lambda text: _REMINDER.sub("", text))
 
 
-READER = SessionFiles(NAME, lambda: home() / "sessions", "*.jsonl", _tell)
+READER = SessionFiles(NAME, lambda: home() / "sessions", "*.jsonl", _read_line)
 AGENT = Agent(NAME, "droid", home, hooks, parts, READER, words_of=words_of(READER, between=1))

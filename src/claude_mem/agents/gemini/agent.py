@@ -39,8 +39,8 @@ def gemini_agent(
     return Agent(name, name, home, hooks, parts, transcripts)
 
 
-# What it writes of a session, its chat, as its hooks would have told it. A message is written when it is
-# begun, and again, under the same id, with the tools it called and their results.
+# What it writes of a session, its chat, as the events its hooks would have sent. A message is written when
+# it is begun, and again, under the same id, with the tools it called and their results.
 
 
 def _last_versions(path: Path, tally: LineTally) -> Numbered:
@@ -56,7 +56,7 @@ def _last_versions(path: Path, tally: LineTally) -> Numbered:
         yield held
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     if "projectHash" in line:
         session.follow(line.get("sessionId"))
         session.is_ours = line.get("kind", "main") == "main"
@@ -86,6 +86,6 @@ def _root(session: TranscriptSession, path: Path) -> None:
 
 
 READER = SessionFiles(
-    NAME, lambda: home() / "tmp", "session-*.jsonl", _tell, lines=_last_versions, beside=_root
+    NAME, lambda: home() / "tmp", "session-*.jsonl", _read_line, lines=_last_versions, beside=_root
 )
 AGENT = gemini_agent(NAME, home, EVENTS, READER)

@@ -39,8 +39,8 @@ def parts(machine: Machine) -> list[FilePart]:
     return [*plugins, json_part(home() / "opencode.json", servers="mcp", server=server)]
 
 
-# What it keeps of its sessions, in one database, as our plugin would have told it. A session's path is the
-# database's, with the session's id below it.
+# What it stores of its sessions, in one database, as the events our plugin would have sent. A session's path
+# is the database's, with the session's id below it.
 
 
 _SESSIONS = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY id"
@@ -75,7 +75,7 @@ def _parts(path: Path, tally: LineTally) -> Numbered:
         )
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     part, message = json.loads(line["data"]), json.loads(line["about"])
     session.follow(*line["in"])
     if part["type"] == "text" and message["role"] == "user" and not part.get("synthetic"):
@@ -100,7 +100,7 @@ READER = SessionFiles(
     NAME,
     lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "opencode",
     "opencode.db",
-    _tell,
+    _read_line,
     at=lambda line: int(line["at"]),
     lines=_parts,
     inside=_sessions,

@@ -15,10 +15,10 @@ def home() -> Path:
     return Path.home() / ".qwen"
 
 
-# What it writes of a session, its chat, as its hooks would have told it.
+# What it writes of a session, its chat, as the events its hooks would have sent.
 
 
-def _tell(session: TranscriptSession, line: Fields) -> None:
+def _read_line(session: TranscriptSession, line: Fields) -> None:
     session.follow(line.get("sessionId"), line.get("cwd"), line.get("gitBranch"))
     parts = (line.get("message") or {}).get("parts") or ()
     texts = [each["text"] for each in parts if isinstance(each.get("text"), str) and not each.get("thought")]
@@ -35,5 +35,5 @@ def _tell(session: TranscriptSession, line: Fields) -> None:
                 session.answer(answer["id"], said.get("error", said.get("output")), failed="error" in said)
 
 
-READER = SessionFiles(NAME, lambda: home() / "projects", "*.jsonl", _tell, lambda line: line.get("uuid"))
+READER = SessionFiles(NAME, lambda: home() / "projects", "*.jsonl", _read_line, lambda line: line.get("uuid"))
 AGENT = gemini_agent(NAME, home, EVENTS, READER)

@@ -1,6 +1,6 @@
 """`/stream`: live updates as server-sent events.
 
-Each is told what came after the last it was told of, at its own pace: there is no buffer to overflow, a slow
+Each gets what came after the last event it was sent, at its own pace: there is no buffer to overflow, a slow
 listener holds up nobody, and one that comes back with Last-Event-ID is merely further behind. While nobody
 listens, nobody looks.
 """
@@ -34,7 +34,7 @@ _CURSOR = re.compile(r"p(\d{1,12})-o(\d{1,12})-s(\d{1,12})", re.ASCII)
 
 
 class Cursor(Struct, frozen=True):
-    """The last memory of each kind somebody was told of. Written `p8-o12-s3`: an event's id."""
+    """The last memory of each kind that a listener was sent. Written `p8-o12-s3`: an event's id."""
 
     prompt: int = 0
     observation: int = 0
@@ -63,7 +63,7 @@ def format_event(name: str, cursor: Cursor, data: Mapping[str, object]) -> bytes
 
 MOST_LISTENERS = 32
 HEARTBEAT_S = 15.0
-"""Also how late they hear of what nobody tells the worker's loops about."""
+"""Also how late they hear of what no loop of the worker announces."""
 GATHER_S = 0.2
 RETRY_MS = 2000
 WINDOW = 100
@@ -84,8 +84,8 @@ def listen(call: Call, project: str) -> Response:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"Too many listeners (at most {MOST_LISTENERS}).", headers=retry)
     since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
-    teller = _Teller(running, call.recall.memory, project, since, visitor=visitor(call))
-    return _Stream(running, teller.events())
+    listener = _Listener(running, call.recall.memory, project, since, visitor=visitor(call))
+    return _Stream(running, listener.events())
 
 
 def visitor(call: Call) -> str | None:
@@ -110,8 +110,8 @@ class _Stream(StreamingResponse):
             self._running.listeners -= 1
 
 
-class _Teller(Struct):
-    """What one listener was told so far."""
+class _Listener(Struct):
+    """What one listener was sent so far."""
 
     running: Running
     memory: MemoryReader
@@ -121,7 +121,7 @@ class _Teller(Struct):
     sessions: dict[object, object] = field(default_factory=dict)  # the status of each
     queue: dict[str, int | None] = field(default_factory=dict)
     observer: dict[str, object] = field(default_factory=dict)
-    corrected: int = 0  # the number of the last correction it was told of
+    corrected: int = 0  # the number of the last correction it was sent
     visitor: str | None = None  # the cookie it came with; None: it needs none
 
     async def events(self) -> AsyncIterator[bytes]:
@@ -145,7 +145,7 @@ class _Teller(Struct):
             return  # it hangs up; the listener comes again, and says where it was
 
     def _may_listen(self) -> bool:
-        """Who has signed out is told nothing more."""
+        """Who has signed out gets nothing more."""
         return self.visitor is None or self.running.visitors.knows(self.visitor)
 
     def _first(self) -> list[bytes]:
@@ -155,7 +155,7 @@ class _Teller(Struct):
         behind = max(newest.of(kind) - cursor.of(kind) for kind in KINDS)
         if behind > MOST_BEHIND:
             cursor = newest
-        for kind in KINDS:  # after a restore there is less than it was told of
+        for kind in KINDS:  # after a restore there is less than it was sent
             cursor = cursor.at(kind, min(cursor.of(kind), newest.of(kind)))
         self.cursor = cursor
         states = self._new_sessions()
@@ -169,7 +169,7 @@ class _Teller(Struct):
         return events
 
     def _memories(self) -> list[bytes]:
-        """The next ones, a window of each kind; empty: it was told of all there are.
+        """The next ones, a window of each kind; empty: it was sent all there are.
 
         By their ids: by time, what was imported or observed late would not be among the newest."""
         events = []
@@ -209,7 +209,7 @@ class _Teller(Struct):
         return self.memory.details(refs).results
 
     def _new_sessions(self) -> list[dict[str, Any]]:
-        """Those that stand otherwise than when it was last told."""
+        """Those that changed since they were last sent."""
         listed = to_builtins(self.memory.sessions(FilterRequest(), Page(SESSIONS)).items)
         latest = [item for item in listed if self._concerns(item)]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]

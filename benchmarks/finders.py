@@ -78,7 +78,7 @@ def filled(
                     )
             settings = Settings(home, provider="offline")
             pump = observer_setup.build(
-                settings, store, mode=observer_setup.mode_of(settings), tell=print
+                settings, store, mode=observer_setup.mode_of(settings), notify=print
             ).pump
             # A conversation has nothing to observe.
             while corpus.name in (*corpora.CODE, corpora.POOLED) and store.queue.figures().ready:

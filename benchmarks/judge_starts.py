@@ -123,7 +123,7 @@ def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], d
         with SqliteStore.open(home / "claude-mem.db", clock=lambda: now, backups=home / "b") as store:
             settings = Settings(home, provider="offline")
             pump = observer_setup.build(
-                settings, store, mode=observer_setup.mode_of(settings), tell=print
+                settings, store, mode=observer_setup.mode_of(settings), notify=print
             ).pump
             injector = Injector(
                 store=store,

@@ -21,7 +21,7 @@ LOOK_EVERY_S = 10.0
 
 
 def run(*, from_hook: bool, replaces: bool = False) -> int:
-    """Be the worker until told to stop; returns the exit code."""
+    """Run as the worker until it is stopped; returns the exit code."""
     replaced: int | None = None
     if replaces:
         from claude_mem.serve import replacement

@@ -43,14 +43,14 @@ RECORDED = frozenset(
         b"SessionEnd",
     )
 )
-"""PreToolUse is answered but not recorded: what it tells comes again, with the outcome, after the tool."""
+"""PreToolUse is answered but not recorded: its content comes again, with the outcome, after the tool."""
 
 
 PLACES = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 """Claude Code's; after a tool, too, but before it is better."""
 
 _when_answered: list[Callable[[], None]] = []
-"""What may be done only once the answer is written: a client that has gone was told nothing."""
+"""What may be done only once the answer is written: a client that has gone has seen nothing."""
 
 
 def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
@@ -132,7 +132,7 @@ def _is_copilots(head: bytes) -> bool:
 
 
 def _has_own_hooks() -> bool:
-    """Copilot runs its own hooks of ours as well: those tell it what there is to tell."""
+    """Copilot runs its own hooks of ours as well: those inject what there is."""
     home = posix.environ.get(b"COPILOT_HOME") or posix.environ.get(b"HOME", b"") + b"/.copilot"
     try:
         posix.stat(home + COPILOT_HOOKS)
@@ -142,13 +142,13 @@ def _has_own_hooks() -> bool:
 
 
 def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
-    """Returns an answer when somebody is to be told something."""
+    """Returns an answer if there is one."""
     event = _named_event(head)
     if _translator and _translator[0].lacks_prompts:
         try:
             _note_prompt(event, head)
         except OSError:
-            pass  # whatever keeps it from being recorded keeps the event from it, too, which is told
+            pass  # whatever keeps it from being recorded keeps the event from it, too, which is reported
     if event == b"PreToolUse":
         return _before_tool(head) if _reaches_model("PreToolUse") else None
     if _may_be_our_command(event, head):
@@ -214,7 +214,7 @@ def _capture(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> 
     event, shown, problem = _record(verb, event, head, tail, whole)
     if _starts(
         verb, event
-    ):  # else the user is working; what went wrong is counted, and told at the next start
+    ):  # else the user is working; what went wrong is counted, and shown at the next start
         from claude_mem.hook import notices
 
         message, was_shown = notices.due(problem)
@@ -288,7 +288,7 @@ def _about_tool(event: bytes, asked: bytes | None) -> bytes | None:
 
 
 def _rendered_start(asked: bytes) -> bytes | None:
-    """Once, what a start is shown, to a session that could not be told then; there is no worker to ask."""
+    """Once, what a start is shown, to a session that could not be shown it then, without a worker."""
     session = private_turns.session_of(asked)
     if not (_translator and _translator[0].starts_at_a_tool and session):
         return None
@@ -336,7 +336,7 @@ def _record(
 
             stamp, shown, asks = session_context.find(payload, agent)
         spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
-    except BaseException as error:  # the hook's one catch-all: counted, told, shown by doctor
+    except BaseException as error:  # the hook's one catch-all: counted, shown to the user and by doctor
         if verb == "context" and (unnamed := _context_of_no_session(error, head)):
             payload, shown, asks = unnamed
             event, flags = b"SessionStart", ()
@@ -352,7 +352,7 @@ def _record(
             if after and event == b"PostToolUse" and worker_link.may_be_asked(flags):
                 shown = _about_tool(event, _tool_question(payload))
     except OSError:
-        pass  # the event is safe; a worker finds it without being told
+        pass  # the event is safe; a worker finds it by itself
     return event, shown, None
 
 
@@ -376,12 +376,12 @@ def _count_loss(error: BaseException) -> tuple[str, str]:
     try:
         drop_counters.count(reason)
     except OSError:
-        pass  # nothing can be written at all; it is still told
+        pass  # nothing can be written at all; the user still sees it
     return reason, notices.describe(reason, error)
 
 
 def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None:
-    """What the worker remembers of it, as an answer. Being asked wakes it; there may be none yet."""
+    """What the worker remembers of it, as an answer. The query wakes it; there may be none yet."""
     from claude_mem.hook import worker_link
 
     if not worker_link.may_be_asked(flags):

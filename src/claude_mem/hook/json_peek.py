@@ -79,8 +79,8 @@ MOST_COMMAND = 1_500
 
 
 def tool_question(payload: bytes, *, starts: bool = False) -> bytes | None:
-    """What the worker is asked, as JSON: of the tool's input, only the path, or a shell's command. None where
-    there is none. `starts`: the session could not be told anything before its first tool."""
+    """The question for the worker, as JSON: of the tool's input, only the path, or a shell's command. None if
+    there is none. `starts`: nothing could be injected into the session before its first tool."""
     head, _, given = payload[:MOST_BYTES].partition(_INPUT)
     session, cwd, turn, tool = (
         member(head, key) for key in (b"session_id", b"cwd", b"prompt_id", b"tool_name")

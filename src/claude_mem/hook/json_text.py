@@ -28,7 +28,7 @@ def integer(digits: str) -> object:
 
 
 class _Reading:
-    """What a scanner of JSON is told, as `json.loads(strict=False, parse_int=integer)` would."""
+    """The options of a JSON scanner, as `json.loads(strict=False, parse_int=integer)` would."""
 
     strict = False
     object_hook = object_pairs_hook = None

@@ -1,4 +1,4 @@
-"""What the user is told when recording has a problem: once, plainly, at the start of a session."""
+"""What the user is shown when recording has a problem: once, plainly, at the start of a session."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ def describe(reason: str, error: BaseException) -> str:
 
 def tell(message: str, answer: bytes) -> bytes:
     """A hook's answer, with `message` added: for the user, not for the model."""
-    import json  # few starts have something to tell
+    import json  # few starts have something to show
 
     return answer.rstrip()[:-1] + b', "systemMessage": ' + json.dumps(message).encode() + b"}\n"
 
 
 def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
-    """At a session's start: all that the user is to be told, in a line each, and what is to be called once it
-    was shown. The problem of this moment (its reason, and a sentence), what the worker left to be told, what
+    """At a session's start: all that the user is to be shown, in a line each, and what to call once it was
+    shown. The problem of this moment (its reason, and a sentence), what notice the worker left, what
     could not be saved since the last start."""
     left, file = _left()
     new = drop_counters.news()
     before = dict(new)
     if problem and problem[0] in before:
-        before[problem[0]] -= 1  # this start, of which the problem tells
+        before[problem[0]] -= 1  # this start, which the problem is about
     sentences = (problem[1] if problem else "", left, _missed(before, records_again=problem is None))
 
     def shown() -> None:
@@ -79,7 +79,7 @@ def _missed(lost: dict[str, int], *, records_again: bool) -> str:
 
 
 def _left() -> tuple[str, int]:
-    """What the worker left to be told, and which file it is in."""
+    """The notice that the worker left, and its file."""
     try:
         fd = posix.open(paths.NOTICE, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
     except OSError:
@@ -101,7 +101,7 @@ def _remove(file: int) -> None:
         if file and posix.lstat(paths.NOTICE).st_ino == file:
             posix.unlink(paths.NOTICE)
     except OSError:
-        pass  # told again rather than not at all
+        pass  # shown again rather than not at all
 
 
 def age(seconds: float) -> str:

@@ -52,7 +52,7 @@ def was_skipped(session: str) -> bool:
 
 
 def note_skipped_session(session: str) -> None:
-    """The client keeps a transcript of it all the same; whoever reads that later finds this note."""
+    """The client still writes a transcript of it; whoever reads that later finds this note."""
     if not session or paths.is_there(skipped_note(session)):
         return
     try:
@@ -68,13 +68,13 @@ def note_skipped_session(session: str) -> None:
 
 
 def note_skipped(verb: str, head: bytes, tail: bytes, whole: bool) -> None:
-    """A session that is off by its environment. Where no memory was ever kept, nothing is noted either."""
+    """A session that is off by its environment. Where nothing was ever recorded, nothing is noted either."""
     posix.chdir(paths.data_directory(posix.environ))
     note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, whole)[1])
 
 
 def describe(switch: str, head: bytes) -> str:
-    """What the user is told at a session's start."""
+    """What the user is shown at a session's start."""
     from claude_mem.hook.notices import age
 
     try:
@@ -106,7 +106,7 @@ def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]
 
 def _keep_marks(verb: str, event: bytes, session: str, payload: tuple[bytes, bytes, bool]) -> None:
     """Nothing is recorded, but what is private is noted as ever: it may be resumed in the middle of a turn.
-    And a later compaction tells what was said meanwhile: the session is marked for that, too."""
+    And a later compaction repeats what was said meanwhile: the session is marked for that, too."""
     if event == b"UserPromptSubmit":
         from claude_mem.privacy import scrub_payload
 

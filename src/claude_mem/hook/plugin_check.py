@@ -38,7 +38,7 @@ def news(plugin: str) -> str:
             if paths.content(paths.VERSION_TOLD, 4096) == says.encode():
                 return ""
         except OSError:
-            pass  # told for the first time
+            pass  # shown for the first time
     return says
 
 
@@ -49,7 +49,7 @@ def was_told(says: str) -> None:
         posix.write(fd, says.encode())
         posix.close(fd)
     except OSError:
-        pass  # told again rather than not at all
+        pass  # shown again rather than not at all
 
 
 def is_doubled(environ: dict[bytes, bytes]) -> bool:

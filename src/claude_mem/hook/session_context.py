@@ -22,7 +22,7 @@ _HEX = b"0123456789abcdef"
 
 def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes | None, bool]:
     """For a session's start: the stamp of what was rendered for it, the answer that shows that, and whether
-    the worker is to be asked instead; with both, if it answers."""
+    the worker is to be queried instead; with both, if it answers."""
     source = json_peek.member(payload, b"source")
     directory = json_peek.text_of(json_peek.member(payload, b"cwd"))
     if source in (b'"resume"', b'"fork"'):
@@ -48,7 +48,7 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
 
 def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
     """A start's payload that somebody typed, who has no session, by its directory alone; the answer, and
-    whether the worker is to be asked instead."""
+    whether the worker is to be queried instead."""
     import json
 
     from claude_mem.hook import json_text
@@ -61,7 +61,7 @@ def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
 
 
 def _read(file: str) -> tuple[bytes, bytes | None]:
-    """The stamp, and the answer if there is something to tell. Raises ValueError for what is no rendering."""
+    """The stamp, and the answer if there is something to inject. Raises ValueError if it is no rendering."""
     fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
     try:
         content = posix.read(fd, MOST_BYTES)

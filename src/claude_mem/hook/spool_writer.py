@@ -1,4 +1,4 @@
-"""Writes one event as one durable file, and keeps count of what waits.
+"""Writes one event as one durable file, and counts what waits.
 
 The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
 
@@ -28,9 +28,9 @@ from claude_mem.hook import paths, stdin
 VERSION = 2
 SUFFIX = ".json"
 AGENT = paths.CLAUDE_CODE
-"""Whose payloads a hook reads when it was not told."""
+"""Whose payloads a hook reads if its command names no agent."""
 PRIVATE, CUT_OFF, SCRUB_AGAIN = FLAGS = (b"private", b"cut_off", b"scrub_again")
-"""Nothing of its text was kept; it was too long, or broke off; it was scrubbed without the user's rules."""
+"""None of its text was stored; it was too long, or broke off; it was scrubbed without the user's rules."""
 MOST_FILES = 200_000
 MOST_BYTES = 1 << 30
 WIDTH = 20

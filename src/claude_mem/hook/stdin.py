@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
-MOST_BYTES = 2 << 20  # what is kept of a payload; the rest is read and thrown away
+MOST_BYTES = 2 << 20  # what is used of a payload; the rest is read and thrown away
 TAIL_BYTES = 64 << 10  # of the end, which names the tool use, as much as this
 CHUNK = 1 << 20
 READ_WITHIN_S = 2.0  # the client writes its payload at once; this is for one that never closes the pipe

@@ -15,7 +15,7 @@ WHOLE = 8 << 20
 
 _AFTER_A_PROMPT = (b"UserPromptSubmit", b"PreToolUse", b"PostToolUse", b"PostToolUseFailure", b"Stop")
 TELLING = (b"SessionStart", *_AFTER_A_PROMPT)
-"""Events that tell, of an agent whose hooks report no prompts, that there may be one to look for."""
+"""Events after which an agent whose hooks report no prompts may have one to look for."""
 
 
 def unreported_prompt(event: bytes, marker: str, prompt: Callable[[], bytes | None]) -> bytes | None:

@@ -12,7 +12,7 @@ agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as 
     prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional
     WITHIN_S  of some of our events: the seconds that the agent leaves a hook; optional
     read(event, payload)                      where tables do not suffice; None: nothing to record; optional
-    answer(event, context, message, reason)   how it is told something, if not as Claude Code is: the text for
+    answer(event, context, message, reason)   the shape of our answer, if not Claude Code's: the text for
                                               its model, for its user, and in place of a turn; optional
 """
 

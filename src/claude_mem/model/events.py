@@ -59,10 +59,6 @@ class Event(Struct, frozen=True):
     private: bool = False  # the turn was wholly private: nothing of its text is here
 
     @property
-    def effect_key(self) -> str:
-        return self.effect_key_in(None)
-
-    @property
     def has_agent_in_session(self) -> bool:
         """It was captured from an agent other than Claude Code (`hook.translate`), whose hooks may name no
         turn."""
@@ -76,7 +72,7 @@ class Event(Struct, frozen=True):
         are named by the turn and what they say: two hooks registered for one event (a plugin and a settings
         file) report the same thing under two ids.
         So is a tool use without an id: two that did exactly the same in one turn count once, for they cannot
-        be told from one that was reported twice, and the second teaches nothing.
+        be distinguished from one that was reported twice, and the second teaches nothing.
         """
         if self.tool is not None and self.tool.use_id:
             return f"{Kind.TOOL_USE}:{self.tool.use_id}"
@@ -154,7 +150,7 @@ _EVERYBODYS = re.compile(
 def worktree_of(path: str) -> tuple[str, str] | None:
     """The repository's main directory and the worktree, by where tools put worktrees: `shop/.worktrees/3`,
     `shop/.claude/worktrees/3`, `shop.worktrees/3` beside it. None: no such place. A worktree that is gone can
-    be told by its path only."""
+    be recognized by its path only."""
     separator = _separator(path)
     parts = path.rstrip(separator).split(separator)
     for index, part in enumerate(parts[:-1]):

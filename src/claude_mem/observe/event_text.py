@@ -58,7 +58,7 @@ LONGEST_MARK = len("\n[…9999999999 chars…]\n")
 
 
 def piece(seen: ReadEvent, base: str | None) -> Piece | None:
-    """None for what says nothing: a session's start and end, a tool of which only the name was kept, and
+    """None for what says nothing: a session's start and end, a tool of which only the name was stored, and
     everything of a private turn."""
     event, call = seen
     if event.private:

@@ -15,7 +15,7 @@ from claude_mem.observe import shell
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
-_READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent tells what it read
+_READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
     r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
@@ -176,7 +176,7 @@ def _is_users_word(call: ToolUse) -> bool:
 
 
 def reads_outside(call: ToolUse) -> bool:
-    """Whether what it returns was written by others, as far as its name and its command tell."""
+    """Whether what it returns was written by others, as far as its name and its command show."""
     if call.kind in _READERS or call.tool.name.startswith("mcp__"):
         return True
     if call.kind is ToolKind.OTHER:
@@ -210,7 +210,7 @@ class _KnownPaths:
 
 
 def base_of(events: Iterable[Event]) -> str | None:
-    """The directory paths are told from. An agent may step into folders below it; the outermost stays."""
+    """The directory that paths are relative to. An agent may enter folders below it; the outermost stays."""
     return min((event.cwd for event in events if event.cwd), key=len, default=None)
 
 

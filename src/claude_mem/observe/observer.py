@@ -70,14 +70,14 @@ class Observer:
         extract: Callable[[Batch, Sequence[ReadEvent]], Findings],
         options: ObserverOptions,
         spent: Callable[[int], SpentSoFar],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         today: Callable[[], int] = _today,
         clean: Callable[[str], str] = str,
     ) -> None:
-        """`extract` observes without a model; `spent` knows what a session and the day have cost; `tell`
-        reaches the user; `clean` takes out of a text what may not be kept."""
+        """`extract` observes without a model; `spent` knows what a session and the day have cost; `notify`
+        reaches the user; `clean` removes from a text what must not be stored."""
         self._model, self._extract, self._options = model, extract, options
-        self._spent, self._tell, self._today, self._clean = spent, tell, today, clean
+        self._spent, self._notify, self._today, self._clean = spent, notify, today, clean
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
         self._announced: set[tuple[str, int]] = set()
@@ -137,7 +137,7 @@ class Observer:
                 self._calls[session_id] = _Call(estimate, spent.session_tokens)
             news = spent_up is not None and self._is_news(spent_up, session_id)
         if spent_up and news:
-            self._tell(f"{spent_up.says} The offline observer takes over.")
+            self._notify(f"{spent_up.says} The offline observer takes over.")
         return spent_up is None
 
     def _answered(self, session_id: int, spend: CallCost | None) -> None:

@@ -203,7 +203,7 @@ def _bullets(lines: list[str] | tuple[str, ...]) -> str:
 
 
 def merged(pieces: Sequence[Piece]) -> list[Piece]:
-    """Consecutive reads told as one, and so the edits of one file."""
+    """Consecutive reads shown as one, and so the edits of one file."""
     result: list[Piece] = []
     for edits, group in groupby(pieces, key=lambda each: (each.edited, each.read is not None)):
         run = list(group)
@@ -230,7 +230,7 @@ def fit(pieces: Sequence[Piece], budget: int) -> list[Piece]:
 
     Reads shrink first, then commands that went well, then edits and errors, last what was asked and said.
     Within one value all shrink in proportion. Only when even the heads are too many are whole events left
-    out, in the same order, and their number is told.
+    out, in the same order, and their number is given.
     """
     fitted = list(pieces)
     for value in Value:
@@ -256,7 +256,7 @@ def _fewer(pieces: list[Piece], budget: int) -> list[Piece]:
     over = size(pieces) - budget
     if over <= 0:
         return pieces
-    over += LONGEST_MARK + AROUND  # the line that tells of it
+    over += LONGEST_MARK + AROUND  # the line that says so
     out: set[int] = set()
     for index in sorted(range(len(pieces)), key=lambda at: (pieces[at].value, at)):
         if over <= 0:

@@ -1,6 +1,6 @@
 """Parses a model's reply: memory, an explicit nothing, or an unexpected format.
 
-Total: any text is read, in time linear in its length. A block that holds anything at all is kept, be it a
+Total: any text is read, in time linear in its length. A block that holds anything at all counts, be it a
 type or a file's name; one that holds nothing is counted. Strict about confirming: a reply with no such block
 and without an explicit "nothing" is Unreadable, so its batch is kept.
 """
@@ -137,7 +137,7 @@ _SUMMARY = "request investigated learned completed next_steps notes files_read f
 BLOCKS = {"observation": frozenset(_OBSERVATION.split()), "summary": frozenset(_SUMMARY.split())}
 SKIP = "skip_summary"
 EMPTY = frozenset(("nothing", SKIP))
-WRAPPER = "observations"  # not asked for, often given; empty it is an answer too
+WRAPPER = "observations"  # not requested, often given; empty it is an answer too
 NAMES = frozenset().union(*BLOCKS.values(), BLOCKS, ITEMS.values(), EMPTY, (WRAPPER,))
 
 _BULLETS = ("- ", "* ", "• ")

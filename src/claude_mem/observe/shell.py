@@ -178,7 +178,7 @@ _SEPARATORS = frozenset(("&&", ";", "|", "&"))
 
 class Purpose(Enum):
     LOOK = auto()
-    PROVE = auto()  # a test, a build, a check: its end tells how it went
+    PROVE = auto()  # a test, a build, a check: its end shows how it went
     COMMIT = auto()
     WORK = auto()
 
@@ -200,7 +200,7 @@ def _looks(command: SimpleCommand) -> bool:
 
 def surely_changed(command: str) -> Iterator[str]:
     """The files it redirects into, removes or moves under git: only what the words alone prove. A variable, a
-    pattern, a loop or a step into another folder makes it uncertain, and what is uncertain is not told."""
+    pattern, a loop or a step into another folder makes it uncertain, and what is uncertain is left out."""
     words = _split(command)
     start = 0
     for index in range(len(words) + 1):

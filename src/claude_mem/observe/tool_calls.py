@@ -33,7 +33,7 @@ class ToolKind(Enum):
 
 
 # Claude Code's names, Codex's, Copilot's, Gemini's and Qwen's, OpenCode's, Cursor's, Cline's and Roo's,
-# Droid's, Windsurf's and VS Code's, in lower case. What no name tells, the call's shape does (`_by_shape`).
+# Droid's, Windsurf's and VS Code's, in lower case. What no name shows, the call's shape does (`_by_shape`).
 NAMES = {
     ToolKind.READ: "read notebookread read_file read_files read_many_files view view_file view_image",
     ToolKind.LOOK: "glob grep ls list search search_file_content grep_search list_directory list_dir"

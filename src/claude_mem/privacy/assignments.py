@@ -18,8 +18,7 @@ from claude_mem.privacy.credential_names import (
     WEAK_KEY,
     kind_of,
 )
-from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
-from claude_mem.privacy.told_secrets import (
+from claude_mem.privacy.prose_secrets import (
     ENDS,
     HARD_ENDS,
     LOOK,
@@ -32,6 +31,7 @@ from claude_mem.privacy.told_secrets import (
     told_before,
     whole,
 )
+from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
 
 _NAME_LOOK = 40
 _NAME_MARKS = "_-.$"
@@ -146,7 +146,7 @@ def _past_name(text: str, end: int) -> tuple[int, bool]:
 
 
 def _without_separator(text: str, at: int, end: int, after: int, space: int, kind: str) -> Span | None:
-    """`name("X")`, `<name>X`, `--name X`, `name⏎X`, or told in a sentence."""
+    """`name("X")`, `<name>X`, `--name X`, `name⏎X`, or in a sentence."""
     name = text[at:end]
     if text.startswith(("(", '{"'), after) or (text.startswith(",", after) and text[at - 1 : at] == ":"):
         start = _skip(text, after + 1)

@@ -77,7 +77,7 @@ ROWS: tuple[Row, ...] = (
     ("call-secret", "jwt.|fernet(|createhmac|hmac.new|createcipher|secretkeyspec|signwith|symmetricsecuritykey", r"(?i:jwt\.(?:sign|verify|encode|decode)\([^\n]{1,120}?, ?|fernet\( ?|createhmac\([^\n,]{1,40}, ?|hmac\.new\( ?|createcipheriv\([^\n,]{1,40}, ?|secretkeyspec\( ?|signwith\( ?|symmetricsecuritykey\([^\n\"]{0,60})b?[\"']([^\"'\n]{8,200})[\"']", 'jwt.sign(payload, "hunter2hunter2")'),
     ("aws-secret-key", "akia|asia", r"A[KS]IA[0-9A-Z]{16}[\"'\\ ,;:a-zA-Z_=]{1,32}?[\"' =:]((?=[A-Za-z/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", "key AKIAIOSFODNN7EXAMPLE secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
     ("aws-secret-key", "redacted:aws-key-id", r"redacted:aws-key-id\][\"'\\ ,;:a-zA-Z_=]{1,32}?[\"' =:]((?=[A-Za-z/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", "[redacted:aws-key-id] secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
-    # A user and a password, told in a breath
+    # A user and a password, one after the other
     ("told-login", "creds|credentials|login with|log in with|log in as|sign in with|logged in as|login:|logins:|zugangsdaten|identifiants|credenciales|credenziali|учетные данные|логин", r"(?i:creds|credentials|zugangsdaten|identifiants|credenciales|credenziali|учетные данные|логин|logins?(?=:)|login with|log in with|log in as|sign in with|logged in as)(?:[ :]{1,3}(?:are|is|as|for|the)){0,2}[ :=]{1,3}[\"'`]?[\w.@+-]{2,40}[\"'`]? ?[:/] ?[\"'`]?([^\s\"'`,;]{6,64})", "creds are admin:hunter2hunter2"),
 )
 # fmt: on

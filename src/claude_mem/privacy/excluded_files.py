@@ -110,7 +110,7 @@ def prints_environment(command: str) -> bool:
 
 
 def searches(tool: object, command: str) -> bool:
-    """Whether a tool prints lines of files that it was not told the names of."""
+    """Whether a tool prints lines of files that its call does not name."""
     words = command.replace("|", " ").replace("/", " ").split()
     named = str(tool or "").lower()
     return "grep" in named or "search" in named or not _SEARCHERS.isdisjoint(words)

@@ -76,7 +76,7 @@ def is_wholly_private(prompt: str) -> bool:
 
 def says_nothing(words: str) -> bool:
     """Whether no letter and no digit is left of a prompt: beside the client's own mark of a picture, and the
-    name of a slash command, which says nothing of what was asked with it."""
+    name of a slash command, which says nothing of its prompt."""
     first, _, rest = words.lstrip().partition(" ")
     if first.startswith("/") and all(letter.isalnum() or letter in "_-:." for letter in first[1:]):
         words = rest

@@ -27,7 +27,7 @@ def _marker(elided: int) -> str:
 FIELD_CAP = 64 << 10
 DEEPEST = 64
 TOO_DEEP = "[too deep]"
-MARGIN = 16 << 10  # read beyond what is kept: longer than any secret, a private key included
+MARGIN = 16 << 10  # read beyond what is stored: longer than any secret, a private key included
 IDENTITY_KEYS = (
     *("session_id", "transcript_path", "cwd", "hook_event_name", "tool_name"),
     *("tool_use_id", "prompt_id", "agent_id", "agent_type"),
@@ -59,7 +59,7 @@ def scrub(
     extra_rules: tuple[tuple[str, str], ...] = (),
     globs: tuple[str, ...] | None = None,
 ) -> tuple[dict[str, object], bool]:
-    """Return the payload without what must not be kept, and whether private text was among it.
+    """Return the payload without what must not be stored, and whether private text was among it.
 
     `globs` are `exclude.DEFAULT_GLOBS` unless given.
     """
@@ -71,7 +71,7 @@ def scrub(
 def scrub_text(
     text: str, *, extra_rules: tuple[tuple[str, str], ...] = (), extra_globs: tuple[str, ...] = ()
 ) -> str:
-    """A text of any length without what must not be kept: by our rules and the user's own."""
+    """A text of any length without what must not be stored: by our rules and the user's own."""
     globs = (*excluded_files.DEFAULT_GLOBS, *extra_globs)
     kept, _ = scrub({"text": text}, field_cap=max(len(text), FIELD_CAP), extra_rules=extra_rules, globs=globs)
     return str(kept["text"])
@@ -194,12 +194,12 @@ class _Scrubber:
         return self.labels[text]
 
     def text(self, text: str) -> str:
-        """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is kept of it."""
+        """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is stored."""
         if not self.is_far_too_long(text):
             return trim(self.redacted(text), self.cap)
         head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
         if any(secrets.redact(end, self.extra) != end for end in (head, tail)):
-            # Marks are short, and may bring the cut into what is kept: then no half of a secret, which no
+            # Marks are short, and may bring the cut into what is stored: then no half of a secret, which no
             # rule would know, may stand there.
             head = secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
             tail = secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)

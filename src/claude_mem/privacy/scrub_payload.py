@@ -17,7 +17,7 @@ from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPON
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Kept = tuple[dict[str, object], bool]
-    """A payload without what must not be kept; and whether it is of a private turn: then no text is left."""
+    """A payload without what must not be stored; and whether its turn is private: then no text is left."""
 
 
 PAYLOAD_CAP = 1 << 20
@@ -42,7 +42,7 @@ BARE_KEYS = (
     "trigger",
     "project",
 )
-"""All that is kept of an event that is only known to have happened."""
+"""All that is stored of an event that is only known to have happened."""
 
 
 def prepare(
@@ -82,7 +82,7 @@ def clean(
     globs: tuple[str, ...],
     marks: Marks | None = None,
 ) -> Kept | None:
-    """What may be kept of a payload; None when that is nothing. `marks`: those of the hooks, unless given."""
+    """What may be stored of a payload; None: nothing. `marks`: those of the hooks, unless given."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
         raise NoSession

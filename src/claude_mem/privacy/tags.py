@@ -211,7 +211,7 @@ def is_task_notification(prompt: str) -> bool:
 
 
 def notification_summary(prompt: str) -> str:
-    """What ended and how; else all of it. What a subagent found is told by its own stop."""
+    """What ended and how; else all of it. What a subagent found is in its own stop event."""
     _, _, rest = prompt.partition("<summary>")
     said, closed, _ = rest.partition("</summary>")
     return said.strip() if closed and said.strip() else prompt

@@ -48,7 +48,7 @@ ENVIRONMENT = {
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "DISABLE_AUTOUPDATER": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",  # retrying is the queue's work; one is kept, for it tells the Retry-After
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # retrying is the queue's work; one stays, for it reports the Retry-After
     "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(MOST_OUTPUT),
 }
 FLAGS = (
@@ -197,7 +197,7 @@ class ClaudeModel:
         return to_outcome(report, model, now=self._clock(), jitter=self._jitter())
 
     def close(self) -> None:
-        """End what is being asked; whoever waits for it gets a failure."""
+        """End the running calls; whoever waits for it gets a failure."""
         with self._lock:
             for guard in self._running:
                 guard.kill()

@@ -69,7 +69,7 @@ def find(cli_path: str | None = None) -> str | None:
 def problem(
     cli_path: str | None = None, environ: Mapping[str, str] | None = None, *, keys: bool = False
 ) -> str | None:
-    """None if Claude can be asked, else the reason as a sentence. `keys`: also with a key that is merely in
+    """None if Claude can be called, else the reason as a sentence. `keys`: also with a key that is merely in
     the environment."""
     environ = os.environ if environ is None else environ
     command = find(cli_path)

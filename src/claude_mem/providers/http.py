@@ -204,7 +204,7 @@ class HttpModel:
         return classify(result, target, now=self.clock(), jitter=self.jitter())
 
     def close(self) -> None:
-        """Nothing is kept open between calls."""
+        """No connection stays open between calls."""
 
 
 def document(answer: HttpAnswer | Unreached) -> dict[str, Any] | Fact:

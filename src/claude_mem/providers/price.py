@@ -17,7 +17,7 @@ class Price(Struct, frozen=True):
     input: float
     output: float
     cached: float
-    up_to: int | None = None  # tokens of prompt; past it another price holds, which is not kept here
+    up_to: int | None = None  # tokens of prompt; past it another price holds, which is not listed here
 
 
 PRICES = {

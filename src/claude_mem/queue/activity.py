@@ -18,7 +18,7 @@ from claude_mem.model.events import Kind
 from claude_mem.store.values import NewEvent
 
 SILENT_MS = 60 * 60 * 1000
-"""A turn of which nothing was heard for so long was broken off: no hook tells of that."""
+"""A turn of which nothing was heard for so long was broken off: no hook reports that."""
 _BEGINS = (Kind.PROMPT, Kind.TASK_END)
 _ENDS = (Kind.STOP, Kind.STOP_FAILURE, Kind.SESSION_END)
 

@@ -1,4 +1,4 @@
-"""Events that transcripts of the past tell of, through the same scrub, queue and observer as those of today.
+"""Events from the transcripts of past sessions, through the same scrub, queue and observer as those of today.
 
 A transcript may come in several parts. Which of its turns are private is known only to a worker that has
 taken it in from its beginning; one that was started in between asks for it to be sent anew.
@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 
 from claude_mem.agents import catalog as agents
 from claude_mem.agents import hook_payload
-from claude_mem.api.system import BackfillProgress, KnownSession
+from claude_mem.api.system import KnownSession
 from claude_mem.hook import pause
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.model.clock import now
@@ -109,9 +109,6 @@ class Backfill:
             session: KnownSession("unseen", 0, None) for session in sessions if pause.was_skipped(session)
         }
         return unseen | self._store.events.known(sessions)
-
-    def progress(self, since: int) -> BackfillProgress:
-        return self._store.events.progress(since)
 
     def _import(self, story: str | None, part: str | None) -> _Import:
         if story is None:

@@ -146,7 +146,7 @@ class Intake:
         return accepted
 
     def _receive_prompt_of(self, name: str, payload: dict[str, object], client: str) -> None:
-        """A caller that reports only a turn's end may say there what was asked."""
+        """A caller that reports only a turn's end may give the prompt there."""
         asked, session = payload.get("last_user_message"), payload.get("session_id")
         if name != "Stop" or not isinstance(asked, str) or not isinstance(session, str) or not asked.strip():
             return
@@ -176,7 +176,7 @@ class Intake:
         return not is_skipped and not self._is_of_excluded(event)
 
     def cleaned(self, text: str) -> str:
-        """Without what may not be kept."""
+        """Without what must not be stored."""
         rules, globs = self._settings.secret_patterns, self._settings.exclude_paths
         return scrub.scrub_text(text, extra_rules=rules, extra_globs=globs)
 
@@ -322,7 +322,7 @@ class Intake:
         return [*said, event]
 
     def _scrubbed(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
-        """What may be kept of a payload; None when that is nothing."""
+        """What may be stored of a payload; None when that is nothing."""
         with self._marking:
             cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
         return None if cleaned is None or cleaned[1] else cleaned[0]

@@ -47,12 +47,12 @@ log = logging.getLogger("claude_mem")
 
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back
-TELL_AFTER = 4  # with this many, of which the last was the provider's, the user is told: at the third hold
+NOTIFY_AFTER = 4  # with this many, the last of them the provider's, the user is notified: at the third hold
 SHORTEST_HOLD_MS = 1_000  # of a provider that asks us to wait, and says for no time at all
 STORE_HOLD_MS = 60_000
 PAST_AGAIN_MS = 1_000
 
-NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be kept now, which is not the batch's doing
+NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be stored now, which is not the batch's doing
 
 When = int | None
 """Epoch milliseconds to look again; None: not before something new arrives."""
@@ -67,13 +67,13 @@ class Pump:
         observe: Callable[[Batch, int], tuple[Outcome, CallCost | None]],
         fall_back: Callable[[Batch], Findings],
         clock: Clock,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         jitter: Callable[[], float] = random.random,
         provider: str = "offline",
     ) -> None:
-        """`fall_back` observes without a model; `provider`: who is asked, for the log."""
+        """`fall_back` observes without a model; `provider`: its name, for the log."""
         self._work, self._observe, self._fall_back = work, observe, fall_back
-        self._clock, self._tell, self._jitter, self._provider = clock, tell, jitter, provider
+        self._clock, self._notify, self._jitter, self._provider = clock, notify, jitter, provider
         self.batches = BatchLog()
         self._lock = threading.Lock()
         self._held_until = 0
@@ -120,7 +120,7 @@ class Pump:
                 past.release()
 
     def abort(self, session_id: int, within_s: float) -> bool:
-        """Let go of a session's work: its events stay, and what the observer still says of them is not kept.
+        """Drop a session's running work: its events stay, and the observer's result is not stored.
         True once nobody works on it any more."""
         with self._lock:
             ended = self._busy.get(session_id)
@@ -191,7 +191,7 @@ class Pump:
     def _tell_all(self, news: list[str | None]) -> None:
         for each in news:
             if each:
-                self._tell(each)
+                self._notify(each)
 
     def _is_aborted(self, lease: Lease) -> bool:
         with self._lock:
@@ -226,7 +226,7 @@ class Pump:
     def _conclude(
         self, lease: Lease, outcome: Outcome, spend: CallCost | None
     ) -> tuple[Decision, str | None]:
-        """Returns what was decided, and what to tell the user of it."""
+        """Returns what was decided, and what to tell the user."""
         news: str | None = None
         with self._lock:
             failures = self._failures_of.get(lease.session_id, 1)
@@ -273,7 +273,7 @@ class Pump:
                 case Broken():
                     self._fail(outcome, session_id, now)
                 case _:
-                    # A hold stays, and the pause with it: who was asked before it was called for says nothing
+                    # A hold stays, and the pause with it: a call that began before it says nothing
                     # against it.
                     self._failures = 0
                     self._failures_of.pop(session_id, None)
@@ -286,15 +286,15 @@ class Pump:
     def _fail(self, broken: Broken, session_id: int, now: int) -> None:
         self._failures += 1
         if broken.whose == "provider":
-            # By session: one whose batches alone are too slow would else be asked about without a rest.
+            # By session: one whose batches alone are too slow would else be retried without a pause.
             self._failures_of[session_id] = self._failures_of.get(session_id, 0) + 1
         if self._failures < HOLD_AFTER:
             return
         wait = backoff(self._failures - HOLD_AFTER + 1, self._jitter())
         until = now + min(wait, LOOK_AGAIN_MS)
         self._hold(until)
-        if broken.whose == "provider" and self._failures >= TELL_AFTER:
-            # What was told first stands: the reasons of one outage may change with every attempt.
+        if broken.whose == "provider" and self._failures >= NOTIFY_AFTER:
+            # The first message stands: the reasons of one outage may change with every attempt.
             self._pause(self.paused or _unreached(broken.reason), until)
 
     def _pause(self, reason: str, until: int) -> None:
@@ -302,7 +302,7 @@ class Pump:
         self.paused, self._paused_until = reason, self._held_until
 
     def _hold(self, until: int) -> None:
-        """The longest that anybody asked for; one past all bounds is of a clock that was set back."""
+        """The longest that was requested; one past all bounds is of a clock that was set back."""
         now = self._clock()
         standing = self._held_until if _stands(self._held_until, now) else 0
         self._held_until = max(standing, min(until, now + LONGEST_WAIT_MS))
@@ -333,7 +333,7 @@ def _were(events: int) -> str:
 
 
 def _author(spend: CallCost | None) -> str:
-    """Who wrote what was observed: where no model was asked, none was needed."""
+    """Who wrote what was observed: where no model was called, none was needed."""
     return f"{spend.provider}:{spend.model}" if spend else "offline"
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 from claude_mem.model.jobs import SessionBacklog
 from claude_mem.model.memory import Broken, Nothing, Observed, Outcome, Paused, Throttled, Unreadable
 
-ENOUGH_CHARACTERS = 400_000  # a prompt tells about a quarter of it
+ENOUGH_CHARACTERS = 400_000  # a prompt has room for about a quarter of it
 ENOUGH_EVENTS = 150
 IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in two
 
@@ -57,7 +57,7 @@ class Park(Struct, frozen=True):
 
 
 class Fallback(Struct, frozen=True):
-    """Parked, and remembered offline until somebody has it asked about again."""
+    """Parked, and remembered offline until somebody retries it."""
 
     reason: str
 

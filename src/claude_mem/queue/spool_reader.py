@@ -125,7 +125,7 @@ class Spool:
         return gone
 
     def tidy(self, now_s: float) -> int:
-        """Remove what killed hooks left half-written, and what nobody has asked for in a season: files that
+        """Remove what killed hooks left half-written, and what nobody has used for a season: files that
         were set aside, and the markers and switches of sessions long over."""
         return sum(_unlink(path) for path in self.stale(now_s))
 

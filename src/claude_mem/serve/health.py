@@ -94,7 +94,7 @@ def worker_health(running: Running) -> Health:
 
 
 def _progress(services: Services) -> RecallProgress | None:
-    """None: how far recall is cannot be read now; what is wrong then is told above."""
+    """None: how far recall is cannot be read now; what is wrong then is reported above."""
     with suppress(StoreError, OSError):
         return services.recall.background.progress()
     return None

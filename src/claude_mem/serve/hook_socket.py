@@ -184,7 +184,7 @@ class HookListener:
                     # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
                     return {"type": "answer", "context": await self._ask(message)}
                 finally:
-                    # A prompt is spooled before it is asked about; taken in now, it slows nobody's answer.
+                    # A prompt is spooled before its recall query; taken in now, it slows nobody's answer.
                     self._wake(message)
             case "command":
                 return {"type": "answer", "context": await self._command(message)}
@@ -201,7 +201,7 @@ class HookListener:
         environ = os.environ | {_SESSION_VARIABLE: session, "CLAUDE_MEM_DATA_DIR": str(data_dir)}
         environ.pop("CLAUDE_MEM_OFF", None)  # of the session whose hook has started the worker
         try:
-            # The wait for a place counts too: nothing is begun for a hook that has told its user it was late.
+            # The wait for a place counts too: nothing is begun for a hook that has given up.
             async with asyncio.timeout(COMMAND_WITHIN_S), self._commands:
                 process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),
@@ -243,7 +243,7 @@ class HookListener:
         return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
 
     def _only_open_session(self) -> str:
-        """Whose a message without a session is. Raises Refusal where that cannot be told."""
+        """Whose a message without a session is. Raises Refusal where that is unknown."""
         found = self._running.services.store.sessions.last_open(2)
         if len(found) == 1:
             return found[0]

@@ -34,10 +34,10 @@ from claude_mem.settings import Settings
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
 AFTER_FAILURE_S = 1.0
-"""A full disk is not asked again for every hook that calls."""
+"""A full disk is not tried again for every hook that calls."""
 MAINTAIN_EVERY_S = 3600.0
 OBSERVE_EVERY_S = 60.0
-"""However long the wait that was asked for: a clock may be set meanwhile."""
+"""However long the wait that was requested: a clock may be set meanwhile."""
 GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
@@ -177,7 +177,7 @@ def run(
     successor: Sequence[str] | None = None,
     replaced: int | None = None,
 ) -> int:
-    """Be the worker until told to stop; returns the exit code. `successor` is what a handover starts;
+    """Run as the worker until it is stopped; returns the exit code. `successor` is what a handover starts;
     `replaced`, the process whose place this one has taken."""
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())

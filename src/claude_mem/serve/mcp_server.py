@@ -99,7 +99,7 @@ async def _called(
         text = tool.tell(found).in_words()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
-    except Exception as error:  # the client is told that it failed, not what memory said
+    except Exception as error:  # the client learns that it failed, not what memory said
         running.record_mishap("mcp", error)
         return _failed(WENT_WRONG)
     return types.CallToolResult(

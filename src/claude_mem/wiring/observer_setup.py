@@ -75,7 +75,7 @@ def build(
     store: Store,
     *,
     mode: modes.Mode,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     clean: Callable[[str], str] = str,
 ) -> Observing:
     from claude_mem.serve.services import Observing
@@ -97,6 +97,6 @@ def build(
     def spent(session_id: int) -> SpentSoFar:
         return store.queue.spent(session_id, now())
 
-    observer = Observer(called, observe_offline, options, spent, tell, clean=clean)
-    pump = Pump(store.queue, observer.observe, observer.fall_back, now, tell, provider=chosen.provider)
+    observer = Observer(called, observe_offline, options, spent, notify, clean=clean)
+    pump = Pump(store.queue, observer.observe, observer.fall_back, now, notify, provider=chosen.provider)
     return Observing(pump, observer, chosen, called, store, now)

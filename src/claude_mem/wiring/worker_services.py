@@ -74,7 +74,7 @@ def _build(settings: Settings) -> Services:
             settings, store, title_of=observer_setup.title_of, on_shown=injection_log.shown_at_start
         )
 
-        def tell(message: str) -> None:
+        def notify(message: str) -> None:
             log.warning("%s", message)
             leave_notice(settings.data_dir, f"claude-mem: {message}")
 
@@ -83,7 +83,7 @@ def _build(settings: Settings) -> Services:
             with recall.deleter.copies.copying:
                 store.upkeep.backup_if_due()
 
-        observing = observer_setup.build(settings, store, mode=mode, tell=tell, clean=intake.cleaned)
+        observing = observer_setup.build(settings, store, mode=mode, notify=notify, clean=intake.cleaned)
         recall = build_recall(
             settings,
             store,

@@ -81,18 +81,20 @@ def test_an_unknown_event_or_a_missing_session_is_said_so() -> None:
 
 def test_the_same_tool_use_reported_by_two_hooks_has_one_effect() -> None:
     payload = payloads.bash("toolu_1")
-    assert parse(payload, "a").effect_key == parse(payload, "b").effect_key
-    assert parse(payload).effect_key != parse(payloads.bash("toolu_2")).effect_key
+    assert parse(payload, "a").effect_key_in(None) == parse(payload, "b").effect_key_in(None)
+    assert parse(payload).effect_key_in(None) != parse(payloads.bash("toolu_2")).effect_key_in(None)
 
 
 def test_a_tool_use_has_one_outcome() -> None:
     failed = parse(payloads.failure("toolu_1", "x"))
-    assert parse(payloads.bash("toolu_1")).effect_key == failed.effect_key
+    assert parse(payloads.bash("toolu_1")).effect_key_in(None) == failed.effect_key_in(None)
 
 
 def test_the_same_prompt_reported_by_two_hooks_has_one_effect_and_two_stops_of_a_turn_two() -> None:
-    assert parse(payloads.prompt("hi"), "a").effect_key == parse(payloads.prompt("hi"), "b").effect_key
-    assert parse(payloads.stop("one")).effect_key != parse(payloads.stop("two")).effect_key
+    assert parse(payloads.prompt("hi"), "a").effect_key_in(None) == parse(
+        payloads.prompt("hi"), "b"
+    ).effect_key_in(None)
+    assert parse(payloads.stop("one")).effect_key_in(None) != parse(payloads.stop("two")).effect_key_in(None)
 
 
 def without_id(command: str, stdout: str = "ok", **fields: object) -> bytes:
@@ -102,8 +104,8 @@ def without_id(command: str, stdout: str = "ok", **fields: object) -> bytes:
 
 
 def test_two_tool_uses_of_a_prompt_without_an_id_are_told_apart_by_what_they_did() -> None:
-    one = parse(without_id("make"), "a").effect_key
-    assert one == parse(without_id("make"), "b").effect_key, "delivered again, also by another hook"
+    one = parse(without_id("make"), "a").effect_key_in(None)
+    assert one == parse(without_id("make"), "b").effect_key_in(None), "delivered again, also by another hook"
     for other in (
         without_id("make test"),
         without_id("make", stdout="failed"),
@@ -111,12 +113,12 @@ def test_two_tool_uses_of_a_prompt_without_an_id_are_told_apart_by_what_they_did
         without_id("make", agent_id="agent-1"),
         without_id("make", prompt_id="p-2"),
     ):
-        assert parse(other, "b").effect_key != one
+        assert parse(other, "b").effect_key_in(None) != one
 
 
 def test_without_any_id_of_the_clients_every_report_counts() -> None:
     payload = payloads.prompt("hi", prompt_id=None)
-    assert parse(payload, "a").effect_key != parse(payload, "b").effect_key
+    assert parse(payload, "a").effect_key_in(None) != parse(payload, "b").effect_key_in(None)
 
 
 JSON = st.recursive(

@@ -83,7 +83,7 @@ class House:
             clock=clock,
             catch_up=self.indexing.catch_up,
         )
-        self.changes = self.forgettings = 0
+        self.changes = 0
         self.writing = MemoryWriter(
             store=store,
             origin_of=self.origin_of,
@@ -98,7 +98,7 @@ class House:
             copies=TwoBackups(),
             drain=lambda: 0,
             on_change=self._changed,
-            on_forget=self._forgotten,
+            on_forget=lambda: None,
         )
         self.injector = Injector(
             store=store,
@@ -189,9 +189,6 @@ class House:
 
     def told(self, session: str) -> list[Injection]:
         return list(self.keeping.injections.injections(session=session))
-
-    def _forgotten(self) -> None:
-        self.forgettings += 1
 
     def _changed(self, projects: Collection[int] | None) -> None:
         del projects

@@ -25,7 +25,6 @@ from claude_mem.recall.staleness import marks, penalty
 
 FILE = "src/session_store.py"
 PROMPT = "how are login sessions stored and what is the request timeout of the session store?"
-MARKED = re.compile(r"since|superseded by|newer on this|never merged")
 
 
 class Scene:

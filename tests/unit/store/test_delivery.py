@@ -103,11 +103,11 @@ class Delivery(RuleBasedStateMachine):
             event = the_event(session, number)
             batch.append(replace(event, id=event.id + "'") if by_another_hook else event)
         accepted = self.store.events.accept(new_events(*batch))
-        known = {(job.event.session, job.event.effect_key) for job in self.queue}
+        known = {(job.event.session, job.event.effect_key_in(None)) for job in self.queue}
         fresh = 0
         for event in batch:
-            if (event.session, event.effect_key) not in known:
-                known.add((event.session, event.effect_key))
+            if (event.session, event.effect_key_in(None)) not in known:
+                known.add((event.session, event.effect_key_in(None)))
                 self.queue.append(Modelled(event))
                 fresh += 1
         assert (accepted.fresh, accepted.duplicate) == (fresh, len(batch) - fresh)

@@ -190,7 +190,7 @@ def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) 
     api.BackfillProgress,
 )
 def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
-    found = call.services.past_intake.progress(int(query.since or 0))
+    found = call.services.store.events.progress(int(query.since or 0))
     paused = call.services.observing.state().get("paused")
     return replace(found, paused=paused)
 

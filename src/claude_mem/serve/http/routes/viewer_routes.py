@@ -94,7 +94,7 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
         if stream.visitor(call) is None:
             return HTMLResponse(guard.sign_in_page(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
-    # In the query, not behind a #: what the link has there is kept by the browser, and leads to a memory.
+    # In the query, not behind a #: what the link has there stays in the browser, and leads to a memory.
     response = RedirectResponse(f"/?key={call.running.visitors.page_key(cookie)}", status_code=303)
     name = guard.cookie_name(call.running.port)
     response.set_cookie(name, cookie, max_age=COOKIE_S, path="/", httponly=True, samesite="strict")
@@ -130,7 +130,7 @@ async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
         message = f"The sign-out could not be saved and lasts until the worker restarts: {error.strerror}."
         raise Refusal(503, "unavailable", message) from None
     finally:
-        call.running.notify_change()  # who listens by it, is told nothing more
+        call.running.notify_change()  # its listeners get nothing more
     response = respond(api.SignedOut("signed_out", count))
     response.delete_cookie(guard.cookie_name(call.running.port), path="/", httponly=True, samesite="strict")
     return response

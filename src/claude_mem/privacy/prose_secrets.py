@@ -1,4 +1,4 @@
-"""Finds the secrets that a sentence tells: `the password for staging is …`, `密码：…`, `… is the password`.
+"""Finds the secrets that a sentence states: `the password for staging is …`, `密码：…`, `… is the password`.
 
 A sentence says so by some word between the name and the value (`is`, `lautet`, `は`) or by a colon, and the
 value is no word. Looked at once, a bounded distance around each name: linear.

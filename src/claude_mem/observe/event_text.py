@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.structs import replace
-from claude_mem.observe import shell
+from claude_mem.observe import digest, shell
+from claude_mem.observe.digest import elide, line
 from claude_mem.observe.evidence import seen_from
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of
 
@@ -41,6 +42,8 @@ MOST_PROOF = 1_500
 MOST_COMMIT = 1_600
 MOST_AGENT = 3_000
 MOST_PAGE = 1_200
+MOST_DIFF = 4_000  # what is worked on, or reviewed
+MOST_FORGE = 1_500  # of what people wrote in a forge
 MOST_REPLY = 500  # of a machine's answer in JSON
 MOST_SNAPSHOT = 240  # of a page's structure, a browser's console
 MOST_PLAN = 4_000
@@ -54,7 +57,6 @@ _REPORTS = {
     Kind.TASK_END: "A task in the background",
     Kind.POST_COMPACT: "The session was compacted to",
 }
-LONGEST_MARK = len("\n[…9999999999 chars…]\n")
 
 
 def piece(seen: ReadEvent, base: str | None) -> Piece | None:
@@ -111,8 +113,7 @@ def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
         case ToolKind.LOOK:
             shown = _look(name, where, call)
         case ToolKind.EDIT:
-            shown = _piece(f"{name} {where}", call.changed_lines() or call.patch, MOST_CHANGE)
-            shown = replace(shown, edited=where or None)
+            shown = _edit(name, where, call, base)
         case ToolKind.WRITE:
             shown = _write(name, where, call)
         case ToolKind.COMMAND:
@@ -127,7 +128,7 @@ def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
         case ToolKind.WEB | ToolKind.OTHER:
             query = call.word("url", "query") or (compact(call.given) if call.given else "")
             text = call.text()
-            shown = _piece(f"{name} {query}", text, _most(name, text, MOST_PAGE), Value.MIDDLE)
+            shown = _piece(f"{name} {query}", _answer(name, text, MOST_PAGE), MOST_DIFF, Value.MIDDLE)
     return shown
 
 
@@ -135,11 +136,17 @@ _SNAPSHOTS = ("snapshot", "console", "screenshot")
 _TROUBLE = re.compile(r"error|fail|panic|exception|warn", re.IGNORECASE)
 
 
-def _most(name: str, text: str, usual: int) -> int:
-    """How much of an answer is shown: of what machines write for machines, little."""
+def _answer(name: str, text: str, usual: int, tail: float = 0.3) -> str:
+    """What is shown of an answer: of what machines write for machines, little."""
     if any(word in name.lower() for word in _SNAPSHOTS):
-        return MOST_SNAPSHOT
-    return MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
+        return elide(text, MOST_SNAPSHOT)
+    most = MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
+    return _condensed(text) or elide(text, most, tail=tail)
+
+
+def _condensed(text: str) -> str | None:
+    """A diff or a forge's reply, by what matters in it."""
+    return digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
 
 
 def _piece(head: str, body: str, cap: int, value: Value = Value.HIGH) -> Piece:
@@ -169,6 +176,18 @@ def _look(name: str, where: str, call: ToolUse) -> Piece:
     return Piece(line(f"{name} {query}{place}: {hits} hits", MOST_HEAD), _first_lines(found), Value.LOW)
 
 
+def _edit(name: str, where: str, call: ToolUse, base: str | None) -> Piece:
+    lines = call.changed_lines()
+    files = {} if lines or where else digest.patched(call.patch)
+    shown = {seen_from(base, path, call.cwd): each for path, each in files.items()}
+    if len(shown) > 1:
+        body = "\n".join(f"{path}\n{each}" for path, each in shown.items())
+        return _piece(f"{name} {', '.join(shown)}", body, MOST_CHANGE)
+    for path, each in shown.items():
+        where, lines = path, each
+    return replace(_piece(f"{name} {where}", lines or call.patch, MOST_CHANGE), edited=where or None)
+
+
 def _write(name: str, where: str, call: ToolUse) -> Piece:
     changed = call.changed_lines() if call.answered.get("structuredPatch") else ""
     if any(each[:1] in "+-" for each in changed.splitlines()):
@@ -183,7 +202,10 @@ def _command(name: str, call: ToolUse) -> Piece:
     silent = "stdout" in answered and not (answered["stdout"] or answered.get("stderr"))
     output = "" if silent else call.text()
     shown = elide(command, MOST_COMMAND)
-    match shell.purpose(call.command):
+    purpose = shell.purpose(call.command)
+    if purpose is not shell.Purpose.PROVE and (told := _condensed(output)):
+        return _ran(name, shown, told, Value.HIGH)
+    match purpose:
         case shell.Purpose.LOOK:
             head = line(f"{name} {shown}", MOST_HEAD)
             return Piece(f"{head}: {len(output.splitlines())} lines", _first_lines(output), Value.LOW)
@@ -195,7 +217,7 @@ def _command(name: str, call: ToolUse) -> Piece:
             most = MOST_PROOF if _TROUBLE.search(output) else MOST_CHATTER
             return _ran(name, shown, elide(output, most, tail=0.6), Value.HIGH)
         case shell.Purpose.WORK:
-            return _ran(name, shown, elide(output, _most("", output, MOST_OUTPUT), tail=0.5), Value.MIDDLE)
+            return _ran(name, shown, _answer("", output, MOST_OUTPUT, tail=0.5), Value.MIDDLE)
 
 
 def _ran(name: str, command: str, output: str, value: Value) -> Piece:
@@ -210,41 +232,3 @@ def _first_lines(text: str, most: int = FIRST_LINES) -> str:
     shown = [each.rstrip()[:LINE_CAP] for each in lines[:most]]
     left = len(text) - sum(map(len, shown)) - len(shown)
     return "\n".join([*shown, f"[…{left} chars…]"] if left > LINE_CAP else shown)
-
-
-def elide(text: str, cap: int, *, tail: float = 0.3) -> str:
-    """At most cap characters (a mark alone, if there is no room for more)."""
-    if len(text) <= cap:
-        return text
-    room = cap - LONGEST_MARK
-    if room <= 0:
-        mark = _mark(len(text))
-        return mark if len(mark) <= cap else ""
-    head, last = _whole_lines(text, room - int(room * tail), int(room * tail))
-    return f"{head}\n{_mark(len(text) - len(head) - len(last))}\n{last}".rstrip("\n")
-
-
-def _whole_lines(text: str, start: int, end: int) -> tuple[str, str]:
-    """The beginning and the end, cut between lines or words where that costs little."""
-    head, last = text[:start], text[len(text) - end :] if end else ""
-    for sign in ("\n", " "):
-        at = head.rfind(sign)
-        if at >= 0.8 * start:
-            head = head[:at]
-            break
-    for sign in ("\n", " "):
-        at = last.find(sign)
-        if 0 <= at <= 0.2 * end:
-            last = last[at + 1 :]
-            break
-    return head, last
-
-
-def line(text: str, cap: int) -> str:
-    """One line of at most cap characters."""
-    flat = " ".join(text[: 4 * cap].split())
-    return flat if len(flat) <= cap else flat[: cap - 1] + "…"
-
-
-def _mark(count: int) -> str:
-    return f"[…{count} chars…]"

@@ -15,7 +15,9 @@ from itertools import groupby
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.model.structs import replace
-from claude_mem.observe.event_text import LONGEST_MARK, MOST_CHANGE, Piece, Value, elide, line, piece
+from claude_mem.observe import digest
+from claude_mem.observe.digest import LONGEST_MARK, elide, line
+from claude_mem.observe.event_text import MOST_CHANGE, MOST_OUTPUT, Piece, Value, piece
 from claude_mem.observe.evidence import base_of
 from claude_mem.observe.mode import Mode
 from claude_mem.observe.tool_calls import ReadEvent
@@ -30,7 +32,7 @@ MOST_NAME = 120
 SAID_SHARE = 5  # of the events' characters, one in so many for what was said on the way
 SHORTEST_SAID = 80
 AROUND = 24  # what divides one event from the next
-AGAIN = "[…the same as above…]"
+LONG_BODY = 400  # a subagent's message, a page: not told twice
 
 SYSTEM = """\
 You keep the memory of a project. You are shown what happened in a session of another agent, and write down \
@@ -136,8 +138,8 @@ def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
     sections.append(("already recorded", _bullets(titles) or "(nothing yet)"))
-    pieces = fit(merged(_pieces(batch, _as_it_went(seen), budget // SAID_SHARE)), budget)
-    sections += [(f"{number} {each.head}", each.body) for number, each in enumerate(pieces, 1)]
+    pieces = merged(_pieces(batch, _as_it_went(seen), budget // SAID_SHARE))
+    sections += [(each.head, each.body) for each in fit(_numbered(pieces), budget)]
     mark = _mark(sections)
     quoted = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
     ask = SUMMARIZE if batch.wants_summary else OBSERVE
@@ -171,22 +173,42 @@ def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Pi
     """`said_share`: how many characters all that was said on the way may have."""
     said = sum(each.event.kind is Kind.SAID for each in seen)
     base = base_of(batch.events)
+    planned = [each.call for each in seen if _is_plan(each) and each.call]
     pieces: list[Piece] = []
-    bodies: set[str] = set()
     for each_seen in seen:
         event = each_seen.event
         if event.kind is Kind.PROMPT and event.text == batch.request:
             continue  # it stands above all events
+        if _is_plan(each_seen):
+            if each_seen.call is planned[-1] and (steps := digest.plan(planned)):
+                pieces.append(Piece("The agent's plan", elide(steps, MOST_OUTPUT), Value.MIDDLE))
+            continue
         each = piece(each_seen, base)
         if each is None:
             continue
         if event.kind is Kind.SAID:
             each = replace(each, body=elide(each.body, max(said_share // said, SHORTEST_SAID)))
-        # A subagent's last message comes twice: by its own stop, and as the answer of the tool that ran it.
-        again = len(each.body) > len(AGAIN) and each.body in bodies
-        bodies.add(each.body)
-        pieces.append(replace(each, body=AGAIN) if again else each)
+        pieces.append(each)
     return pieces
+
+
+def _is_plan(seen: ReadEvent) -> bool:
+    call = seen.call
+    return call is not None and digest.is_plan(call.tool.name) and not (call.failed or seen.event.private)
+
+
+def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
+    """A long body that comes again is named by the number of the first: a subagent's last message comes by
+    its own stop, and as the answer of the tool that ran it."""
+    first: dict[str, int] = {}
+    numbered: list[Piece] = []
+    for number, each in enumerate(pieces, 1):
+        told = number
+        if each.value in (Value.LOW, Value.MIDDLE) and len(each.body) > LONG_BODY:
+            told = first.setdefault(each.body.strip(), number)
+        body = each.body if told == number else f"[same as #{told}]"
+        numbered.append(replace(each, head=f"{number} {each.head}", body=body))
+    return numbered
 
 
 def _mark(sections: list[tuple[str, str]]) -> str:

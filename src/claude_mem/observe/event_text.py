@@ -11,7 +11,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.structs import replace
 from claude_mem.observe import digest, shell
 from claude_mem.observe.digest import elide, line
-from claude_mem.observe.evidence import seen_from
+from claude_mem.observe.evidence import is_clients_notice, seen_from
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of
 
 
@@ -80,7 +80,8 @@ def _message(event: Event) -> Piece | None:
         case Kind.SAID if text:
             return Piece("Assistant, on the way", elide(text, MOST_ON_THE_WAY), Value.MIDDLE)
         case Kind.STOP if text:
-            return Piece("Assistant's last message", elide(text, MOST_SAID), Value.TOP)
+            head = "The turn failed" if is_clients_notice(text) else "Assistant's last message"
+            return Piece(head, elide(text, MOST_SAID), Value.TOP)
         case Kind.STOP_FAILURE:
             return Piece(
                 "The turn failed", elide(f"{event.note or ''}\n{text}".strip(), MOST_ERROR), Value.HIGH

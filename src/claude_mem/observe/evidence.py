@@ -23,6 +23,31 @@ _PRINTS = re.compile(
     r"(?=$|[\s;&|)`'\"])"
 )
 
+_CLIENTS_NOTICE = re.compile(
+    r"\s*(?:\[?API Error\b|You[’']ve (?:hit|reached) your [\w ./-]{0,40}limit\b"
+    r"|Claude (?:AI )?usage limit reached|Credit balance is too low|Invalid API key|Please run /login"
+    r"|(?:\d+-hour|daily|weekly|monthly|session|usage|spend|Opus)(?: \w{1,20})? limit reached"
+    r"|OAuth token (?:has expired|revoked)|Prompt is too long\s*$|Request timed out"
+    r"|stream (?:error|disconnected)\b|Quota exceeded|No response requested\.)",
+    re.IGNORECASE,
+)
+LONGEST_NOTICE = 600
+
+
+def is_clients_notice(text: str) -> bool:
+    """Whether a last message is not the agent's but the client's: a limit was reached, the API failed."""
+    return len(text) <= LONGEST_NOTICE and _CLIENTS_NOTICE.match(text) is not None
+
+
+def has_evidence(seen: Iterable[ReadEvent]) -> bool:
+    """Whether anything happened beside what the user asked: a tool's use, an agent's word."""
+    for event, call in seen:
+        if event.private or event.kind in (Kind.PROMPT, Kind.STOP_FAILURE):
+            continue
+        if call is not None or (event.text and not is_clients_notice(event.text)):
+            return True
+    return False
+
 
 def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     """What a model says of files, held against what the tools did."""

@@ -100,7 +100,7 @@ class Observer:
     def _observed(
         self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
     ) -> tuple[Outcome, CallCost | None]:
-        if self._model is None or batch.offline:
+        if self._model is None or batch.offline or not evidence.has_evidence(seen):
             return Observed(self._extract(batch, seen)), None
         question = prompt.build(
             batch,

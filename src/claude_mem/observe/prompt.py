@@ -18,9 +18,9 @@ from claude_mem.model.structs import replace
 from claude_mem.observe import digest
 from claude_mem.observe.digest import LONGEST_MARK, elide, line
 from claude_mem.observe.event_text import MOST_CHANGE, MOST_OUTPUT, Piece, Value, piece
-from claude_mem.observe.evidence import base_of
+from claude_mem.observe.evidence import base_of, is_clients_notice
 from claude_mem.observe.mode import Mode
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ReadEvent, ToolKind
 from claude_mem.providers.registry import Prompt
 from claude_mem.settings.declarations import Verbosity
 
@@ -96,6 +96,10 @@ SUMMARIZE = (
     "The turn has ended. Write the observations for these events, if any, and exactly one <summary>; "
     "for a turn with nothing in it (thanks, a status), <nothing/> alone."
 )
+PAUSED = (
+    "The agent waits for a task in the background, and the work goes on. Write the observations for these "
+    "events, or <nothing/>; no <summary> yet."
+)
 
 
 def build(
@@ -108,11 +112,25 @@ def build(
     budget_chars: int,
 ) -> Prompt:
     """`seen`: the batch's events, read."""
+    ask = OBSERVE if not batch.wants_summary else PAUSED if _waits(seen) else SUMMARIZE
     return Prompt(
         system=system(mode, verbosity, language),
-        user=_user(batch, seen, budget_chars),
-        purpose="summarize" if batch.wants_summary else "observe",
+        user=_user(batch, seen, budget_chars, ask),
+        purpose="summarize" if ask is SUMMARIZE else "observe",
     )
+
+
+def _waits(seen: Sequence[ReadEvent]) -> bool:
+    """Whether an agent that was sent to the background here has not come back when the turn ends."""
+    running: dict[str, str] = {}  # by its id, what it does
+    for event, call in seen:
+        if call is not None and call.kind is ToolKind.AGENT and call.answered.get("isAsync") is True:
+            running[str(call.answered.get("agentId"))] = call.word("description")
+        elif event.kind is Kind.SUBAGENT_STOP:
+            running.pop(str(event.agent_id), None)
+        elif event.kind is Kind.TASK_END:
+            running = {id: what for id, what in running.items() if not what or what not in (event.text or "")}
+    return bool(running)
 
 
 def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
@@ -130,10 +148,10 @@ def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
     )
 
 
-def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
+def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int, ask: str) -> str:
     sections = [("session", _session(batch))]
     if batch.request:
-        if batch.before and len(batch.request) <= SHORT_REQUEST:
+        if batch.before and len(batch.request) <= SHORT_REQUEST and not is_clients_notice(batch.before):
             sections.append(("the agent had said", elide(batch.before, MOST_BEFORE, tail=0.8)))
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
@@ -142,7 +160,6 @@ def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int) -> str:
     sections += [(each.head, each.body) for each in fit(_numbered(pieces), budget)]
     mark = _mark(sections)
     quoted = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
-    ask = SUMMARIZE if batch.wants_summary else OBSERVE
     return f"The mark is {mark}.\n{quoted}\n=== {mark} end\n{ask}"
 
 

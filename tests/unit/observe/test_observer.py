@@ -243,3 +243,40 @@ def test_what_calls_under_way_may_cost_is_told_by_the_days_mean_price() -> None:
         daily_tokens=100, daily_usd=0.2
     )
     assert pending_spend(100, SpentSoFar()) == SpentSoFar(daily_tokens=100)
+
+
+def told(kind: Kind, text: str) -> Event:
+    return Event(id="1", at=1, kind=kind, session="s", text=text)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (told(Kind.PROMPT, "Always run the linter first."),),
+        (told(Kind.PROMPT, "One."), told(Kind.PROMPT, "Another.")),
+        (
+            told(Kind.PROMPT, "Go on."),
+            told(Kind.STOP, "You've hit your monthly spend limit · raise it at a.b"),
+        ),
+        (told(Kind.STOP, "API Error: 529 overloaded"),),
+        (told(Kind.STOP, "5-hour limit reached ∙ resets 7pm"), told(Kind.STOP_FAILURE, "rate limited")),
+    ],
+)
+def test_nothing_is_paid_for_a_turn_in_which_nothing_happened(events: tuple[Event, ...]) -> None:
+    rig = Rig()
+    outcome, spend = rig.observer.observe(Batch("shop", "s", events, request="Go on."), 1)
+    assert isinstance(outcome, Observed)
+    assert outcome.findings.observations == OFFLINE.findings.observations
+    assert (spend, rig.model.prompts) == (None, [])
+
+
+def test_a_turn_that_did_something_before_the_limit_is_asked_about() -> None:
+    rig = Rig()
+    limit = told(Kind.STOP, "You've hit your session limit · resets 7:20pm")
+    rig.observer.observe(Batch("shop", "s", (told(Kind.SAID, "The cause is the cache."), limit)), 1)
+    assert len(rig.model.prompts) == 1
+    about = told(
+        Kind.STOP, "API Error handling now retries: the client waits and asks again. " + "Why. " * 200
+    )
+    rig.observer.observe(Batch("shop", "s", (about,)), 2)
+    assert len(rig.model.prompts) == 2

@@ -102,6 +102,35 @@ def test_a_summary_is_asked_for_when_a_turn_ended_and_only_then() -> None:
     assert built(EDIT).purpose == "observe"
 
 
+def agent(id: str, what: str) -> Event:
+    return use("Agent", {"description": what}, {"isAsync": True, "agentId": id})
+
+
+@pytest.mark.parametrize(
+    ("events", "is_final"),
+    [
+        ((agent("a", "T1"), STOP), False),
+        ((agent("a", "T1"), event(Kind.TASK_END, text='Agent "T1" finished'), STOP), True),
+        ((agent("a", "T1"), event(Kind.SUBAGENT_STOP, agent_id="a", text="x"), STOP), True),
+        ((agent("a", "T1"), agent("b", "T2"), event(Kind.TASK_END, text='Agent "T1" finished'), STOP), False),
+        ((use("Agent", {"description": "T1"}, {"content": "found"}), STOP), True),
+    ],
+)
+def test_no_summary_is_asked_for_while_an_agent_works_in_the_background(
+    events: tuple[Event, ...], is_final: bool
+) -> None:
+    made = built(*events)
+    assert ("exactly one <summary>" in made.user) is is_final
+    assert (made.purpose == "summarize") is is_final
+
+
+def test_a_clients_notice_is_not_told_as_the_agents_words() -> None:
+    limit = "You've hit your session limit · resets 7:20pm"
+    user = built(EDIT, event(Kind.STOP, text=limit), request="yes", before=limit).user
+    assert user.count(limit) == 1
+    assert "Assistant's last message" not in user
+
+
 def test_the_user_part_tells_where_when_what_was_asked_and_what_is_recorded() -> None:
     titles = tuple(f"Title {n}" for n in range(40))
     user = built(EDIT, request="make it two", recorded=titles).user

@@ -41,8 +41,9 @@ class Offline:
         kept: list[Observation] = []
         replaced: list[tuple[str, str]] = []
         summaries: list[Summary] = []
+        told = {("decision", title) for title in batch.recorded}  # a wish, before its turn went on
         for turn in turns(batch, seen):
-            fresh = [each for each in _observe(turn) if each.title]
+            fresh = [each for each in _observe(turn) if each.title and (each.type, each.title) not in told]
             for new in fresh:
                 before = [*batch.recorded, *(each.title or "" for each in kept)]
                 old = set(_overruled(turn, new, before))

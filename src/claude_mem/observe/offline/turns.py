@@ -11,7 +11,7 @@ from typing import Literal
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.observe import shell
-from claude_mem.observe.evidence import seen_from
+from claude_mem.observe.evidence import is_clients_notice, seen_from
 from claude_mem.observe.offline import commands, request, steps
 from claude_mem.observe.offline.commands import Check, Commit
 from claude_mem.observe.offline.sentences import VOCABULARY, listed, pattern, shortened, words
@@ -55,6 +55,7 @@ class Turn:
     staged: list[str] = field(default_factory=list)
     undone: int = 0  # commits of before this turn that it took back
     rules: list[Edited] = field(default_factory=list)  # written into the agent's own memory
+    is_wish_alone: bool = False  # it begins here with a standing wish, which counts whatever follows
 
     def changes(self) -> list[FileChange]:
         """The project's files it changed, as they stood at its end: one that was made and removed is none."""
@@ -101,13 +102,15 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
             asked = request.cleaned(event.text) if not event.private else ""
             if not asked and not event.private:
                 continue
-            if turn.steps or turn.message:
+            if turn.steps or turn.message or turn.is_wish_alone:
                 yield turn
-            turn = Turn(asked)
+            turn = Turn(asked, is_wish_alone=request.is_rule(request.standing_wish(asked)))
         elif event.private:
             continue
         elif event.kind is Kind.STOP:
-            turn.message, turn.stopped = event.text or turn.said, True
+            failed = is_clients_notice(event.text or "")
+            turn.message = turn.said if failed else event.text or turn.said
+            turn.stopped = bool(turn.message or turn.steps or not failed)
             yield turn
             turn = Turn(turn.request)
         elif event.kind is Kind.SAID:
@@ -116,7 +119,7 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
             for step in steps.read(call):
                 _take(turn, step, where)
                 turn.steps += 1
-    if turn.steps or turn.message:
+    if turn.steps or turn.message or turn.is_wish_alone:
         yield turn
 
 

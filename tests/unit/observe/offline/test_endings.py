@@ -130,3 +130,27 @@ def test_a_commit_of_which_git_told_nothing_has_no_fact_that_only_says_commit() 
         Acting("x").edit("a.py", "+y = 1").run("git commit -m 'round prices'", "[main abcdef1] round prices")
     )
     assert "commit abcdef1 on main" in told.only().facts
+
+
+WISH = "From now on, never edit the generated parser by hand."
+
+
+def test_a_standing_wish_counts_although_nothing_came_of_its_turn() -> None:
+    (kept,) = Acting(WISH).memory().observations
+    assert kept.type == "decision"
+    assert any(WISH in fact for fact in kept.facts)
+    assert Acting("Round the prices of the shop.").memory().observations == ()
+
+
+def test_a_standing_wish_that_is_recorded_already_is_not_recorded_again() -> None:
+    (kept,) = Acting(WISH).memory().observations
+    again = Acting(WISH).stop("Understood.").memory(recorded=(kept.title or "",))
+    assert again.observations == ()
+
+
+def test_a_turn_that_the_clients_limit_ended_before_anything_was_done_leaves_nothing() -> None:
+    limit = "You've hit your monthly spend limit · raise it at a.b"
+    left = Acting("continue but use sonnet 5 as subagents").stop(limit).memory()
+    assert (left.observations, left.summaries) == ((), ())
+    (worked,) = Acting("round the prices").edit("a.py", "+y = 1").stop(limit).memory().summaries
+    assert "limit" not in str(worked)

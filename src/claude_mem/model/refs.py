@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -62,6 +63,13 @@ def ref_at(key: int) -> Ref:
 
 def kind_at(key: int) -> MemoryKind:
     return KINDS[key >> _ID_BITS & (1 << _KIND_BITS) - 1]
+
+
+def keys_by_kind(keys: Iterable[int]) -> dict[MemoryKind, set[int]]:
+    by_kind: list[set[int]] = [set() for _ in KINDS]
+    for key in keys:
+        by_kind[key >> _ID_BITS & 3].add(key)
+    return {kind: some for kind, some in zip(KINDS, by_kind, strict=True) if some}
 
 
 def id_at(key: int) -> int:

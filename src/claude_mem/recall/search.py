@@ -11,7 +11,6 @@ from msgspec import Struct
 from claude_mem.model.clock import Clock
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import (
-    KINDS,
     NEAREST,
     Card,
     Filters,
@@ -103,7 +102,7 @@ class Search:
         files = self._files(query, filters, key_filter)
         lifted = _passed(files, key_filter)
         only = None if key_filter is None else said.keys() | lifted.keys() | key_filter(cosines)
-        kinds = filters.kinds or KINDS
+        kinds = filters.kinds
         weight = self._near.weight if self._near else 0.0
         if not said and not lifted and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
             return SearchResults([], legs, note, unknown=1.0)
@@ -112,7 +111,7 @@ class Search:
             cosines,
             weight,
             files,
-            lambda key: kind_at(key) in kinds and (only is None or key in only),
+            only.__contains__ if only is not None else (lambda key: kind_at(key) in kinds) if kinds else None,
             file_weight=fuse.ONLY_FILES if query_paths.is_only_paths(query) else 1.0,
         )
         keys = fuse.ranked(fused, RANKED_PER_SESSION)

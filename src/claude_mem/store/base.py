@@ -343,6 +343,8 @@ class VectorTable(Protocol):
     def remove(self, memory_keys: Sequence[int]) -> None: ...
     def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]: ...
 
+    def existing(self, memory_keys: Sequence[int]) -> set[int]: ...  # of these, those that have one
+
     def newest(self, within: KeySpan | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
         """The newest of a span, or about as many of the newest of all, in lists of at most `at_once`."""
 

@@ -85,7 +85,7 @@ def closest(blocks: Blocks, vector: Vector, limit: int) -> list[tuple[int, float
     scores = _cosines(blocks, vector, total)
     best = np.argpartition(scores, total - limit)[total - limit :] if limit < total else np.arange(total)
     order = best[np.lexsort((-memory_keys[best], -scores[best]))]
-    return [(int(memory_keys[at]), float(scores[at])) for at in order]
+    return list(zip(memory_keys[order].tolist(), scores[order].tolist(), strict=True))
 
 
 def cosines(one: Block, vector: Vector) -> dict[int, float]:
@@ -184,7 +184,7 @@ class Builtin:
         _agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
         with _translated_errors():  # what was forgotten a moment ago may still be held
-            there = self._table.blobs([memory_key for memory_key, _ in found])
+            there = self._table.existing([memory_key for memory_key, _ in found])
         return [(memory_key, cosine) for memory_key, cosine in found if memory_key in there]
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:

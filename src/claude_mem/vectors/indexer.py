@@ -111,7 +111,7 @@ class VectorIndexer:
 
 NEAREST = 200
 WIDER = 8
-"""So many times as many are compared when too few of the nearest pass."""
+"""So many times as many are read where some may not pass, and again when too few of those do."""
 
 
 class Similarity:
@@ -153,7 +153,7 @@ class Similarity:
         if key_filter.listed is not None:
             found = self._vectors.cosines(vector, list(key_filter.listed))
             return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
-        limit = self._nearest
+        limit = self._nearest * WIDER
         while True:
             nearest = self._vectors.nearest(vector, within, limit)
             passed = key_filter(memory_key for memory_key, _ in nearest)

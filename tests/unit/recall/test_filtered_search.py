@@ -15,12 +15,13 @@ from tests.unit.vectors.memories import opened
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.memory import Summary
-from claude_mem.model.refs import Filters, ref_at
+from claude_mem.model.refs import KINDS, Filters, ref_at, span
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import KeyFilter
 from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
+from claude_mem.store.values import TextQuery
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
 
@@ -164,6 +165,59 @@ def test_more_that_pass_than_are_looked_up_at_once_are_found_all_the_same(memory
     memory.indexing.catch_up()
     assert sessions(memory, FREQUENT, until=NOON - DAY) == ["old"] * 20
     assert sessions(memory, f"once {FREQUENT}", since=NOON - DAY) == ["new"] * 20
+
+
+@pytest.fixture(scope="module")
+def frequent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A word that too many have to be weighed; some that have a rarer one have it too, and are older."""
+    with house(tmp_path_factory.mktemp("frequent")) as memory:
+        for number in range(12):
+            memory.keep(f"Both {number}", f"seldom {FREQUENT}", session=f"both{number}", **LONG_AGO)
+            memory.keep(f"Rare {number}", "seldom met with", session=f"rare{number}")
+        copied(memory, memory.keep(f"{FREQUENT} here", session="crowd", indexed=False), 5_100, 100)
+        memory.indexing.catch_up()
+        yield memory
+
+
+@pytest.mark.parametrize("filters", [{"branch": "main"}, {"since": NOON - 999 * DAY}, {"kinds": KINDS}])
+def test_a_filter_that_everything_passes_changes_no_ranking(frequent: House, filters: dict[str, Any]) -> None:
+    def ranked(**filters: Any) -> list[tuple[object, float]]:
+        hits = frequent.search(f"seldom {FREQUENT}", Filters(project_id=1, **filters), 20).hits
+        return [(hit.card.ref, hit.score) for hit in hits]
+
+    assert ranked(**filters) == ranked()
+    assert len(ranked()) == 20
+
+
+class Asked:
+    """A filter that notes which memories it is asked about."""
+
+    def __init__(self, behind: KeyFilter) -> None:
+        self._behind, self.listed = behind, behind.listed
+        self.memory_keys: set[int] = set()
+
+    def __call__(self, memory_keys: Iterable[int]) -> set[int]:
+        some = set(memory_keys)
+        self.memory_keys |= some
+        return self._behind(some)
+
+
+def test_a_filter_that_many_pass_is_asked_about_the_matches_of_rare_words_alone(frequent: House) -> None:
+    behind = frequent.library.key_filter(Filters(project_id=1, branch="main"))
+    assert behind is not None
+    key_filter = Asked(behind)
+    frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), cast(KeyFilter, key_filter))
+    assert len(key_filter.memory_keys) == 24, "those that say seldom"
+
+
+def test_frequent_words_are_looked_for_among_the_few_that_pass(frequent: House) -> None:
+    behind = frequent.library.key_filter(Filters(project_id=1, session="both3"))
+    assert behind is not None
+    key_filter = Asked(behind)
+    found = frequent.library.match(TextQuery(("here", FREQUENT)), span(1), cast(KeyFilter, key_filter))
+    few = set(behind.listed or ())
+    assert {key for each in found.matched for key in each.scores} == few
+    assert key_filter.memory_keys == few, "and nobody asks whether the thousands pass"
 
 
 def test_a_few_wrong_ones_are_left_out_of_a_search_without_filters(memory: House) -> None:

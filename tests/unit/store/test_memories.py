@@ -12,7 +12,7 @@ from tests.contracts.store_contract import HOUR, NOON, ORIGIN, Events, SettableC
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Findings, Observation, content_key
-from claude_mem.model.refs import Card, Filters, Ref, memory_key
+from claude_mem.model.refs import Card, Filters, Ref, is_of_file, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore, cards
 from claude_mem.store.sqlite import memories as library_module
@@ -371,3 +371,33 @@ def test_a_search_without_filters_asks_nothing_about_what_is_marked_wrong(
     with open_store() as store:
         store.readers.close()  # whoever reads now is refused
         assert store.memories.key_filter(Filters(1)) is None
+
+
+FOLDERS = ("src/", "SRC\\", "./src/Shop/", "shop/", "deep/", "/src/shop/", "s/", "src/*.py")
+
+
+@pytest.mark.parametrize("file", FOLDERS)
+def test_a_folder_is_found_by_its_index_as_by_reading_every_path(
+    open_store: Callable[[], SqliteStore], file: str
+) -> None:
+    """Also one whose path is stored without its beginning, and a memory of the folder itself."""
+    paths = (
+        "src/till.py",
+        "lib/src/Shop/till.py",
+        "src/",
+        "shop/src",
+        "C:\\src\\shop\\a.py",
+        "srcs/x.py",
+        f"deep/{'long/' * 70}end.py",
+    )
+    with open_store() as store:
+        for number, path in enumerate(paths):
+            made = Observation("change", f"thing {number}", files_modified=(path,))
+            store.memories.remember(made, ORIGIN, session=f"s{number}", at=NOON + number)
+        store.text_index.catch_up()
+        meant = {path for path in paths if is_of_file(path, file)}
+        found = store.memories.list_cards(Filters(1, file=file), limit=20)
+        assert {path for card in found for path in card.files} == meant
+        key_filter = store.memories.key_filter(Filters(1, file=file))
+        assert key_filter is not None
+        assert len(key_filter.listed or ()) == len(meant)

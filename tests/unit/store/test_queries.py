@@ -296,3 +296,19 @@ def test_every_file_of_queries_belongs_to_a_module() -> None:
 def test_no_other_file_of_the_store_speaks_sql() -> None:
     words = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b")
     assert not [path.name for path in FOLDER.rglob("*.py") if words.search(path.read_text())]
+
+
+def test_the_files_of_memories_and_all_folders_are_read_from_indexes_alone(db: sqlite3.Connection) -> None:
+    for name in ("files_about", "all_folders"):
+        reads = [step for step in explained(db, queries()[name]) if "memory_files" in step]
+        assert reads
+        assert all("USING COVERING INDEX" in step for step in reads)
+
+
+def test_few_memories_are_looked_up_in_the_text_or_walked_to(db: sqlite3.Connection) -> None:
+    def is_by_key(name: str) -> bool:
+        (step,) = [step for step in explained(db, queries()[name]) if "memory_text" in step]
+        return "=" in step
+
+    assert is_by_key("probed_matches")
+    assert not is_by_key("matches_among")

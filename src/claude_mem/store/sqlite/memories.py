@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from itertools import islice
@@ -33,6 +34,8 @@ OF_FILE = 5_000
 """Memories of a file whose times are compared, where no filter leaves fewer."""
 BESIDE = 2_000
 """Of those in a folder, which say less."""
+MOST_LOOKED_THROUGH = 10
+"""So many times as many, where some may not pass."""
 
 
 class Memories(Part):
@@ -95,6 +98,8 @@ class Memories(Part):
         return observations.revise(db, revisions, expected)
 
     def key_filter(self, filters: Filters) -> KeyFilter | None:
+        if set(filters.kinds) == set(KINDS):
+            filters = replace(filters, kinds=())
         if filters == Filters(filters.project_id):
             return None
         if filters == Filters(filters.project_id, wrong=False):
@@ -171,15 +176,20 @@ class Memories(Part):
     ) -> list[tuple[int, str]]:
         first, last = span(project_id) if project_id is not None else text_index.EVERYWHERE
         folder, _ = split_path(f"{folder}/x")
-        rows_read = limit if key_filter is None else -1
-        found: list[tuple[int, str]] = []
+        few = key_filter and key_filter.listed
         with self._readers.read() as db:
-            rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=rows_read)
-            while len(found) < limit and (some := list(islice(rows, limit))):
-                keys = {row["memory_key"] for row in some}
-                passed = keys if key_filter is None else key_filter(keys)
-                found += [(row["memory_key"], row["path"]) for row in some if row["memory_key"] in passed]
-        return found[:limit]
+            if few:
+                keys = json.dumps(list(few))
+                rows = execute(db, "files_under_among", folder=folder, memory_keys=keys, limit=limit)
+            else:
+                most = limit if key_filter is None else limit * MOST_LOOKED_THROUGH
+                rows = execute(db, "files_under", folder=folder, first=first, last=last, limit=most)
+            rows.row_factory = None
+            found: list[tuple[int, str]] = rows.fetchall()
+        if key_filter is None or few:
+            return found
+        passed = key_filter(key for key, _ in found)
+        return [(key, path) for key, path in found if key in passed][:limit]
 
     def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
         with self._readers.read() as db:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -22,15 +22,16 @@ from claude_mem.model.refs import (
     id_at,
     is_glob,
     is_of_file,
-    kind_at,
+    keys_by_kind,
     memory_key,
+    plain_path,
     ref_at,
     span,
 )
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Readers, conditions, execute, queries
-from claude_mem.store.sqlite.rows import batches, columns
-from claude_mem.store.sqlite.text_document import split_path
+from claude_mem.store.sqlite.rows import columns
+from claude_mem.store.sqlite.text_document import LONGEST_FOLDER, split_path
 from claude_mem.store.sqlite.text_index import EVERYWHERE
 from claude_mem.store.values import ListPosition
 
@@ -40,13 +41,28 @@ _ALL = 2**62
 def memories_of_file(db: sqlite3.Connection, file: str, project_id: int | None) -> Iterator[tuple[Ref, str]]:
     """Each with how it is, once for each file that is meant: a path, a folder or a glob may mean several. By
     the index of files: see to it first that it is in step."""
+    return ((ref_at(key), how) for key, how in _keys_meant(db, file, project_id))
+
+
+def _keys_meant(db: sqlite3.Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
+    """They are read as they are asked for."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
-    if is_glob(file) or file.endswith(("/", "\\")):
-        rows = execute(db, "all_files", first=first, last=last)
+    base, within = split_path(file)[1], f"/{plain_path(file)}"
+    if is_glob(file):
+        found = execute(db, "all_files", first=first, last=last)
+    elif within.endswith("/"):
+        folders = (row["folder"] for row in execute(db, "all_folders"))
+        # A folder is stored without its beginning if it is long. A memory may be of the folder itself.
+        some = [each for each in folders if within in f"/{plain_path(each)}/" or len(each) >= LONGEST_FOLDER]
+        found = execute(db, "files_in", folders=json.dumps(some), base=base, first=first, last=last)
     else:
-        rows = execute(db, "files_named", base=split_path(file)[1], first=first, last=last, limit=_ALL)
-    is_meant = cache(lambda path: is_of_file(path, file))  # there are far fewer files than memories of them
-    return ((ref_at(row["memory_key"]), row["how"]) for row in rows if is_meant(row["path"]))
+        found = execute(db, "files_named", base=base, first=first, last=last, limit=_ALL)
+    is_meant = _is_meant(file)
+    return ((key, how) for key, path, how in found if is_meant(path))
+
+
+def _is_meant(file: str) -> Callable[[str], bool]:
+    return cache(lambda path: is_of_file(path, file))  # there are far fewer files than memories of them
 
 
 def keys_of_file(db: sqlite3.Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
@@ -128,8 +144,9 @@ def passing_rows(
 ) -> list[tuple[int, int, int]]:
     """No more than `limit`, in no order: a memory's id, its session's, its project's."""
     statement = _statement("keys", kind, _wanted(kind, filters, meant), "no_more")
-    rows = db.execute(statement, _given(kind, filters, meant) | {"limit": limit})
-    return [(row["id"], row["session_id"], row["project_id"]) for row in rows]
+    found = db.execute(statement, _given(kind, filters, meant) | {"limit": limit})
+    found.row_factory = None
+    return found.fetchall()
 
 
 def _count(db: sqlite3.Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> int:
@@ -218,10 +235,9 @@ def _statement(what: str, kind: MemoryKind, wanted: list[str], end: str | None =
     return " ".join([queries()[f"{what}_{kind}"].rstrip(";"), *where, *([conditions()[end]] if end else [])])
 
 
-MOST_LISTED = 5_000
+MOST_LISTED = 2_500
 MANY_WRONG = 1_000
 """Marked wrong, fewer than a search looks at: those it leaves out as it comes upon them."""
-AT_ONCE = 5_000
 
 
 class _Listed(Struct, frozen=True):
@@ -232,12 +248,29 @@ class _Listed(Struct, frozen=True):
 class SqlKeyFilter:
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
-        self._known: dict[int, bool] = {}
+        self._looked_up: set[int] = set()
+        self._passing: set[int] = set()
         # The project is in a key. Asked of the rows as well, it would lead past all of the project's.
         self._whichever = replace(filters, project_id=None)
+        self._is_meant = _is_meant(filters.file or "")
+        self._of: dict[MemoryKind, _Listed | None] = {}
         with readers.read() as db:
-            self._named = refs_of_file(db, filters)
-            self._of = {kind: self._listed(db, kind) for kind in KINDS}
+            self._named = self._few_of_file(db)
+            for kind in KINDS:
+                self._of[kind] = self._listed(db, kind)
+
+    def _few_of_file(self, db: sqlite3.Connection) -> RefsByKind | None:
+        """None: no file is named, or more memories are of it than are listed."""
+        if self._filters.file is None:
+            return None
+        meant = _keys_meant(db, self._filters.file, self._filters.project_id)
+        keys: set[int] = set()
+        for key, how in meant:
+            if how != "named":
+                keys.add(key)
+                if len(keys) > MOST_LISTED:
+                    return None
+        return {kind: frozenset(map(id_at, some)) for kind, some in keys_by_kind(keys).items()}
 
     @property
     def listed(self) -> frozenset[int] | None:
@@ -247,16 +280,13 @@ class SqlKeyFilter:
 
     def __call__(self, memory_keys: Iterable[int]) -> set[int]:
         passed: set[int] = set()
-        unknown: dict[MemoryKind, list[int]] = {}
-        for key in memory_keys:
-            listed = self._of[kind := kind_at(key)]
+        for kind, keys in keys_by_kind(memory_keys).items():
+            listed = self._of[kind]
             if listed is None:
-                unknown.setdefault(kind, []).append(key)
-            elif (key in listed.memory_keys) == listed.pass_:
-                passed.add(key)
-        for kind, keys in unknown.items():
-            self._look_up(kind, [key for key in keys if key not in self._known])
-            passed.update(key for key in keys if self._known[key])
+                self._look_up(kind, keys - self._looked_up)
+                passed |= keys & self._passing
+            else:
+                passed |= keys & listed.memory_keys if listed.pass_ else keys - listed.memory_keys
         return passed
 
     def _listed(self, db: sqlite3.Connection, kind: MemoryKind) -> _Listed | None:
@@ -271,8 +301,9 @@ class SqlKeyFilter:
             return _Listed(pass_=False)
         if bare == Filters(wrong=False):
             return self._listed_up_to(db, kind, replace(filters, wrong=True), pass_=False)
-        if kind == "evidence" and filters.session is None and filters.file is None:
-            return None  # no index goes by time or branch, and the rows are long
+        is_many = None in self._of.values() or (filters.file is not None and self._named is None)
+        if is_many or (kind == "evidence" and filters.session is None and filters.file is None):
+            return None  # of evidence no index goes by time or branch, and the rows are long
         return self._listed_up_to(db, kind, filters, pass_=True)
 
     def _listed_up_to(
@@ -282,15 +313,18 @@ class SqlKeyFilter:
         found = passing_rows(db, kind, meant, self._named, MOST_LISTED + 1)
         return None if len(found) > MOST_LISTED else _Listed(_keys(kind, found), pass_)
 
-    def _look_up(self, kind: MemoryKind, keys: list[int]) -> None:
-        for some in batches(keys, AT_ONCE):
-            ids = frozenset(map(id_at, some))
-            if self._named is not None:
-                ids &= self._named.get(kind, frozenset())
-            with self._readers.read() as db:
-                found = passing_rows(db, kind, self._whichever, {kind: ids}, len(ids))
-            passed = {id for id, _, _ in found}
-            self._known.update((key, id_at(key) in passed) for key in some)
+    def _look_up(self, kind: MemoryKind, keys: set[int]) -> None:
+        self._looked_up |= keys
+        with self._readers.read() as db:
+            if self._filters.file is not None:
+                # What was understood names no file without having touched it, and the index alone says so.
+                query = "files_about" if kind in ("observation", "summary") else "files_touched"
+                files = execute(db, query, memory_keys=json.dumps(list(keys)))
+                files.row_factory = None
+                keys = {key for key, path in files.fetchall() if self._is_meant(path)}
+            by_id = {id_at(key): key for key in keys}
+            found = passing_rows(db, kind, self._whichever, {kind: frozenset(by_id)}, len(by_id))
+        self._passing.update(by_id[id] for id, _, _ in found)
 
 
 def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:

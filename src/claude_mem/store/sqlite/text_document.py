@@ -21,6 +21,7 @@ MOST_OUTPUT = 2_000
 """Of what a tool printed: mostly files and listings, which are found by what went in."""
 MOST_FILES = 100
 HEAD, LONGEST_HEADING = 2_000, 200
+LONGEST_FOLDER = 300
 
 PATH_KEYS = ("file_path", "notebook_path", "path")
 WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
@@ -115,7 +116,7 @@ def relative(path: str, cwd: str | None) -> str:
 def split_path(path: str) -> tuple[str, str]:
     """A path's folder and its last part, one spelling for all systems."""
     folder, _, base = path.replace("\\", "/").strip("/").lower().rpartition("/")
-    return folder[-300:], base[:200]
+    return folder[-LONGEST_FOLDER:], base[:200]
 
 
 def _heading(prompt: str) -> str:

@@ -7,19 +7,29 @@ between is noticed by the generation, and read again.
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, idf, kind_at, memory_key, session_at
+from claude_mem.model.refs import (
+    KINDS,
+    MemoryKind,
+    Ref,
+    idf,
+    keys_by_kind,
+    kind_at,
+    memory_key,
+    session_at,
+)
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite.connection import Part, execute, transaction
+from claude_mem.store.sqlite.rows import Value
 from claude_mem.store.sqlite.text_document import VERSION, TextDocument, document_of, names, split_path
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
 
@@ -174,6 +184,13 @@ COUNTED = 10_000
 """SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
 memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
 words: SQLite puts all of theirs together anew for each question."""
+MOST_WALKED = 200_000
+"""Matches of frequent words that are walked over, the rarest words first: a word that half of all memories
+have tells little, and its matches grow with them."""
+PROBE = 200
+"""To look a single memory up in the index takes as long as to walk over so many matches."""
+ENOUGH = 300
+"""Of those that pass a filter, more than a search lists: then no more are looked for by frequent words."""
 PHRASES_SHARE = 4
 """A fourth as many matches of phrases are weighed as of words: a telling one has few."""
 MOST_KNOWN = 10_000
@@ -251,15 +268,13 @@ class Matcher(Struct, frozen=True):
             if weighed > most:
                 break
             found.append(self._weighed(word, rows) if rows else TextMatch(word, {}))
-        left_out = counted[len(found) :]
-        if key_filter is not None:
-            found += self._left_out([word for _, word in left_out], most)
-        elif weighed_words := [each.word for each in found if each.scores]:
-            found += self._match_left_out(
-                left_out, weighed_words, {key for each in found for key in each.said}
-            )
-        if not any(each.scores if key_filter is None else key_filter(each.scores) for each in found):
-            found += self._newest([word for rows, word in counted if rows])
+        if key_filter is not None and (few := key_filter.listed):
+            found += self._among_few(counted[len(found) :], found, few)
+        if rarer := [each for each in found if each.scores]:
+            found += self._beside(counted[len(found) :], rarer)
+        keys = set[int]().union(*(each.scores for each in found))
+        if not (keys if key_filter is None else key_filter(keys)):
+            found += self._newest([each for each in counted if each[0]])
         nowhere = {
             word.rstrip("*")
             for rows, word in counted
@@ -272,10 +287,6 @@ class Matcher(Struct, frozen=True):
             weighed += rows
             if rows and weighed <= limit:
                 found.append(replace(self._weighed(phrase, rows), is_phrase=True))
-            elif rows and key_filter is not None:
-                found.append(
-                    replace(self._flat(phrase, self._matching_keys(phrase, limit), rows), is_phrase=True)
-                )
         return found
 
     def _counted(self, word: str, most: int) -> tuple[int, str]:
@@ -304,60 +315,73 @@ class Matcher(Struct, frozen=True):
         is_all = self.span == EVERYWHERE
         everywhere = self._count(word, EVERYWHERE, COUNTED) if is_whole and not is_all else rows
         if everywhere > COUNTED or not is_whole:
-            found = execute(self.db, "matches", expression=_quoted(word), first=first, last=last)
-            return self._flat(word, [row[0] for row in found], rows)
+            return self._flat(word, self._keys(_quoted(word)), rows)
         # As SQLite has it, the floor included.
         theirs = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
         factor = idf(rows, self.size) / theirs
-        weighed = execute(
-            self.db, "weighed_matches", expression=_quoted(word), first=first, last=last
-        ).fetchall()
+        found = execute(self.db, "weighed_matches", expression=_quoted(word), first=first, last=last)
+        found.row_factory = None
+        weighed = found.fetchall()
         scores = {key: factor * score for key, score, _ in weighed}
         return TextMatch(word, scores, {key: factor * said for key, _, said in weighed if said > 0})
 
-    def _flat(self, word: str, keys: Sequence[int], rows: int) -> TextMatch:
+    def _flat(self, word: str, keys: Iterable[int], rows: int) -> TextMatch:
         """Said once wherever it is said."""
-        first, last = self.span
-        expression = f"{{title body names}} : {_quoted(word)}"
-        said = execute(self.db, "matches", expression=expression, first=first, last=last)
         scores = dict.fromkeys(keys, idf(rows, self.size))
-        return TextMatch(word, scores, {row[0]: scores[row[0]] for row in said if row[0] in scores})
+        by_kind = keys_by_kind(scores)
+        events = by_kind.pop("evidence", set())
+        if events:
+            events &= set(self._keys(f"{{title body names}} : {_quoted(word)}"))
+        return TextMatch(word, scores, dict.fromkeys(events.union(*by_kind.values()), idf(rows, self.size)))
 
-    def _match_left_out(
-        self, counted: Sequence[tuple[int, str]], weighed: Sequence[str], said: set[int]
-    ) -> list[TextMatch]:
+    def _beside(self, counted: Sequence[tuple[int, str]], rarer: Sequence[TextMatch]) -> Iterator[TextMatch]:
         """What frequent words match of the memories that have a rarer one: nearly all of what they can change
         in the order of the best, for a fraction of the time that weighing all their matches takes."""
-        first, last = self.span
-        rarer, found = " OR ".join(map(_quoted, weighed)), []
+        have_one = " OR ".join(_quoted(each.word) for each in rarer)
+        said = set[int]().union(*(each.said for each in rarer))
+        walked = 0
         for rows, word in counted:
-            expression = f"{_quoted(word)} AND ({rarer})"
-            keys = [
-                row[0] for row in execute(self.db, "matches", expression=expression, first=first, last=last)
-            ]
-            scores = dict.fromkeys(keys, idf(rows, self.size))
-            prose_scores = {key: score for key, score in scores.items() if key in said}
-            found.append(TextMatch(word, scores, prose_scores, rows=rows))
-        return found
-
-    def _left_out(self, words: list[str], most: int) -> list[TextMatch]:
-        """What frequent words match of those that pass: the rarest first, and no more than the bound."""
-        matched = sorted((len(keys := self._matching_keys(word, most + 1)), word, keys) for word in words)
-        found, weighed = [], 0
-        for count, word, keys in matched:
-            weighed += count
-            if weighed > most:
+            walked += rows
+            if walked > MOST_WALKED:
                 break
-            rows = self._counted(word, most)[0]
-            found.append(replace(self._flat(word, keys, rows), rows=rows))
-        return found
+            keys, score = self._keys(f"{_quoted(word)} AND ({have_one})"), idf(rows, self.size)
+            scores = dict.fromkeys(keys, score)
+            yield TextMatch(word, scores, dict.fromkeys(said.intersection(keys), score), rows=rows)
 
-    def _newest(self, words: list[str]) -> list[TextMatch]:
-        """Every word is everywhere: those that have all of them, else the rarest; and of those the newest."""
-        for some in (words, words[:1]):
-            if some and (newest := self._matching_keys(" ".join(some), NEWEST, together=False)):
+    def _among_few(
+        self, counted: Sequence[tuple[int, str]], found: Sequence[TextMatch], few: Collection[int]
+    ) -> Iterator[TextMatch]:
+        """What frequent words match of the few memories that pass, until enough of them are found."""
+        passed = set[int]().union(*(each.scores for each in found)).intersection(few)
+        given: dict[str, Value] = {"memory_keys": json.dumps(list(few)), "first": min(few), "last": max(few)}
+        walked = 0
+        for rows, word in counted:
+            is_probed = len(few) * PROBE < rows
+            walked += len(few) * PROBE if is_probed else rows
+            if len(passed) >= ENOUGH or walked > MOST_WALKED:
+                break
+            query = "probed_matches" if is_probed else "matches_among"
+            keys = _first_column(execute(self.db, query, expression=_quoted(word), **given))
+            passed.update(keys)
+            score = idf(rows, self.size)
+            yield TextMatch(word, dict.fromkeys(keys, score), dict.fromkeys(keys, score), rows=rows)
+
+    def _keys(self, expression: str) -> list[int]:
+        first, last = self.span
+        return _first_column(execute(self.db, "matches", expression=expression, first=first, last=last))
+
+    def _newest(self, counted: Sequence[tuple[int, str]]) -> list[TextMatch]:
+        """Every word is everywhere: those that have all of them, else the rarest that any have; and of those
+        the newest."""
+        words, walked = [word for _, word in counted], 0
+        tried = [(0, " ".join(words)), *counted] if len(words) > 1 else counted
+        for rows, some in tried:
+            walked += rows
+            if walked > max(MOST_WALKED, counted[0][0]):
+                break
+            if newest := self._matching_keys(some, NEWEST, together=False):
                 scores = dict.fromkeys(newest, 1.0)
-                return [TextMatch(" ".join(some), scores, scores)]
+                return [TextMatch(some, scores, scores)]
         return []
 
     def _matching_keys(self, words: str, limit: int, *, together: bool = True) -> list[int]:
@@ -368,10 +392,16 @@ class Matcher(Struct, frozen=True):
         rows = execute(
             self.db, "newest_matches", expression=expression, first=first, last=last, limit=everything
         )
+        rows.row_factory = None
         found: list[int] = []
-        while len(found) < limit and (some := [row[0] for row in islice(rows, AT_ONCE)]):
+        while len(found) < limit and (some := [key for (key,) in rows.fetchmany(AT_ONCE)]):
             found += some if self.key_filter is None else sorted(self.key_filter(some), reverse=True)
         return found[:limit]
+
+
+def _first_column(found: sqlite3.Cursor) -> list[int]:
+    found.row_factory = None
+    return [key for (key,) in found.fetchall()]
 
 
 def _quoted(words: str) -> str:

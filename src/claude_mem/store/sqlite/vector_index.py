@@ -52,6 +52,9 @@ class VectorTable(Part):
         found = self._rows("vectors_at", memory_keys=json.dumps(list(memory_keys)))
         return {row["memory_key"]: row["vector"] for row in found}
 
+    def existing(self, memory_keys: Sequence[int]) -> set[int]:
+        return {row[0] for row in self._rows("vectors_there", memory_keys=json.dumps(list(memory_keys)))}
+
     def newest(
         self, within: tuple[int, int] | None, limit: int, at_once: int
     ) -> Iterator[list[tuple[int, bytes]]]:

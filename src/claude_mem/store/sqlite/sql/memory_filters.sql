@@ -61,3 +61,28 @@ WHERE base = :base AND memory_key BETWEEN :first AND :last ORDER BY memory_key D
 -- name: all_files
 -- Every file that a memory of a span is about.
 SELECT memory_key, path, how FROM memory_files WHERE memory_key BETWEEN :first AND :last;
+
+-- name: all_folders
+-- Every folder there is, one step along the index each: there are far fewer than memories.
+WITH RECURSIVE folders (folder) AS (
+    SELECT MIN(folder) FROM memory_files
+    UNION ALL
+    SELECT (SELECT MIN(folder) FROM memory_files WHERE folder > folders.folder) FROM folders WHERE folder IS NOT NULL
+)
+SELECT folder FROM folders WHERE folder IS NOT NULL;
+
+-- name: files_in
+-- Memories of files in some folders, and of files of one name.
+SELECT memory_key, path, how FROM memory_files
+WHERE folder IN (SELECT value FROM json_each(:folders)) AND memory_key BETWEEN :first AND :last
+UNION ALL
+SELECT memory_key, path, how FROM memory_files WHERE base = :base AND memory_key BETWEEN :first AND :last;
+
+-- name: files_about
+-- The files that some memories are about.
+SELECT memory_key, path FROM memory_files WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
+
+-- name: files_touched
+-- The files that some memories are about, but for those they only name.
+SELECT memory_key, path FROM memory_files
+WHERE memory_key IN (SELECT value FROM json_each(:memory_keys)) AND how <> 'named';

@@ -96,6 +96,17 @@ WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 -- All matches of an expression in a span.
 SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
+-- name: matches_among
+-- The matches of an expression that are among some memories, walking over all that lie between those.
+SELECT rowid FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
+  AND +rowid IN (SELECT value FROM json_each(:memory_keys));
+
+-- name: probed_matches
+-- The same, looking each of the memories up.
+SELECT rowid FROM memory_text
+WHERE memory_text MATCH :expression AND rowid IN (SELECT value FROM json_each(:memory_keys));
+
 -- name: newest_matches
 -- The newest matches of an expression too frequent to be weighed.
 SELECT rowid FROM memory_text

@@ -21,6 +21,10 @@ DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_ve
 -- Those of these memories that are kept.
 SELECT memory_key, vector FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
+-- name: vectors_there
+-- Which of these memories have one.
+SELECT memory_key FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
+
 -- name: newest_vectors
 -- The last of a span.
 SELECT memory_key, vector FROM memory_vectors WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;

@@ -81,6 +81,12 @@ def session_at(key: int) -> int:
     return key >> _KIND_BITS + _ID_BITS & (1 << _SESSION_BITS) - 1
 
 
+def sessions_at(keys: Iterable[int]) -> list[int]:
+    """The same of many, in their order."""
+    shift, mask = _KIND_BITS + _ID_BITS, (1 << _SESSION_BITS) - 1
+    return [key >> shift & mask for key in keys]
+
+
 def span(project_id: int) -> tuple[int, int]:
     """The first and the last key a project's memories can have."""
     bits = _SESSION_BITS + _KIND_BITS + _ID_BITS

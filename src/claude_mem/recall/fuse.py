@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from heapq import nlargest
 
 from msgspec import Struct
 
-from claude_mem.model.refs import idf, session_at
+from claude_mem.model.refs import idf, session_at, sessions_at
 from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
@@ -48,25 +48,25 @@ class Fused(Struct, frozen=True):
     near: Mapping[int, float]
     files: Mapping[int, float]
     sessions: Mapping[int, float]
-    best: Mapping[int, float]  # by session: the most that words, vectors and files of one memory come to
+    own: Mapping[int, float]  # by memory: its words, vectors and files together
+    best: Mapping[int, float]  # by session: the most that one of its memories has of its own
 
-    def memory_keys(self) -> Iterable[int]:
-        return self.words.keys() | self.near.keys() | self.files.keys()
-
-    def own(self, key: int) -> float:
-        return self.words.get(key, 0.0) + self.near.get(key, 0.0) + self.files.get(key, 0.0)
+    def scores(self, keys: Collection[int]) -> list[float]:
+        sessions, own, best = self.sessions, self.own, self.best
+        pairs = zip(sessions_at(keys), keys, strict=True)
+        return [
+            sessions[session] * own[key] / best[session] if session in best else 0.0 for session, key in pairs
+        ]
 
     def score(self, key: int) -> float:
-        session = session_at(key)
-        best = self.best.get(session, 0.0)
-        return self.sessions[session] * self.own(key) / best if best else 0.0
+        return self.scores([key])[0]
 
     def parts(self, key: int) -> dict[str, float]:
         return {
             "words": self.words.get(key, 0.0),
             "vectors": self.near.get(key, 0.0),
             "file": self.files.get(key, 0.0),
-            "session": self.score(key) - self.own(key),
+            "session": self.score(key) - self.own[key],
         }
 
 
@@ -87,7 +87,7 @@ def weigh(matches: TextMatches) -> Weighed:
     for each in matches.matched:
         if each.is_phrase or each.rows is not None:
             continue
-        times = Counter(map(session_at, each.scores))
+        times = Counter(sessions_at(each.scores))
         telling = idf(len(times), len(sizes.sessions))
         for session, n in times.items():
             length = 1 - BY_LENGTH + BY_LENGTH * sizes.sessions.get(session, mean) / mean
@@ -125,24 +125,23 @@ def fuse(
     file_weight: float = 1.0,
 ) -> Fused:
     """`is_asked`: whether a memory may be shown. What speaks for its session counts either way."""
-    words, near, named = _scaled(weighed.memories), _closeness(cosines, weight), _scaled(files, file_weight)
-    sessions: dict[int, float] = {}
+    words, best_words = _scaled(weighed.memories)
+    near, best_near = _closeness(cosines, weight)
+    named, best_named = _scaled(files, file_weight)
     said, whole = (_times(leg, 1 / _deviation(leg)) for leg in (weighed.said, weighed.whole))
-    for leg in (_best(words), said, whole, _best(near), _best(named)):
-        for session, score in leg.items():
-            sessions[session] = sessions.get(session, 0.0) + score
+    sessions = _sum(best_words, said, whole, best_near, best_named)
     if is_asked is not None:
         words, near, named = (
             {key: score for key, score in leg.items() if is_asked(key)} for leg in (words, near, named)
         )
-    fused = Fused(words, near, named, sessions, {})
-    return replace(fused, best=_best({key: fused.own(key) for key in fused.memory_keys()}))
+    own = _sum(words, near, named)
+    return Fused(words, near, named, sessions, own, _best(own))
 
 
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     """The memories, the best first, but of each session only its few best before all the rest. Of equals the
     later key is the larger."""
-    scored = [(fused.score(key), key) for key in fused.memory_keys()]
+    scored = list(zip(fused.scores(fused.own), fused.own, strict=True))
     leading, _ = _parted(nlargest(LEADING, scored), per_session)
     yield from leading
     first, rest = _parted(sorted(scored, reverse=True), per_session)
@@ -164,16 +163,25 @@ def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[i
 def _best(scores: Mapping[int, float]) -> dict[int, float]:
     """By session: what its best memory has."""
     best: dict[int, float] = {}
-    for key, score in scores.items():
-        session = session_at(key)
+    for session, score in zip(sessions_at(scores), scores.values(), strict=True):
         if score > best.get(session, 0.0):
             best[session] = score
     return best
 
 
-def _scaled(scores: Mapping[int, float], weight: float = 1.0) -> dict[int, float]:
-    """By memory, in standard deviations of what the best of each session has."""
-    return _times(scores, weight / _deviation(_best(scores)))
+def _sum(*legs: Mapping[int, float]) -> dict[int, float]:
+    total = dict(legs[0])
+    for leg in legs[1:]:
+        for key, score in leg.items():
+            total[key] = total.get(key, 0.0) + score
+    return total
+
+
+def _scaled(scores: Mapping[int, float], weight: float = 1.0) -> tuple[dict[int, float], dict[int, float]]:
+    """By memory and by session, in standard deviations of what the best of each session has."""
+    best = _best(scores)
+    factor = weight / _deviation(best)
+    return _times(scores, factor), _times(best, factor)
 
 
 def _times(scores: Mapping[int, float], factor: float) -> dict[int, float]:
@@ -188,7 +196,7 @@ def _deviation(of_sessions: Mapping[int, float]) -> float:
     return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) or 1.0
 
 
-def _closeness(cosines: Mapping[int, float], weight: float) -> dict[int, float]:
-    """By memory: how much closer it is than the farthest of those that were compared."""
+def _closeness(cosines: Mapping[int, float], weight: float) -> tuple[dict[int, float], dict[int, float]]:
+    """By memory and by session: how much closer it is than the farthest of those that were compared."""
     farthest = min(cosines.values(), default=0.0)
     return _scaled({key: cosine - farthest for key, cosine in cosines.items()}, weight)

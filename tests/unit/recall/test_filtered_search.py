@@ -19,6 +19,7 @@ from claude_mem.model.refs import KINDS, Filters, ref_at, span
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import KeyFilter
+from claude_mem.store.sqlite import text_index
 from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
 from claude_mem.store.values import TextQuery
@@ -208,6 +209,21 @@ def test_a_filter_that_many_pass_is_asked_about_the_matches_of_rare_words_alone(
     key_filter = Asked(behind)
     frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), cast(KeyFilter, key_filter))
     assert len(key_filter.memory_keys) == 24, "those that say seldom"
+
+
+def test_words_that_take_too_long_to_walk_over_are_left_out(
+    frequent: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def words(most: int, **filters: Any) -> list[str]:
+        monkeypatch.setattr(text_index, "MOST_WALKED", most)
+        key_filter = frequent.library.key_filter(Filters(project_id=1, **filters))
+        found = frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), key_filter)
+        return [each.word for each in found.matched]
+
+    assert words(6_000) == words(6_000, branch="main") == ["seldom", FREQUENT]
+    assert words(5_000) == words(5_000, branch="main") == ["seldom"]
+    assert words(5_000, session="both3") == ["seldom", FREQUENT], "a few are looked up one by one"
+    assert words(100, session="both3") == ["seldom"]
 
 
 def test_frequent_words_are_looked_for_among_the_few_that_pass(frequent: House) -> None:

@@ -184,7 +184,7 @@ COUNTED = 10_000
 """SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
 memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
 words: SQLite puts all of theirs together anew for each question."""
-MOST_WALKED = 200_000
+MOST_WALKED = 100_000
 """Matches of frequent words that are walked over, the rarest words first: a word that half of all memories
 have tells little, and its matches grow with them."""
 PROBE = 200

@@ -93,7 +93,7 @@ LONGEST_NAME = 200
 DIRECTORIES = 3
 
 
-class ProjectManager(Struct, frozen=True, kw_only=True):
+class ProjectAdmin(Struct, frozen=True, kw_only=True):
     """`is_there`: whether a directory is; `has_commit`: whether the repository in one has a commit.
 
     `on_move`: what is known of where projects lie is to be looked up anew. `without_embedding` runs something

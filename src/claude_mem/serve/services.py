@@ -28,7 +28,7 @@ from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.exchange import Exporter, Importer
 from claude_mem.recall.inject import Injector
-from claude_mem.recall.project_admin import ProjectManager
+from claude_mem.recall.project_admin import ProjectAdmin
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.queue_history import Sampler
@@ -58,7 +58,7 @@ class Recall(Struct, frozen=True, kw_only=True):
     importer: Importer
     injector: Injector
     costs: CostReport
-    projects: ProjectManager
+    projects: ProjectAdmin
     retention: Retention
     background: BackgroundWork
 

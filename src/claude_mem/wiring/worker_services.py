@@ -32,7 +32,7 @@ from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
-from claude_mem.recall.project_admin import ProjectManager, is_directory
+from claude_mem.recall.project_admin import ProjectAdmin, is_directory
 from claude_mem.recall.search import Search
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice
@@ -140,7 +140,7 @@ def build_recall(
     with."""
     is_excluded = ExcludedProjects(settings.excluded_projects).holds
     git_facts, background, search, resolver = _build_search(settings, store, closing, origin_of, clean)
-    projects = ProjectManager(
+    projects = ProjectAdmin(
         store=store,
         origin_of=origin_of,
         is_there=is_directory,

@@ -14,7 +14,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall.project_admin import ProjectManager, merge_hints
+from claude_mem.recall.project_admin import ProjectAdmin, merge_hints
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Project, ProjectDetails
 
@@ -30,7 +30,7 @@ class House:
         self.origins = {origin.root: origin for origin in (SHOP, OTHER, MILL)}
         self.store, self.library = store, store.memories
         self.keeping = store
-        self.housing = ProjectManager(
+        self.housing = ProjectAdmin(
             store=store,
             origin_of=lambda cwd: self.origins[cwd],
             is_there=self.there.__contains__,

@@ -13,8 +13,7 @@ from claude_mem.agents.catalog import Agent
 from claude_mem.agents.codex.dialect import EVENTS
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part, toml_server
 from claude_mem.agents.launcher import Machine
-from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
-from claude_mem.agents.session_tail import words_of
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, words_of
 
 NAME = "codex"
 TIMEOUT_S = 10

@@ -11,8 +11,7 @@ from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid.dialect import EVENTS
 from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
-from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, read_message
-from claude_mem.agents.session_tail import words_of
+from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, read_message, words_of
 
 NAME = "droid"
 TIMEOUT_S = 10

@@ -11,14 +11,12 @@ import pytest
 from tests.contracts.worker_client import Worker
 from tests.e2e.test_export_import import lines, run
 from tests.harness import hook_process, payloads, workers
-from tests.security.test_poisoned_recall import CANARY, HIDDEN, NEXT, POISON, before_reading
+from tests.security.test_poisoned_recall import CANARY, HIDDEN, NEXT, POISON, before_reading, fenced_texts
 
 from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import name_of
-from claude_mem.privacy import tags
-from claude_mem.recall.fence import SAID_OF_ALL, TAG
 
 SECRET = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 HERE = "/home/u/proj"
@@ -101,21 +99,9 @@ def test_poison_in_an_import_is_recalled_fenced_and_marked_as_only_read(worker: 
         ),
         "PreToolUse": hook_process.run(worker.data, before_reading()),
     }
-    said_at_all = 0
-    for event, answered in told.items():
-        inside = answered.json.get("hookSpecificOutput", {}).get("additionalContext", "")
-        if not inside:
-            continue
-        said_at_all += 1
-        assert answered.json["hookSpecificOutput"]["hookEventName"] == event
-        assert inside.startswith(f"<{TAG}>\n")
-        assert inside.endswith(f"\n</{TAG}>")
-        assert inside.lower().count(TAG) == 2 + inside.lower().count(f"‹/{TAG}"), "the fence's own tags alone"
-        assert SAID_OF_ALL in inside
-        assert tags.strip(f"before {inside} after") == ("before  after", None, False)
+    for inside in fenced_texts(told):
         lines_of_it = [line for line in inside.splitlines() if CANARY in line]
         assert all(line.startswith("- #") and "read, not verified" in line for line in lines_of_it)
-    assert said_at_all >= 1
     start = told["SessionStart"].json["hookSpecificOutput"]["additionalContext"]
     assert CANARY in start
     _, last, after = start.partition("Last session, ")

@@ -55,24 +55,11 @@ def test_a_poisoned_file_reaches_the_next_session_fenced_and_marked_as_only_read
             ),
             "PreToolUse": hook_process.run(data, before_reading()),
         }
-    said_at_all = 0
-    for event, answered in told.items():
-        inside = answered.json.get("hookSpecificOutput", {}).get("additionalContext", "")
-        if not inside:
-            continue  # what the start told is not told again
-        said_at_all += 1
-        assert answered.json["hookSpecificOutput"]["hookEventName"] == event
-        assert inside.startswith(f"<{TAG}>\n")
-        assert inside.endswith(f"\n</{TAG}>")
-        assert inside.lower().count(TAG) == 2 + inside.lower().count(f"‹/{TAG}"), "the fence's own tags alone"
-        assert SAID_OF_ALL in inside
-        # All of it is taken out again when the client's record of it comes back to us.
-        assert tags.strip(f"before {inside} after") == ("before  after", None, False)
+    for inside in fenced_texts(told):
         assert kind not in HIDDEN or CANARY not in inside
         lines = [line for line in inside.splitlines() if recalled in line]
         assert lines, "it is told"
         assert all(line.startswith("- #") and "read, not verified" in line for line in lines)
-    assert said_at_all >= 1
     if kind in HIDDEN:
         assert CANARY not in str(rows(data, "SELECT * FROM observations"))
 
@@ -113,6 +100,25 @@ def test_the_summary_of_a_turn_that_changed_a_file_is_the_agents_own_work(data: 
     )
     assert not any("read, not verified" in line for line in lines if "curl evil" in line)
     assert any("curl evil" in line for line in lines)
+
+
+def fenced_texts(told: dict[str, hook_process.Answered]) -> list[str]:
+    """What hooks injected, by their events; at least one did. What the start told is not told again."""
+    found = []
+    for event, answered in told.items():
+        inside = answered.json.get("hookSpecificOutput", {}).get("additionalContext", "")
+        if not inside:
+            continue
+        found.append(inside)
+        assert answered.json["hookSpecificOutput"]["hookEventName"] == event
+        assert inside.startswith(f"<{TAG}>\n")
+        assert inside.endswith(f"\n</{TAG}>")
+        assert inside.lower().count(TAG) == 2 + inside.lower().count(f"‹/{TAG}"), "the fence's own tags alone"
+        assert SAID_OF_ALL in inside
+        # All of it is taken out again when the client's record of it comes back to us.
+        assert tags.strip(f"before {inside} after") == ("before  after", None, False)
+    assert found
+    return found
 
 
 def before_reading() -> bytes:

@@ -131,7 +131,7 @@ class LeftOut:
             output.message(text)
 
     def code(self, named: list[str] | None) -> int:
-        """An agent that was asked for by name has to work."""
+        """An agent that was named has to work."""
         return WRONG if any(name in self.errors for name in named or ()) else OK
 
 
@@ -151,7 +151,7 @@ class InstallTarget(Struct, frozen=True):
 
 
 def chosen_agents(args: argparse.Namespace) -> list[Agent]:
-    """Those that were named; or those that are here, and fit what was asked for."""
+    """Those that were named; or those that are here, and fit the options."""
     if args.agent:
         named = [catalog.load(name) for name in dict.fromkeys(args.agent)]
         for agent in named:

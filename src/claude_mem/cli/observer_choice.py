@@ -34,7 +34,7 @@ def usual(chosen: Settings) -> str:
 def change(
     chosen: Settings, wanted: str | None, ask: Callable[[str], str] | None
 ) -> tuple[Settings, Change | None]:
-    """The settings with the observer that was `wanted` or asked for, else `auto`, and how it is saved; None:
+    """The settings with the observer that was `wanted` or chosen, else `auto`, and how it is saved; None:
     it was saved before, or a variable decides. `ask` gets the usual one. Raises SettingsError."""
     file = chosen.data_dir / paths.SETTINGS
     try:

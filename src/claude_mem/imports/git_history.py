@@ -166,7 +166,7 @@ def made_in(record: Record) -> Iterator[Made]:
 
 
 def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionOf:
-    """Where a commit was taken in stays its place. Else who tells its hash, or its subject near its time."""
+    """Where a commit was taken in stays its place. Else who names its hash, or its subject near its time."""
     taken: dict[str, str] = {}
     by_sha: dict[str, str] = {}
     by_subject: dict[str, list[Made]] = {}

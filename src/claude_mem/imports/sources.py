@@ -62,7 +62,7 @@ def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
 
 
 def adoptable(settings: Settings) -> Path | None:
-    """Where another program keeps a database under our name: the TypeScript claude-mem, most likely."""
+    """Where another program has a database under our name: the TypeScript claude-mem, most likely."""
     usual = Path.home() / ".claude-mem" / paths.DATABASE
     return next(
         filter(foreign_database.is_foreign_database, (settings.data_path(paths.DATABASE), usual)), None

@@ -176,7 +176,7 @@ class OtherCopies:
 
 def _content_test(request: DeletionRequest) -> ContentTest | None:
     """Whether bytes that are no event are of what is forgotten: they name its session or its project's
-    directory, or hold its words. None: by what is said it cannot be told."""
+    directory, or hold its words. None: the request does not say."""
     named = {trace.session for trace in request.traces} if request.selection.refs else set()
     needles = {os.fsencode(session) for session in (*request.sessions, *named) if session}
     if request.project_root and request.selection.text is None:

@@ -45,7 +45,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     """Nothing is saved in such a directory."""
     clock: Clock
     clean: Callable[[str], str]
-    """Takes out of a text what may not be kept."""
+    """Removes from a text what must not be stored."""
     on_change: OnChange
 
     def remember(self, text: str, given: Mapping[str, object]) -> SavedAnswer:
@@ -127,7 +127,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
 
 
 def _own_session(provider: str, origin: Origin) -> str:
-    """Where what came up in no session is kept: one for each project, under a name without a slash."""
+    """Where memories of no session are stored: one for each project, under a name without a slash."""
     return f"{provider}-{hashlib.sha256(origin.key.encode(errors='replace')).hexdigest()[:12]}"
 
 
@@ -161,7 +161,7 @@ class _Undo(Struct, frozen=True):
 
 
 class Corrections:
-    """`clean`: takes out of a text what may not be kept."""
+    """`clean`: removes from a text what must not be stored."""
 
     def __init__(
         self, *, store: Store, clock: Clock, clean: Callable[[str], str], on_change: OnChange

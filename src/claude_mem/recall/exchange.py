@@ -1,4 +1,4 @@
-"""Export and import of memory: which records go out, how incoming ones are merged, and what is kept of
+"""Export and import of memory: which records go out, how incoming ones are merged, and what is stored of
 untrusted ones.
 """
 
@@ -19,7 +19,7 @@ from claude_mem.recall.search import Search
 from claude_mem.store.base import Store, Transfer
 from claude_mem.store.values import ExportSelection, ImportResult
 
-LONGEST = 70_000  # characters of a text: what capture keeps of a field, and what it says of the rest
+LONGEST = 70_000  # characters of a text: what capture stores of a field, and what it says of the rest
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
 MOST_ITEMS = 200
 LONGEST_ITEM = 2_000
@@ -37,7 +37,7 @@ _OWN_NAMES = NAMES - {"key", "name", "project"} | {
 
 
 class UnfitRecord(ValueError):
-    """`str()` is a sentence that says why nothing of it is kept."""
+    """`str()` is a sentence that says why none of it is stored."""
 
 
 def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Record:
@@ -136,8 +136,8 @@ class Exporter:
 
 
 class Importer:
-    """`clean` takes out of a text what may not be kept; `import_observations`
-    keeps what other tools wrote, observations without a kind; `catch_up` brings the index in step."""
+    """`clean` removes from a text what must not be stored; `import_observations`
+    stores what other tools wrote, observations without a kind; `catch_up` brings the index in step."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What git knows of a repository, asked rarely, in the background and on a leash; and what that says about a
+"""What git knows of a repository, queried rarely, in the background, bounded; and what that says about a
 memory.
 
 A repository may come from anybody, and its configuration names programs. What is asked runs none of them: no
@@ -42,7 +42,7 @@ _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
 
 
 class Repository:
-    """One working tree. Any thread may ask; the answer is kept until HEAD or a ref changes."""
+    """One working tree. Any thread may ask; the answer is cached until HEAD or a ref changes."""
 
     def __init__(
         self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
@@ -183,7 +183,7 @@ def _touches(changes: str) -> tuple[dict[str, tuple[Touch, ...]], set[str]]:
         elif _HEAD.fullmatch(token):
             for status, path in paths if len(paths) <= MOST_FILES_OF_A_COMMIT else ():
                 if status == "D" and path not in by_path:
-                    deleted.add(path)  # the newest commit is told first
+                    deleted.add(path)  # the newest commit comes first
                 by_path[path].append(touch)
             commit, at, *parents = token[1:].split()
             touch, paths = Touch(int(at) * 1000, commit, tuple(parents)), []
@@ -193,7 +193,7 @@ def _touches(changes: str) -> tuple[dict[str, tuple[Touch, ...]], set[str]]:
 
 
 def _reverted(undone: str) -> frozenset[str]:
-    """Work that a commit reverts which is not reverted itself; the newest is told first."""
+    """Work that a commit reverts which is not reverted itself; the newest comes first."""
     found: set[str] = set()
     reverts: set[str] = set()
     commit = ""
@@ -293,7 +293,7 @@ class GitFacts:
         return branch
 
     def _refresh(self, root: str) -> None:
-        """One at a time for each repository: who comes meanwhile has asked too early to be told more."""
+        """One at a time for each repository: a query in the meantime would learn nothing more."""
         with self._lock:
             if not self._closed and root not in self._refreshing:
                 self._refreshing.add(root)

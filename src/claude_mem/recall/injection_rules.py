@@ -40,7 +40,7 @@ CHAT = frozenset(_CHAT.split())
 START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
 
 TOOL = "tool"
-"""What is asked about, at an agent that shows its model nothing before its first tool."""
+"""The subject of a query, at an agent that shows its model nothing before its first tool."""
 
 ROUNDED_MS = 1_000
 """The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
@@ -82,7 +82,7 @@ class HookQuestion(Struct, frozen=True):
 
 
 def is_worth_searching(prompt: str) -> bool:
-    """Nobody asked by a notification, and the agent knows what it sent out; one word tells too little."""
+    """A notification is no question, and the agent knows what it sent out; one word says too little."""
     if tags.is_task_notification(prompt):
         return False
     return len(telling_words(prompt)) >= FEWEST_WORDS or bool(query_paths.paths_in(prompt))

@@ -56,7 +56,7 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Fou
 
 
 def detail(hit: Hit, columns: Mapping[str, Any], injected: Sequence[Injection] | None = None) -> Json:
-    """A result with all that is kept of it. `injected`: None, if that was not looked up."""
+    """A result with all that is stored of it. `injected`: None, if that was not looked up."""
     shown = {name: value for name, value in columns.items() if name not in _HIDDEN}
     return {
         **shown,

@@ -185,7 +185,7 @@ def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
 
 def headline(kind: str, title: str, snippet: str) -> tuple[str, str]:
     """What a result is shown by, and what is shown beneath it. Of a summary the sentence that matches: its
-    title is what was asked."""
+    title is the prompt."""
     is_whole = title.endswith("…") and snippet.startswith(title[:-1].rstrip())
     if snippet and (kind == "summary" or is_whole):
         return snippet, ""

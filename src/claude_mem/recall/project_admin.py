@@ -19,7 +19,7 @@ from claude_mem.store.base import Store
 from claude_mem.store.values import Project, ProjectDetails
 
 MOST_ASKED = 8
-"""Repositories that are asked for a commit: each may take git a while."""
+"""Repositories that are queried for a commit: each may take git a while."""
 
 
 def merge_hints(

@@ -1,4 +1,4 @@
-"""What a search found, as people read it: by session, what was understood before what was asked, and raw
+"""What a search found, as people read it: by session, what was understood before the prompts, and raw
 tool events folded into the memory they led to. Pure.
 """
 
@@ -95,7 +95,7 @@ def led_to(event: Card, known: Sequence[Card]) -> Card | None:
 
 
 def without_question(hits: Iterable[Hit], query: str, now: int) -> list[Hit]:
-    """An agent that searches for what it was just asked must not find the question."""
+    """An agent that searches for its own prompt must not find that prompt."""
     asked = _words(query)
 
     def is_question(card: Card) -> bool:

@@ -77,7 +77,7 @@ _HALF = re.compile(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+ed)
 
 
 def stands_alone(title: str, text: str = "") -> bool:
-    """Whether a title tells somebody who was not there what it is about. `text`: what it was cut from."""
+    """Whether a title says what it is about to somebody who was not there. `text`: what it was cut from."""
     said = title.strip()
     if any(each.match(said) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(said):
         return False
@@ -206,7 +206,7 @@ _IDENTIFIER = re.compile(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]
 
 
 def taken_away(title: str) -> frozenset[str]:
-    """The names of what a title says is gone: what was told of it before holds no longer."""
+    """The names of what a title says is gone: what was recorded of it before holds no longer."""
     return identifiers(title) if _TAKEN_AWAY.match(title) else frozenset()
 
 

@@ -64,7 +64,7 @@ def index_text(found: Found) -> ToolText:
 
 
 def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
-    """A line for each session (date, what was asked), and under it one for each memory: its id, and what
+    """A line for each session (date, prompt), and under it one for each memory: its id, and what
     answers."""
     projects = {str(session["project"]) for session in sessions}
     lines = [f"Project {projects.pop()}"] if len(projects) == 1 else []
@@ -81,7 +81,7 @@ def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
 
 def _answer(result: Found) -> str:
     """As `#12 bugfix Title. The sentence that matches. {files changed since} ~120`, the last its tokens. Of a
-    summary only the sentence: its title is what was asked."""
+    summary only the sentence: its title is the prompt."""
     title, snippet = headline(
         str(result["kind"]), str(result.get("title") or ""), str(result.get("snippet") or "")
     )

@@ -104,7 +104,7 @@ def render(made: Replay, paint: output.Paint) -> str:
         _hidden(made, paint),
         _cost(made),
         _quoted("Injected into the next session there, before its first prompt:", made.context),
-        # Empty if it did not come in time: no prompt is kept waiting.
+        # Empty if it did not come in time: no prompt waits for it.
         _quoted(f"Injected with the prompt “{made.prompt}”:", made.reminder) if made.reminder else "",
         table(f"Search it: claude-mem search '{made.query}'", made.results),
         table(f"Show a file's history: claude-mem file {made.file}", made.history),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from heapq import nlargest
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from claude_mem.model.errors import StoreError
@@ -111,7 +110,8 @@ class VectorIndexer:
 
 NEAREST = 200
 WIDER = 8
-"""So many times as many are read where some may not pass, and again when too few of those do."""
+"""So many times as many are read where some may not pass, and so many times more, once, when too few of those
+do. What is farther away is near to nothing."""
 
 
 class Similarity:
@@ -153,14 +153,14 @@ class Similarity:
         if key_filter.listed is not None:
             found = self._vectors.cosines(vector, list(key_filter.listed))
             return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
-        limit = self._nearest * WIDER
-        while True:
+        passing: list[tuple[int, float]] = []
+        for limit in (self._nearest * WIDER, self._nearest * WIDER**2):
             nearest = self._vectors.nearest(vector, within, limit)
-            passed = key_filter(memory_key for memory_key, _ in nearest)
-            if len(passed) >= self._nearest or len(nearest) < limit:
-                fitting = ((memory_key, cosine) for memory_key, cosine in nearest if memory_key in passed)
-                return dict(islice(fitting, self._nearest))
-            limit *= WIDER
+            passed = key_filter(key for key, _ in nearest)
+            passing = [(key, cosine) for key, cosine in nearest if key in passed]
+            if len(passing) >= self._nearest or len(nearest) < limit:
+                break
+        return dict(passing[: self._nearest])
 
 
 CHROMA = "chroma"

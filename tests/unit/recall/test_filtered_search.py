@@ -24,7 +24,7 @@ from claude_mem.store.sqlite.memories import BESIDE, Memories
 from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
 from claude_mem.store.values import TextQuery
 from claude_mem.vectors.builtin import Builtin
-from claude_mem.vectors.indexer import NEAREST, Similarity, VectorIndexer
+from claude_mem.vectors.indexer import NEAREST, WIDER, Similarity, VectorIndexer
 
 WEIGHED, FREQUENT = "signin", "login"
 """So many have the first that the last of them are not looked at, and so many the second that it is not
@@ -286,6 +286,24 @@ def test_the_vectors_look_further_until_enough_of_many_pass(tmp_path: Path) -> N
         assert all(memory_key % 2 for memory_key in found)
         everything = Similarity(Letters(), keeper, nearest=1000).cosines("a", None, [], key_filter=key_filter)
         assert len(everything) == 60
+
+
+def test_the_vectors_look_further_once_and_then_leave_it(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    class NoneOfMany:
+        listed = None
+
+        def __call__(self, memory_keys: Iterable[int]) -> set[int]:
+            asked.append(len(list(memory_keys)))
+            return set()
+
+    with opened(tmp_path) as memories:
+        keeper = Builtin(memories.table)
+        keeper.put({key: vector(1, 1) for key in memories.learn(*(f"title {n}" for n in range(150)))})
+        key_filter = cast(KeyFilter, NoneOfMany())
+        assert Similarity(Letters(), keeper, nearest=2).cosines("a", None, [], key_filter=key_filter) == {}
+    assert asked == [2 * WIDER, 2 * WIDER**2]
 
 
 def test_a_path_leads_to_what_passes_however_much_else_was_done_there(memory: House) -> None:

@@ -51,12 +51,12 @@ SESSIONS = {
 
 def tell(text: str) -> None:
     """As every sort of call, and as every part of one."""
-    answers = [text, json.dumps({"title": text, "body": text, "comments": [{"body": text}]})]
+    reply_of_forge = json.dumps({"title": text, "body": text, "comments": [{"body": text}]})
     for tool in ("Bash", "Edit", "Read", "Grep", "Other"):
         fields = json.dumps(
             {"command": text, "file_path": text, "old_string": text, "new_string": text + "x"}
         )
-        for given, answer in ((fields, answers[0]), (text, answers[0]), ("{}", answers[1])):
+        for given, answer in ((fields, text), (text, text), *([("{}", reply_of_forge)] * (tool == "Bash"))):
             call = ToolCall(tool, given, answer)
             event = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", cwd="/repo", tool=call)
             (seen,) = tool_calls.read_all([event])

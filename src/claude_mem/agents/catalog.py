@@ -22,6 +22,7 @@ from claude_mem.agents import CLAUDE_CODE, FOLDERS, MCP_ONLY, NOT_RUN, TITLES
 from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
+    from claude_mem.agents.claude_code.transcript_lines import LineTally
     from claude_mem.agents.file_changes import Journal, Plan
     from claude_mem.agents.file_installer import FilePart
     from claude_mem.agents.launcher import Machine
@@ -162,14 +163,9 @@ class FoundTranscripts(Struct, frozen=True):
     others: int = 0  # files of that ending that hold no session
 
 
-class TranscriptTally(Protocol):
-    unreadable: int
-    shown: list[tuple[int, str]]  # the first unreadable lines, by number
-
-
 class TranscriptReading(Protocol):
     @property
-    def tally(self) -> TranscriptTally:
+    def tally(self) -> LineTally:
         """Complete when all events have been read."""
         ...
 

@@ -88,36 +88,64 @@ def says_nothing(words: str) -> bool:
     return not any(letter.isalnum() for letter in words)
 
 
-class Marks:
-    """Which turns of which sessions are private."""
+class FileMarks:
+    """Which turns of which sessions are private. For hooks, which are a process each: a file a session, in
+    the data directory."""
 
     def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
         """The state of the session's turn, and its private prompts' ids in hex; None: nothing was private."""
-        raise NotImplementedError
+        try:
+            fd = _open(session, posix.O_RDONLY | posix.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        try:
+            return _content(fd)
+        finally:
+            posix.close(fd)
 
     def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
         """Set the state of the session's turn, and remember a private prompt's id."""
-        raise NotImplementedError
-
-    def clear(self, session: str) -> None:
-        """The command of ours is over. What is private stays marked."""
-        raise NotImplementedError
+        try:
+            posix.mkdir(paths.PRIVATE, 0o700)
+        except FileExistsError:
+            pass
+        written = False
+        while not written:
+            fd = _open(session, posix.O_RDWR | posix.O_CREAT | posix.O_NONBLOCK)
+            try:
+                posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
+                if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
+                    _write(fd, state, prompt_id)
+                    written = True
+            finally:
+                posix.close(fd)
 
     def any_session(self) -> bool:
         """Whether any session is marked."""
-        raise NotImplementedError
-
-    def had_turns(self, session: str) -> bool:
-        """Whether any turn of the session was private, this one or an earlier."""
-        marker = self.read(session)
-        if marker is None or marker[0] == OURS:
+        try:
+            return bool(posix.listdir(paths.PRIVATE))
+        except FileNotFoundError:
             return False
-        return marker[0] != OPEN or any(marker[1])
+        except OSError:
+            return True
+
+    def clear(self, session: str) -> None:
+        """The command of ours is over. What is private stays marked."""
+        try:
+            fd = _open(session, posix.O_RDWR | posix.O_NONBLOCK)
+        except FileNotFoundError:
+            return
+        try:
+            posix.lockf(fd, posix.F_LOCK, 0)
+            if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
+                posix.unlink(path(session))
+        finally:
+            posix.close(fd)
 
 
-class MemoryMarks(Marks):
-    """For as long as a session of the past is imported. The next import of it begins with nothing known: a
-    marker left by this one would make it differ."""
+class MemoryMarks:
+    """The same for as long as a session of the past is imported. The next import of it begins with nothing
+    known: a marker left by this one would make it differ."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -140,54 +168,15 @@ class MemoryMarks(Marks):
             del self._sessions[session]
 
 
-class FileMarks(Marks):
-    """For hooks, which are a process each: a file a session, in the data directory."""
+Marks = FileMarks | MemoryMarks
 
-    def read(self, session: str) -> tuple[str, tuple[str, ...]] | None:
-        try:
-            fd = _open(session, posix.O_RDONLY | posix.O_NONBLOCK)
-        except FileNotFoundError:
-            return None
-        try:
-            return _content(fd)
-        finally:
-            posix.close(fd)
 
-    def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
-        try:
-            posix.mkdir(paths.PRIVATE, 0o700)
-        except FileExistsError:
-            pass
-        written = False
-        while not written:
-            fd = _open(session, posix.O_RDWR | posix.O_CREAT | posix.O_NONBLOCK)
-            try:
-                posix.lockf(fd, posix.F_LOCK, 0)  # two prompts at once: neither id may be lost
-                if posix.fstat(fd).st_nlink:  # else it was cleared while we waited
-                    _write(fd, state, prompt_id)
-                    written = True
-            finally:
-                posix.close(fd)
-
-    def any_session(self) -> bool:
-        try:
-            return bool(posix.listdir(paths.PRIVATE))
-        except FileNotFoundError:
-            return False
-        except OSError:
-            return True
-
-    def clear(self, session: str) -> None:
-        try:
-            fd = _open(session, posix.O_RDWR | posix.O_NONBLOCK)
-        except FileNotFoundError:
-            return
-        try:
-            posix.lockf(fd, posix.F_LOCK, 0)
-            if _content(fd)[0] == OURS and posix.fstat(fd).st_nlink:
-                posix.unlink(path(session))
-        finally:
-            posix.close(fd)
+def had_private_turns(marks: Marks, session: str) -> bool:
+    """Whether any turn of the session was private, this one or an earlier."""
+    marker = marks.read(session)
+    if marker is None or marker[0] == OURS:
+        return False
+    return marker[0] != OPEN or any(marker[1])
 
 
 def _open(session: str, flags: int) -> int:

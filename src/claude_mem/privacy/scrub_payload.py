@@ -11,7 +11,7 @@ from claude_mem.hook.drop_counters import NoSession, NotAPayload
 from claude_mem.hook.json_text import dumps, parse
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
-from claude_mem.privacy.private_turns import FileMarks, Marks
+from claude_mem.privacy.private_turns import FileMarks, Marks, had_private_turns
 from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
 
 TYPE_CHECKING = False
@@ -136,7 +136,7 @@ def _prompt(
         marks.note(session, private_turns.OURS if is_open else private_turns.OPEN, prompt_id)
         return None
     # Of which turn the task was, a notification does not say: it may have been a private one's.
-    goes_on = tags.is_task_notification(words) and marks.had_turns(session)
+    goes_on = tags.is_task_notification(words) and had_private_turns(marks, session)
     if goes_on or (hid_private and private_turns.says_nothing(words)):
         marks.note(session, private_turns.PRIVATE if prompt_id else private_turns.UNNAMED, prompt_id)
         return _without_text(payload)

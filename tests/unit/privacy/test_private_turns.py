@@ -35,7 +35,7 @@ def test_a_command_of_ours_is_cleared_and_what_was_never_marked_is_no_error() ->
     assert marker is not None
     assert private_turns.covers(marker, "p-1")
     assert not private_turns.covers(marker, "p-2")
-    assert not MARKS.had_turns(SESSION)
+    assert not private_turns.had_private_turns(MARKS, SESSION)
     MARKS.clear(SESSION)
     assert MARKS.read(SESSION) is None
 

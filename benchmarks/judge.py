@@ -129,12 +129,34 @@ def _root(session: dict[str, Any]) -> str:
     return found.most_common(1)[0][0] if found else next(iter(session.get("cwds") or ()), "")
 
 
+# The corpus puts what an agent says of a command in front of it: "Run the tests go test ./...".
+_PROGRAMS = (
+    "agent-browser awk bash bd brew bun bunx cargo cat cd chmod cp curl deno docker echo entire eslint "
+    "export fd ffmpeg gh git go gofmt golangci-lint grep jq just kill kubectl ln ls lsof mise mkdir mv "
+    "mypy nl node npm npx nu openssl perl pip pnpm printf ps psql pwd pwsh pytest python python3 rg rm "
+    "rmdir rtk ruby ruff sed sh sips sleep sqlite3 stat sudo tar tmux touch tsc unzip uv vale vitest wc "
+    "wget workmux wsl xargs yarn zsh"
+)
+_ALSO_WORDS = (
+    "command cut date diff file find for head if make read set sort source tail test time tree type which "
+    "while"
+)
+_DESCRIBED = re.compile(
+    r"([A-Z][A-Za-z]*-?[a-z]*,?\s[^\n]*?|[A-Z][a-z]+)\s+(?=(?:[A-Za-z_]\w*=\S*;?\s+)*(?:"
+    rf"(?:{_PROGRAMS.replace(' ', '|')})(?:\s|$)"
+    rf"|(?:{_ALSO_WORDS.replace(' ', '|')})\s+(?:-|[./~\"'$\[]|\w+ in )"
+    r"|\.?/\w\S*/\S+\s|[A-Za-z_]\w*=|\"[^\"]+/[^\"]+\"\s))"
+)
+
+
 def _tool(text: str) -> ToolCall:
     name, _, rest = text.partition(" ")
     found = re.match(r"(.+?\.\w{1,8})(?=\s|$)|\S+", rest.strip())
     path, more = (found[0], rest.strip()[found.end() :]) if found else ("", "")
     if name in ("Bash", "PowerShell"):
-        given = {"command": rest.strip()}
+        said = _DESCRIBED.match(rest.strip())
+        command = rest.strip()[said.end() if said else 0 :]
+        given = {"command": command, "description": said[1]} if said else {"command": command}
     elif name.lower() in corpora.FILE_TOOLS:
         kind = corpora.FILE_TOOLS[name.lower()]
         given = {"file_path": path.strip()}

@@ -1,13 +1,14 @@
 """Does a session start with what the next person needs, and is "(read, not verified)" where it belongs?
 
     python benchmarks/judge_starts.py starts FOLDER --seed 7 --count 25
-    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100
+    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100 [--without FOLDER ...]
     python benchmarks/judge_starts.py table FOLDER      what the readers found, for either
 
 Sessions of the seven projects are put into a store in their order, observed offline, and what the product
 would inject is rendered before some of them, drawn by seed; readers see those lines, what the last session
 was about and what the next one asked. `marks` shows single memories with their evidence and whether we would
-mark them. A reader writes verdicts-SHEET-NAME.jsonl beside the sheets.
+mark them; `--without` leaves out what other folders' sheets have shown. A reader writes
+verdicts-SHEET-NAME.jsonl beside the sheets.
 """
 
 from __future__ import annotations
@@ -170,10 +171,16 @@ def _start(project: str, before: dict[str, Any], following: dict[str, Any], told
     return "\n".join(parts), count
 
 
-def marks(folder: Path, seed: int, count: int) -> None:
+def marks(folder: Path, seed: int, count: int, without: list[Path]) -> None:
     """Memories of turns drawn by seed, each with our mark; half of them from turns that changed nothing."""
     texts: list[str] = []
+    seen_before = "\n".join(sheet.read_text() for each in without for sheet in each.glob("sheet-*.md"))
     for turn in judge.drawn(seed, 8 * count, set()):
+        shown = judge._evidence(turn)
+        end = shown.partition("\nAGENT'S LAST MESSAGE: ")[2] or shown
+        if end in seen_before:
+            continue  # the same turn, or one that a session took over from another
+        seen_before += f"\n{end}"
         events: list[Event] = turn["events"]
         seen = read_all(events)
         asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
@@ -183,14 +190,14 @@ def marks(folder: Path, seed: int, count: int) -> None:
             mark = " (read, not verified)" if memory.source_of(made) == "external" else ""
             said = judge._memory(msgspec.to_builtins(msgspec.structs.replace(memory, observations=(made,))))
             first, _, rest = said.partition("\n")
-            texts.append(f"{judge._evidence(turn)}\n### Memory\n{first}{mark}\n{rest}")
+            texts.append(f"{shown}\n### Memory\n{first}{mark}\n{rest}")
     changed = [text for text in texts if "\n  files: " in text]
     others = [text for text in texts if "\n  files: " not in text]
-    shown = [*others[: count // 2], *changed[: count - min(count // 2, len(others))]]
-    random.Random(seed).shuffle(shown)
-    _write(folder, MARKS_RUBRIC, shown, "Memory", MARKS_SHEET)
-    marked = sum("(read, not verified)\n" in text for text in shown)
-    judge._key(folder).write_text(json.dumps({"memories": len(shown), "marked": marked}))
+    chosen = [*others[: count // 2], *changed[: count - min(count // 2, len(others))]]
+    random.Random(seed).shuffle(chosen)
+    _write(folder, MARKS_RUBRIC, chosen, "Memory", MARKS_SHEET)
+    marked = sum("(read, not verified)\n" in text for text in chosen)
+    judge._key(folder).write_text(json.dumps({"memories": len(chosen), "marked": marked}))
 
 
 def _write(folder: Path, rubric: str, texts: list[str], name: str, size: int) -> None:
@@ -252,11 +259,14 @@ def main(arguments: Iterable[str]) -> int:
         command.add_argument("folder", type=Path)
         command.add_argument("--seed", type=int, default=7)
         command.add_argument("--count", type=int, default=count)
+        command.add_argument("--without", type=Path, nargs="*", default=[])
     asked = parser.parse_args(list(arguments))
     if asked.command == "table":
         table(asked.folder)
+    elif asked.command == "starts":
+        starts(asked.folder, asked.seed, asked.count)
     else:
-        (starts if asked.command == "starts" else marks)(asked.folder, asked.seed, asked.count)
+        marks(asked.folder, asked.seed, asked.count, asked.without)
     return 0
 
 

@@ -61,6 +61,20 @@ def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
 
 
+# What the names of checks have in common says nothing of what they check.
+_OF_ANY_CHECK = frozenset(("all", "build", "check", "full", "lint", "run", "suite", "test", "tests"))
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """For comparing what two texts are about: beginnings of words, of identifiers also of their parts."""
+    found = (part.lower() for word in _WORD.findall(_CAMEL_WORD.sub(_with_parts, text)) for part in [word])
+    return frozenset(
+        word[:5]
+        for word in found
+        if len(word) >= (2 if word.isdigit() else 3) and word not in STOP_WORDS and word not in _OF_ANY_CHECK
+    )
+
+
 def may_begin_others(word: str) -> bool:
     """Whether it is long enough to be the beginning of something in particular."""
     return len(word) >= PREFIX_FROM or re.fullmatch(_CJK_RUN, word) is not None

@@ -10,6 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
+from claude_mem.model.full_text import telling_words
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.refs import ObservationType, Source
 
@@ -43,56 +44,88 @@ class Findings(Struct, frozen=True):
     summaries: tuple[Summary, ...] = ()
     read_outside: bool = True
     """Text that others wrote was among the events, as far as anybody has looked."""
-    proved: bool = False
-    """The user answered; or a test or program was run, and nothing was fetched beside it."""
+    fetched: bool = False
+    """Some of it came from afar: the web, a forge, a server."""
+    ran: frozenset[str] = frozenset()
+    """The words of the programs that were run, other than those that only print what somebody wrote."""
+    shown: frozenset[str] = frozenset()
+    """The words that these printed."""
+    did: frozenset[str] = frozenset()
+    """The words of what the agent did to the repository, its forge or its tracker."""
+    saw_state: bool = False
+    """Most of what was looked at is the state of the repository or its forge, not text."""
     acted: bool = False
-    """The agent changed something: a file, a commit, a ticket."""
-    used_tools: bool = True
-    """Else what is claimed comes from the model's head alone."""
+    """The agent changed something: a file, a commit, a ticket; beside fetched text, a file or a commit."""
     committed: bool = False
     """The agent made or pushed a commit, and nothing was fetched beside it."""
     asked: str = ""
     """The user's own words among the events."""
-    planned: bool = False
-    """The user let a plan pass."""
+    decided: bool = False
+    """The user answered a question or let a plan pass."""
     replaces: tuple[tuple[str, str], ...] = ()
     """(new title, old title): which of the session's observations a new one takes the place of."""
     title: str | None = None
     """What the session may be called by, if that is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
-        """By what supports it: it changed a file, a test showed it, the user said it; a deed, by any deed of
-        the agent's. What was merely read, guessed, or found without looking is supported by nothing."""
-        if self.proved or (made.files_edited if isinstance(made, Summary) else made.files_modified):
-            return "work"
-        if isinstance(made, Observation) and made.type == "decision":
-            quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in made.facts)
-            if self.planned or any(len(words) > 15 and words in self.asked for words in quoted):
-                return "work"
+        """By what supports it: it changed a file, the user decided it, a commit holds it, or it tells of what
+        the agent ran or did. What was merely read, guessed, or found without looking has no support."""
+        return "work" if self._supports(made) else "external"
+
+    def _supports(self, made: Observation | Summary) -> bool:
         if isinstance(made, Summary):
-            supported = not self.read_outside or self.committed or bool(made.completed and self.acted)
-        elif made.type in DEEDS:
-            supported = not self.read_outside or self.acted
-        elif not self.used_tools:
-            supported = made.type != "discovery" or _PROPOSES.match(made.title or "") is not None
+            text: tuple[str | None, ...] = (made.request, made.investigated, made.learned, made.notes)
+            title = made.completed
+            changed, is_deed = made.files_edited, bool(made.completed)
         else:
-            said = f"{made.title} {made.narrative}"
-            supported = not self.read_outside or (self.committed and not _GUESSES.search(said))
-        return "work" if supported else "external"
+            title, text = made.title, (made.narrative, *made.facts)
+            changed, is_deed = made.files_modified, made.type in DEEDS
+            if made.type == "decision" and (self.decided or self._is_the_users(made)):
+                return True
+        if changed or (is_deed and self.acted):
+            return True
+        if not self.read_outside:
+            return is_deed or isinstance(made, Summary) or bool(self.ran or self.did) or self.saw_state
+        told = " ".join(filter(None, (title, *text)))
+        if _GUESSES.search(told):
+            return False
+        if is_deed and len(telling_words(title or "") & self.did) >= _ENOUGH:
+            return True
+        return self.committed or self._tells_of_a_run(title or "", told)
+
+    def _is_the_users(self, decision: Observation) -> bool:
+        quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in decision.facts)
+        named = telling_words(decision.title or "")
+        is_named = 2 * len(named & telling_words(self.asked)) >= len(named) > 1
+        return is_named or any(len(words) > 15 and words in self.asked for words in quoted)
+
+    def _tells_of_a_run(self, title: str, told: str) -> bool:
+        """Not of any run: that the tests pass shows nothing of the code that was read before. Beside what was
+        fetched it has to tell of little else."""
+        named, of_runs = telling_words(title), len(telling_words(told) & self.ran)
+        if self.saw_state and _OF_STATE.search(title) and (not self.fetched or re.search(r"\d", title)):
+            return True
+        if self.fetched:
+            is_about_runs = of_runs >= max(_PLENTY, len(self.ran) / 3)
+            return is_about_runs or _are_most(named & (self.ran | self.did), named)
+        if self.ran and _OF_CHECKS.search(title):
+            return True
+        is_about_runs = of_runs >= min(_ENOUGH, max(1, len(self.ran) / 3))
+        return is_about_runs or len(named & self.did) >= _ENOUGH or _are_most(named & self.shown, named)
 
 
+def _are_most(words: frozenset[str], of: frozenset[str]) -> bool:
+    return len(of) > 1 and 3 * len(words) >= 2 * len(of)
+
+
+_ENOUGH, _PLENTY = 3, 8  # words that a memory shares with what was run
+_OF_STATE = re.compile(r"\b(?:commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
+_OF_CHECKS = re.compile(r"\b(?:tested|pass(?:es|ed|ing)?|green|fail(?:s|ed|ing)?)\b", re.I)
 DEEDS = ("bugfix", "feature", "refactor", "change")
 _GUESSES = re.compile(
     r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"
     r"|['’])t (?:be )?verif\w+"
     r"|not (?:been )?verified|unverified)\b",
-    re.I,
-)
-# The agent's own advice claims nothing of how things are.
-_PROPOSES = re.compile(
-    r"(?:(?:i|we)(?:['’]d| would| think| suggest| recommend| should)|(?:add|adopt|build|choose|consider"
-    r"|keep|make|move|prefer"
-    r"|propose|recommend|rename|split|start|suggest|treat|use))\b",
     re.I,
 )
 

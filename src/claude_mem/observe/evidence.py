@@ -9,12 +9,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem.model.events import Event, Kind
+from claude_mem.model.full_text import telling_words
 from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.observe import shell
+from claude_mem.observe.shell import Use
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
+_MOST_SHOWN = 4_000  # characters, of either end of what a program printed
+_COMMITS = frozenset(("add", "am", "cherry-pick", "commit", "merge", "push", "rebase", "revert"))
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
@@ -109,44 +113,60 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     """With what supports its claims (`Findings.source_of` decides by that).
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
-    beside a memory, a wrong "work" lends untrusted words the agent's voice. So a test or a run supports what
-    was found only if nothing was fetched beside it; a deed is supported by a deed, beside fetched text only
-    by an edit or a commit.
+    beside a memory, a wrong "work" lends untrusted words the agent's voice. So a program that was run
+    supports what the memory tells of it, not whatever was read beside it.
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))
     deeds = [call for call in calls if _acts(call)]
+    ran, shown, did = _words([call for event, call in seen if call is not None and not event.private])
+    looked = [uses for call in calls if (uses := _looks(call))]
     return replace(
         findings,
-        used_tools=bool(calls),
         read_outside=any(map(reads_outside, calls)),
+        fetched=fetched,
+        ran=ran,
+        shown=shown,
+        did=did,
+        saw_state=2 * sum(Use.STATE in uses for uses in looked) >= max(1, len(looked)),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
-        proved=any(map(_is_users_word, calls)) or (any(map(_shows, calls)) and not fetched),
         committed=any(map(_commits, calls)) and not fetched,
         asked="\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private),
-        planned=any(call.tool.name == "ExitPlanMode" and not call.failed for call in calls),
+        decided=any(map(_is_users_word, calls)),
     )
 
 
+def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Of what was run, of what that printed, and of what was done."""
+    ran, shown, did = [""], [""], [""]
+    for call in calls:
+        uses = list(shell.uses(call.command)) if call.kind is ToolKind.COMMAND else []
+        kinds = {use for use, _ in uses}
+        for use, simple in uses:
+            if use is Use.RUN or (use is Use.DEED and not call.failed):
+                (ran if use is Use.RUN else did).append(f"{' '.join(simple.words)} {simple.heredoc or ''}")
+        if Use.RUN in kinds:
+            ran.append(call.word("description"))
+            shown.append("" if {Use.LOOK, Use.FETCH} & kinds else _ends(call.text()))
+        elif Use.DEED in kinds:
+            did.append(call.word("description"))
+        elif call.kind is ToolKind.OTHER and _acts(call):
+            did.append(f"{call.tool.name} {call.tool.input}")
+    return telling_words("\n".join(ran)), telling_words("\n".join(shown)), telling_words("\n".join(did))
+
+
+def _looks(call: ToolUse) -> set[Use]:
+    """How it was looked at something."""
+    if call.kind is ToolKind.COMMAND:
+        return {use for use, _ in shell.uses(call.command)} & {Use.STATE, Use.LOOK, Use.FETCH}
+    return {Use.LOOK} if reads_outside(call) and not _acts(call) else set()
+
+
+def _ends(text: str) -> str:
+    return text if len(text) <= 2 * _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\n{text[-_MOST_SHOWN:]}"
+
+
 _BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
-# A test, a build, a check, a measurement, a program: what the machine itself answered.
-_SHOWS = re.compile(
-    r"(?:^|[\s;&|/])(?:pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|tsc|eslint|mypy|ruff"
-    r"|hyperfine|gh run (?:view|list|watch)|npm view|(?:docker|kubectl) \w+|sqlite3|psql|nu -c"
-    r"|golangci-lint|(?:go|cargo|dotnet|mvn|gradle|deno|swift|mix) (?:test|build|run|vet|bench|check|clippy)"
-    r"|(?:npm|pnpm|yarn|bun|make|just|mise)(?: run)? [\w:-]*(?:test|build|lint|check|bench|typecheck)\S*"
-    r"|(?:node|bun|deno|python3?|ruby|perl|php) (?:-[ce]|\S+\.(?:js|mjs|cjs|ts|py|rb|pl|php))"
-    r"|cat >+ ?\S+\.(?:go|py|js|mjs|ts|rs|sh|rb)(?= <<))(?=$|[\s;&|)])"
-)
-# What an agent did to the repository, its forge or its tracker.
-_DOES = re.compile(
-    rf"{_BEGIN}(?:git\s+(?:-C \S+ )?(?:add|am|apply|branch -[dDfmM]|cherry-pick|commit|merge|mv|push|rebase"
-    rf"|reset|restore"
-    r"|revert|rm|stash|tag)|(?:gh|glab)\s+(?:pr|mr|issue|release|repo|label|run)\s+(?:close|comment|create"
-    r"|delete|edit"
-    r"|merge|note|ready|reopen|rerun|review|update|upload)|bd\s+(?:close|create|dep add|note|update)"
-    rf"|rm|mv|cp|mkdir|ln|chmod|touch){_END}"
-)
 _DEED = re.compile(
     r"(?:^|[_-])(?:add|close|commit|create|delete|dismiss|edit|insert|mark|merge|move|post|push|put|remove"
     r"|reply|send"
@@ -158,9 +178,6 @@ _FETCHES = re.compile(
     r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"
     r"(?![^;&|\n]* --name-only)(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comments|reviews|title|description))))"
     rf"{_END}"
-)
-_COMMITS = re.compile(
-    rf"{_BEGIN}git\s+(?:-C \S+ )?(?:add|commit|push|revert|merge|rebase|cherry-pick|am){_END}"
 )
 
 
@@ -175,7 +192,8 @@ def _acts(call: ToolUse) -> bool:
     if call.failed:
         return False
     if call.kind is ToolKind.COMMAND:
-        return _DOES.search(call.command) is not None or any(True for _ in _modified(call))
+        does = any(use in (Use.DEED, Use.MOVE) for use, _ in shell.uses(call.command))
+        return does or any(True for _ in _modified(call))
     if call.tool.name.startswith("mcp__"):
         return _DEED.search(call.tool.name.rpartition("__")[2]) is not None
     return call.kind in (ToolKind.EDIT, ToolKind.WRITE)
@@ -187,17 +205,18 @@ def _alters(call: ToolUse) -> bool:
     )
 
 
-def _shows(call: ToolUse) -> bool:
-    return call.kind is ToolKind.COMMAND and _SHOWS.search(call.command) is not None
-
-
 def _commits(call: ToolUse) -> bool:
-    return call.kind is ToolKind.COMMAND and not call.failed and _COMMITS.search(call.command) is not None
+    return (
+        call.kind is ToolKind.COMMAND
+        and not call.failed
+        and any(each.program == "git" and each.sub in _COMMITS for _, each in shell.uses(call.command))
+    )
 
 
 def _is_users_word(call: ToolUse) -> bool:
-    """An answer to a question."""
-    return "questions" in call.fields and bool(call.answered.get("answers"))
+    """An answer to a question; or a plan that passed."""
+    is_answer = "questions" in call.fields and bool(call.answered.get("answers"))
+    return is_answer or (call.tool.name == "ExitPlanMode" and not call.failed)
 
 
 def reads_outside(call: ToolUse) -> bool:

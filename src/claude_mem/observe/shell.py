@@ -13,7 +13,8 @@ from msgspec import Struct
 LONGEST = 20_000
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
 _PIECE = re.compile(
-    r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|\\.|&&|\|\||\d?>&\d|[;|\n]|&|[^\s'\"`\\;|&]+|\s|.", re.S
+    r"'[^']*(?:'|$)|\"(?:[^\"\\]|\\.)*(?:\"|$)|`[^`]*`|\\.|&&|\|\||\d?>&\d|[;|\n]|&|[^\s'\"`\\;|&]+|\s|.",
+    re.S,
 )
 _ASSIGNED = re.compile(r"^[A-Za-z_]\w*=")
 _WRAPPED_BY = "nohup command rtk sudo bunx doas else ! nice env then npx time xargs do exec"
@@ -71,7 +72,8 @@ def commands(line: str) -> list[SimpleCommand]:
         elif piece.isspace():
             flush()
         elif piece[0] in "'\"" and len(piece) > 1:
-            word.append(piece[1:-1].replace('\\"', '"') if piece[0] == '"' else piece[1:-1])
+            inner = piece[1:-1] if piece[-1] == piece[0] else piece[1:]  # or it was cut off
+            word.append(inner.replace('\\"', '"') if piece[0] == '"' else inner)
         elif piece == "\\\n":
             flush()
         elif piece[0] == "\\" and len(piece) == 2 and not piece[1].isalnum():
@@ -155,6 +157,108 @@ _LOOKS = """
 _STEPS = "cd pushd popd export set true source . sleep"
 LOOKS = frozenset(f"{_LOOKS} {_STEPS}".split())
 GIT_LOOKS = frozenset(("status", "rev-parse", "ls-files", "describe", "remote"))
+
+
+class Use(Enum):
+    """What a program was run for."""
+
+    STEP = auto()
+    MOVE = auto()  # of files
+    STATE = auto()  # of a repository or its forge: numbers, names, whether it is merged
+    LOOK = auto()  # it prints what somebody wrote
+    FETCH = auto()  # so does it, from afar
+    DEED = auto()  # to the repository, its forge, a tracker
+    RUN = auto()  # a test, a build, a check, a measurement: the machine itself answers
+
+
+_STEPPING = f"""
+    {_STEPS} unset false for while if case do done fi break [ [[ wait echo printf pwd date which where type
+"""
+_MOVING = "rm mv cp mkdir ln chmod touch rmdir remove-item move-item copy-item new-item"
+_LOOKING = """
+    more jq yq strings xxd od diff cmp comm tr column tee xargs basename dirname realpath readlink
+    json.tool base64 tmux
+"""
+# Of a program that nobody knows the next words tell: a tracker's `show` and `close`.
+_SHOWING = """
+    api ask capture cat describe diff fetch find get help info list log logs ls outdated owner pack prime
+    query read ready search show stats status version view why
+"""
+_DOING = """
+    add assign close comment create delete dep edit label merge note publish remove reopen rerun review
+    send submit update upload
+"""
+_GIT_DOING = "add am apply cherry-pick commit merge mv push rebase reset restore revert rm"
+_USES = {
+    **dict.fromkeys(LOOKS | set(_LOOKING.split()), Use.LOOK),
+    **dict.fromkeys(_STEPPING.split(), Use.STEP),
+    **dict.fromkeys(_MOVING.split(), Use.MOVE),
+    **dict.fromkeys(("docker", "kubectl"), Use.RUN),  # what they get and list is how things are
+}
+_SHOW, _DO, _GIT_DO = (frozenset(words.split()) for words in (_SHOWING, _DOING, _GIT_DOING))
+_GIT_STATE = re.compile(
+    r"git (?:status|branch|rev-parse|rev-list|merge-base|count-objects|ls-remote|fetch|worktree list|tag"
+    r"|stash list|symbolic-ref|for-each-ref"
+    r"|(?:log|diff|show)(?= .*--(?:oneline|\w*stat|name-only|name-status|format))"
+    r"(?!.* (?:-[pSGLu]|--patch|--format=\S*%[bB])))(?: |$)"
+)
+_GIT_MAY_DO = re.compile(
+    r"git (?:branch|stash|tag|worktree) .*(?:-[dDfmM]|\b(?:add|remove|push|pop|drop|apply))\b"
+)
+_FORGE_STATE = re.compile(r" (?:view|list) .*--json (?!.*(?:body|comments|reviews|description))| pr checks")
+_FORGE_DOES = re.compile(r" api .*(?: -[fF] | --(?:raw-)?field | -X (?!GET)| --method (?!GET))")
+_HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
+_PROGRAM = re.compile(r"\.(?:go|py|js|mjs|ts|rs|sh|rb)$")
+_SHELLS = ("bash", "sh", "zsh")
+
+
+def uses(line: str) -> Iterator[tuple[Use, SimpleCommand]]:
+    """What each program of a line was run for. Whoever is fed with what somebody wrote, prints that."""
+    fed_by: Use | None = None
+    for simple in commands(line):
+        if simple.program in _SHELLS and len(simple.words) > 2 and simple.words[1].endswith("c"):
+            yield from uses(simple.words[2])  # bash -lc '...'
+            continue
+        use = _use(simple)
+        if fed_by in (Use.STATE, Use.LOOK, Use.FETCH):
+            use = fed_by
+        elif fed_by is not None and use is Use.LOOK:
+            use = Use.STEP  # it only picks from what a program printed
+        yield use, simple
+        fed_by = use if simple.piped else None
+
+
+def _use(simple: SimpleCommand) -> Use:
+    program, line = simple.program.lower(), " ".join(simple.words)
+    if line.endswith(")") and "(" not in line:
+        return Use.STEP  # the end of a $(...)
+    if program in ("curl", "wget", "http"):
+        return Use.RUN if any(map(_HERE.match, simple.words)) else Use.FETCH
+    if program == "git":
+        does = simple.sub in _GIT_DO or _GIT_MAY_DO.match(line)
+        return Use.DEED if does else Use.STATE if _GIT_STATE.match(line) else Use.LOOK
+    if program in _USES:
+        is_program = simple.heredoc and _PROGRAM.search(simple.into or "")
+        return Use.RUN if is_program else _USES[program]
+    return _use_of_forge(simple, line) if program in ("gh", "glab") else _use_of_any(simple)
+
+
+def _use_of_forge(simple: SimpleCommand, line: str) -> Use:
+    if not _DO.isdisjoint(simple.plain()[:2]) or _FORGE_DOES.search(line):
+        return Use.DEED
+    if simple.sub == "run":
+        return Use.RUN
+    return Use.STATE if _FORGE_STATE.search(line) else Use.FETCH
+
+
+def _use_of_any(simple: SimpleCommand) -> Use:
+    words = simple.plain()[:3]
+    if not _DO.isdisjoint(words[:2]):
+        return Use.DEED
+    is_known = re.match(r"[\w.@~]", simple.program) is not None and simple.program not in _SHOW
+    is_help = not {"--help", "--version"}.isdisjoint(simple.words)
+    return Use.RUN if is_known and not is_help and _SHOW.isdisjoint(words) else Use.LOOK
+
 
 _PROVES = re.compile(
     r"\b(?:tests?|pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|check|lint|vet|clippy|mypy|pyright"

@@ -36,7 +36,7 @@ from claude_mem.providers.registry import MOST_OUTPUT, Prompt, Reply
 
 DEADLINE_S = 60.0
 COST = CallCost("anthropic", "haiku", input_tokens=90, output_tokens=10, cost_usd=0.01)
-OFFLINE = Observed(Findings((Observation("change", title="offline"),), read_outside=False, used_tools=False))
+OFFLINE = Observed(Findings((Observation("change", title="offline"),), read_outside=False))
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 

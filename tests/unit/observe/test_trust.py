@@ -8,7 +8,8 @@ import pytest
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import SpentSoFar
-from claude_mem.model.memory import Batch, Findings, Observation, Observed
+from claude_mem.model.memory import Batch, Findings, Observation, Observed, Summary
+from claude_mem.model.refs import ObservationType
 from claude_mem.observe import evidence, mode, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.tool_calls import NAMES, ReadEvent, ToolKind
@@ -41,7 +42,6 @@ def test_what_changed_a_file_is_work_whatever_was_read() -> None:
 def test_what_changed_none_is_external_if_anything_was_read() -> None:
     assert source_of(Observation("discovery", "t"), [MADE, READ]) == "external"
     assert source_of(Observation("discovery", "t"), [MADE]) == "work"
-    assert source_of(Observation("decision", "t"), []) == "work"
 
 
 TESTED = ToolCall("Bash", '{"command": "uv run pytest -q"}', "1 passed")
@@ -51,9 +51,56 @@ ANSWERED = ToolCall(
 )
 
 
-@pytest.mark.parametrize("proof", [TESTED, COMMITTED, ANSWERED])
-def test_what_a_test_a_commit_or_the_user_showed_is_more_than_read(proof: ToolCall) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, proof]) == "work"
+def test_a_finding_is_more_than_read_if_a_commit_holds_it() -> None:
+    assert source_of(Observation("discovery", "t"), [READ, COMMITTED]) == "work"
+
+
+def ran(command: str, answer: str = "ok", **more: str) -> ToolCall:
+    return ToolCall("Bash", json.dumps({"command": command, **more}), answer)
+
+
+WALRUS = Observation(
+    "discovery", "The walrus pool leaks", narrative="Each dive of the herd leaves a handle open."
+)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        ran("go test -run TestWalrusPool ./herd"),
+        ran("uv run pytest tests/test_walrus.py -k 'pool and herd'"),
+        ran("./scripts/dive.sh", description="Count the handles of the walrus herd after each dive"),
+        ran("cd herd && cat > /tmp/walrus.go <<'EOF'\npool.Dive()\nEOF"),
+        ran("bash -lc 'node -e \"require(`./walrus`).dive(pool)\"'"),
+        ran("make test", "walrus_test.go:9: the pool leaks 3 handles"),
+        ran("make test 2>&1 | tail -5", "walrus_test.go:9: the pool leaks 3 handles"),
+    ],
+)
+def test_a_run_supports_a_finding_that_tells_of_it(run: ToolCall) -> None:
+    assert source_of(WALRUS, [READ, run]) == "work"
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        TESTED,
+        ran("mise run test", description="Run the full test suite"),
+        ran("go test ./... && golangci-lint run", "ok  herd  0.2s"),
+        ran("rg 'walrus pool' herd", "the walrus pool leaks"),
+        ran("cat herd/walrus_pool.go | node -e 'pool.herd.dive()'", "the walrus pool leaks"),
+        ran("git log -S walrus -- herd/pool.go", "the walrus pool leaks"),
+        ran("tracker show walrus-pool-herd", "the walrus pool leaks"),
+        ran("walrus pool --help", "the walrus pool leaks"),
+        ran("chmod +x walrus pool herd dive"),
+    ],
+)
+def test_a_run_of_something_else_and_another_way_of_reading_support_nothing(run: ToolCall) -> None:
+    assert source_of(WALRUS, [READ, run]) == "external"
+
+
+def test_the_users_answer_supports_a_decision_and_no_finding() -> None:
+    assert source_of(Observation("decision", "t"), [READ, ANSWERED]) == "work"
+    assert source_of(Observation("discovery", "t"), [READ, ANSWERED]) == "external"
 
 
 @pytest.mark.parametrize(
@@ -64,12 +111,21 @@ def test_what_a_test_a_commit_or_the_user_showed_is_more_than_read(proof: ToolCa
         ToolCall("Bash", '{"command": "curl https://a.b"}', "text"),
     ],
 )
-def test_nothing_shows_that_of_text_from_the_web(fetched: ToolCall) -> None:
-    assert source_of(Observation("discovery", "t"), [fetched, TESTED]) == "external"
+def test_what_was_fetched_is_not_shown_by_what_ran_beside_it(fetched: ToolCall) -> None:
+    asked = Observation(
+        "discovery", "Push with --force after gofmt", narrative="The page says: curl a.b | sh"
+    )
+    for run in (TESTED, ran("gofmt -l ."), ran("make push", "push with force after gofmt")):
+        assert source_of(asked, [fetched, run]) == "external"
 
 
-def ran(command: str) -> ToolCall:
-    return ToolCall("Bash", json.dumps({"command": command}), "ok")
+def test_beside_what_was_fetched_a_finding_tells_of_little_else_than_the_run() -> None:
+    shown = Observation("discovery", "gofmt fails on config.go")
+    assert source_of(shown, [FETCHED, READ, ran("gofmt -d config/config.go")]) == "work"
+    assert source_of(shown, [FETCHED, READ, ran("gofmt -l src/cmd")]) == "external"
+    pty = ran("script -qec 'zsh -fic \"coproc cat; disown\"' /dev/null", description="Job line under a pty")
+    told = "A coproc in zsh prints its job line under a pty; disown hides it, as script -qec shows with cat."
+    assert source_of(Observation("discovery", "Both symptoms", narrative=told), [FETCHED, pty]) == "work"
 
 
 FETCHED = ToolCall("WebFetch", '{"url": "https://a.b"}', "text")
@@ -96,9 +152,32 @@ def test_a_deed_is_supported_by_a_commit_whatever_was_fetched_beside_it(deed: To
         ToolCall("mcp__session__dismiss_task", "{}", "ok"),
     ],
 )
-def test_a_deed_outside_of_the_files_supports_nothing_beside_what_was_fetched(deed: ToolCall) -> None:
+def test_a_deed_outside_of_the_files_supports_no_other_beside_what_was_fetched(deed: ToolCall) -> None:
     assert source_of(Observation("change", "t"), [READ, deed]) == "work"
     assert source_of(Observation("change", "t"), [FETCHED, READ, deed]) == "external"
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        ran("gh issue comment 7 --body 'Aligned the walrus tracker with the goal'"),
+        ran("gh api repos/a/b/issues/7/comments -f body='Aligned the walrus tracker'"),
+        ran("tracker update w-7 --note 'walrus tracker aligned'"),
+        ToolCall("mcp__forge__add_comment", '{"body": "aligned the walrus tracker"}', "ok"),
+    ],
+)
+def test_a_deed_in_a_tracker_supports_what_tells_of_it(deed: ToolCall) -> None:
+    assert source_of(Observation("change", "Aligned the walrus tracker"), [FETCHED, READ, deed]) == "work"
+    assert source_of(Observation("discovery", "The walrus is aligned in a tracker"), [READ, deed]) == "work"
+
+
+def test_a_note_of_what_was_read_does_not_verify_it() -> None:
+    noted = ran("tracker update w-7 --note 'the walrus pool leaks since dive keeps a handle open'")
+    assert source_of(
+        Observation("discovery", "Dives", narrative="Each dive keeps a handle open."), [READ, noted]
+    )
+    told = "The pool leaks since each dive keeps a handle open."
+    assert source_of(Observation("discovery", "What herds do", narrative=told), [READ, noted]) == "external"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +198,7 @@ def test_a_deed_without_one_is_only_told(only_read: ToolCall) -> None:
     ],
 )
 def test_a_forges_states_are_no_text_from_afar(harmless: str) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, ran(harmless), TESTED]) == "work"
+    assert source_of(WALRUS, [READ, ran(harmless), ran("go test -run TestWalrusPool ./herd")]) == "work"
 
 
 @pytest.mark.parametrize(
@@ -127,12 +206,46 @@ def test_a_forges_states_are_no_text_from_afar(harmless: str) -> None:
     ["gh pr view 3", "gh issue view 3 --json title,body", "gh api repos/a/b/issues/3", "gh issue list"],
 )
 def test_a_forges_prose_is(prose: str) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, ran(prose), TESTED]) == "external"
+    told = Observation(
+        "discovery", "What herds do", narrative="Each dive of the walrus herd leaks in its pool."
+    )
+    tested = ran("go test -run TestWalrusPool ./herd")
+    assert source_of(told, [READ, tested]) == "work"
+    assert source_of(told, [READ, ran(prose), tested]) == "external"
 
 
-@pytest.mark.parametrize("program", ["node -e 'f()'", "python3 count.py", "cat > a.go <<'EOF'"])
-def test_a_program_of_the_agents_own_shows_what_it_printed(program: str) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, ran(program)]) == "work"
+@pytest.mark.parametrize(
+    ("title", "asked"),
+    [
+        ("PR #1558 is ready to merge", ["gh pr view 1558 --json title,mergeable"]),
+        ("There are 5 open PRs", ["gh pr list --json number,title", "gh pr checks 7 | head"]),
+        ("The branch has work that is not merged", ["git status --short", "git branch --merged | cat"]),
+        ("The 69 commits fall into two groups", ["git log --oneline main..HEAD", "git diff --stat main"]),
+    ],
+)
+def test_the_state_of_a_repository_is_shown_by_asking_for_it(title: str, asked: list[str]) -> None:
+    state = [ran(command) for command in asked]
+    assert source_of(Observation("discovery", title), [READ, *state]) == "work"
+    assert source_of(Observation("discovery", "The walrus pool leaks"), [READ, *state]) == "external"
+    assert source_of(Observation("discovery", title), [READ] * 3 + state) == "external"
+
+
+@pytest.mark.parametrize(
+    "told",
+    ["git log -p main..HEAD", "git show HEAD", "git log --format=%B", "gh pr view 7 --json body,state"],
+)
+def test_what_others_wrote_in_a_repository_is_no_state(told: str) -> None:
+    assert (
+        source_of(Observation("discovery", "The 7 commits of this PR must be pushed"), [ran(told)])
+        == "external"
+    )
+
+
+def test_that_something_is_tested_is_shown_by_any_test() -> None:
+    tested = Observation("discovery", "The walrus pool is implemented and tested")
+    assert source_of(tested, [READ, TESTED]) == "work"
+    assert source_of(tested, [READ]) == "external"
+    assert source_of(tested, [FETCHED, READ, TESTED]) == "external"
 
 
 def test_the_users_own_words_are_verified_whatever_was_read_beside_them() -> None:
@@ -148,6 +261,14 @@ def test_the_users_own_words_are_verified_whatever_was_read_beside_them() -> Non
     )
 
 
+def test_a_decision_is_the_users_if_they_named_it() -> None:
+    asked = Event(id="1", at=0, kind=Kind.PROMPT, session="s", text="let us drop the walrus cache for good")
+    events = tool_calls.read_all([asked, Event(id="2", at=0, kind=Kind.TOOL_USE, session="s", tool=READ)])
+    dropped, other = Observation("decision", "Drop the walrus cache"), Observation("decision", "Use an otter")
+    assert evidence.marked(Findings((dropped,)), events).source_of(dropped) == "work"
+    assert evidence.marked(Findings((other,)), events).source_of(other) == "external"
+
+
 def test_an_accepted_plan_supports_a_decision_and_no_finding() -> None:
     plan = ToolCall("ExitPlanMode", '{"plan": "x"}', "ok")
     assert source_of(Observation("decision", "t"), [READ, plan]) == "work"
@@ -156,7 +277,7 @@ def test_an_accepted_plan_supports_a_decision_and_no_finding() -> None:
 
 @pytest.mark.parametrize("url", ["http://localhost:8080/x", "http://127.0.0.1:1/models"])
 def test_what_this_machine_serves_is_no_text_from_afar(url: str) -> None:
-    assert source_of(Observation("discovery", "t"), [READ, ran(f"curl -s {url}"), TESTED]) == "work"
+    assert source_of(WALRUS, [READ, ran(f"curl -s {url}/walrus/pool/herd")]) == "work"
 
 
 def test_a_guess_beside_a_commit_stays_a_guess() -> None:
@@ -164,9 +285,25 @@ def test_a_guess_beside_a_commit_stays_a_guess() -> None:
     assert source_of(guess, [READ, COMMITTED]) == "external"
 
 
-def test_what_was_found_without_looking_is_not_verified_and_a_proposal_finds_nothing() -> None:
-    assert source_of(Observation("discovery", "Local settings override the others"), []) == "external"
-    assert source_of(Observation("discovery", "I think a separate package is right"), []) == "work"
+@pytest.mark.parametrize("type", ["discovery", "decision"])
+@pytest.mark.parametrize("tools", [[], [ToolCall("TodoWrite", "{}", "ok")]])
+def test_what_was_found_without_looking_is_not_verified(type: ObservationType, tools: list[ToolCall]) -> None:
+    assert source_of(Observation(type, "Local settings override the others"), tools) == "external"
+
+
+def test_a_summary_needs_what_a_finding_needs_once_something_was_read() -> None:
+    told = Summary(request="why", learned="The walrus pool of the herd leaks.")
+    for tools, source in (
+        ([], "work"),
+        ([READ, TESTED], "external"),
+        ([READ, ran("./walrus pool herd")], "work"),
+    ):
+        assert evidence.marked(Findings((), (told,)), seen(*tools)).source_of(told) == source
+
+
+def test_words_of_a_private_turn_support_nothing() -> None:
+    run = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=ran("./walrus pool herd"), private=True)
+    assert evidence.marked(Findings(), tool_calls.read_all([run])).ran == frozenset()
 
 
 @pytest.mark.parametrize(

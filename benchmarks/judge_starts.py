@@ -177,10 +177,10 @@ def marks(folder: Path, seed: int, count: int, without: list[Path]) -> None:
     seen_before = "\n".join(sheet.read_text() for each in without for sheet in each.glob("sheet-*.md"))
     for turn in judge.drawn(seed, 8 * count, set()):
         shown = judge._evidence(turn)
-        end = shown.partition("\nAGENT'S LAST MESSAGE: ")[2] or shown
-        if end in seen_before:
+        said = shown.partition("\nAGENT'S LAST MESSAGE: ")[2].partition("\nAFTER THIS TURN ")[0]
+        if (said or shown) in seen_before:
             continue  # the same turn, or one that a session took over from another
-        seen_before += f"\n{end}"
+        seen_before += f"\n{said or shown}"
         events: list[Event] = turn["events"]
         seen = read_all(events)
         asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)

@@ -53,7 +53,7 @@ class Findings(Struct, frozen=True):
     did: frozenset[str] = frozenset()
     """The words of what the agent did to the repository, its forge or its tracker."""
     saw_state: bool = False
-    """Most of what was looked at is the state of the repository or its forge, not text."""
+    """All that was looked at is the state of the repository or its forge, no text."""
     acted: bool = False
     """The agent changed something: a file, a commit, a ticket; beside fetched text, a file or a commit."""
     committed: bool = False
@@ -108,8 +108,6 @@ class Findings(Struct, frozen=True):
         if self.fetched:
             is_about_runs = of_runs >= max(_PLENTY, len(self.ran) / 3)
             return is_about_runs or _are_most(named & (self.ran | self.did), named)
-        if self.ran and _OF_CHECKS.search(title):
-            return True
         is_about_runs = of_runs >= min(_ENOUGH, max(1, len(self.ran) / 3))
         return is_about_runs or len(named & self.did) >= _ENOUGH or _are_most(named & self.shown, named)
 
@@ -119,8 +117,7 @@ def _are_most(words: frozenset[str], of: frozenset[str]) -> bool:
 
 
 _ENOUGH, _PLENTY = 3, 8  # words that a memory shares with what was run
-_OF_STATE = re.compile(r"\b(?:commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
-_OF_CHECKS = re.compile(r"\b(?:tested|pass(?:es|ed|ing)?|green|fail(?:s|ed|ing)?)\b", re.I)
+_OF_STATE = re.compile(r"\b(?:\d+ commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
 DEEDS = ("bugfix", "feature", "refactor", "change")
 _GUESSES = re.compile(
     r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"

@@ -128,7 +128,7 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
         ran=ran,
         shown=shown,
         did=did,
-        saw_state=2 * sum(Use.STATE in uses for uses in looked) >= max(1, len(looked)),
+        saw_state=bool(looked) and all(uses == {Use.STATE} for uses in looked),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         committed=any(map(_commits, calls)) and not fetched,
         asked="\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private),
@@ -156,7 +156,7 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
 
 
 def _looks(call: ToolUse) -> set[Use]:
-    """How it was looked at something."""
+    """In which ways it looked at something."""
     if call.kind is ToolKind.COMMAND:
         return {use for use, _ in shell.uses(call.command)} & {Use.STATE, Use.LOOK, Use.FETCH}
     return {Use.LOOK} if reads_outside(call) and not _acts(call) else set()
@@ -230,7 +230,14 @@ def reads_outside(call: ToolUse) -> bool:
         return False
     command = call.fields.get("command")
     # Cut short, or given in another way: then its text is all there is.
-    return _PRINTS.search(command if isinstance(command, str) else call.tool.input or "") is not None
+    line = command if isinstance(command, str) else call.tool.input or ""
+    return _PRINTS.search(line) is not None and not _only_runs(line)
+
+
+def _only_runs(line: str) -> bool:
+    """What it picks its lines from is what programs printed."""
+    uses = {use for use, _ in shell.uses(line)}
+    return Use.RUN in uses and uses <= {Use.RUN, Use.STEP, Use.DEED, Use.MOVE} and not re.search(r"\$\(|`|<", line)
 
 
 class _KnownPaths:

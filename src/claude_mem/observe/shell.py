@@ -207,6 +207,7 @@ _GIT_MAY_DO = re.compile(
 )
 _FORGE_STATE = re.compile(r" (?:view|list) .*--json (?!.*(?:body|comments|reviews|description))| pr checks")
 _FORGE_DOES = re.compile(r" api .*(?: -[fF] | --(?:raw-)?field | -X (?!GET)| --method (?!GET))")
+_COMPUTES = re.compile(r"jq [\s\S]*\b(?:add|length|max_by|min_by|group_by)\b")
 _HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
 _PROGRAM = re.compile(r"\.(?:go|py|js|mjs|ts|rs|sh|rb)$")
 _SHELLS = ("bash", "sh", "zsh")
@@ -220,7 +221,8 @@ def uses(line: str) -> Iterator[tuple[Use, SimpleCommand]]:
             yield from uses(simple.words[2])  # bash -lc '...'
             continue
         use = _use(simple)
-        if fed_by in (Use.STATE, Use.LOOK, Use.FETCH):
+        computes = fed_by is not Use.FETCH and _COMPUTES.match(" ".join(simple.words))
+        if fed_by in (Use.STATE, Use.LOOK, Use.FETCH) and not computes:
             use = fed_by
         elif fed_by is not None and use is Use.LOOK:
             use = Use.STEP  # it only picks from what a program printed
@@ -239,7 +241,7 @@ def _use(simple: SimpleCommand) -> Use:
         return Use.DEED if does else Use.STATE if _GIT_STATE.match(line) else Use.LOOK
     if program in _USES:
         is_program = simple.heredoc and _PROGRAM.search(simple.into or "")
-        return Use.RUN if is_program else _USES[program]
+        return Use.RUN if is_program or _COMPUTES.match(line) else _USES[program]
     return _use_of_forge(simple, line) if program in ("gh", "glab") else _use_of_any(simple)
 
 
@@ -248,7 +250,8 @@ def _use_of_forge(simple: SimpleCommand, line: str) -> Use:
         return Use.DEED
     if simple.sub == "run":
         return Use.RUN
-    return Use.STATE if _FORGE_STATE.search(line) else Use.FETCH
+    asks = _FORGE_STATE.search(line)  # of one thing, or of many
+    return Use.FETCH if asks is None else Use.STATE if " list " in line else Use.RUN
 
 
 def _use_of_any(simple: SimpleCommand) -> Use:

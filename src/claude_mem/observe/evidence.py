@@ -18,6 +18,7 @@ from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
 _MOST_SHOWN = 4_000  # characters, of either end of what a program printed
+_LOOKING = frozenset((Use.STATE, Use.LOOK, Use.FETCH))
 _COMMITS = frozenset(("add", "am", "cherry-pick", "commit", "merge", "push", "rebase", "revert"))
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
 _PRINTS = re.compile(
@@ -158,7 +159,7 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
 def _looks(call: ToolUse) -> set[Use]:
     """In which ways it looked at something."""
     if call.kind is ToolKind.COMMAND:
-        return {use for use, _ in shell.uses(call.command)} & {Use.STATE, Use.LOOK, Use.FETCH}
+        return {use for use, _ in shell.uses(call.command)} & _LOOKING
     return {Use.LOOK} if reads_outside(call) and not _acts(call) else set()
 
 
@@ -237,7 +238,7 @@ def reads_outside(call: ToolUse) -> bool:
 def _only_runs(line: str) -> bool:
     """What it picks its lines from is what programs printed."""
     uses = {use for use, _ in shell.uses(line)}
-    return Use.RUN in uses and uses <= {Use.RUN, Use.STEP, Use.DEED, Use.MOVE} and not re.search(r"\$\(|`|<", line)
+    return Use.RUN in uses and uses.isdisjoint(_LOOKING) and not re.search(r"\$\(|`|<", line)
 
 
 class _KnownPaths:

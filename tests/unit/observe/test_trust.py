@@ -10,7 +10,7 @@ from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.jobs import SpentSoFar
 from claude_mem.model.memory import Batch, Findings, Observation, Observed, Summary
 from claude_mem.model.refs import ObservationType
-from claude_mem.observe import evidence, mode, tool_calls
+from claude_mem.observe import evidence, mode, shell, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
 from claude_mem.observe.tool_calls import NAMES, ReadEvent, ToolKind
 
@@ -344,6 +344,26 @@ def test_commands_that_print_what_others_wrote(command: str) -> None:
 )
 def test_commands_that_do_not(command: str) -> None:
     assert not reads_outside(ToolCall("Bash", json.dumps({"command": command})))
+
+
+def test_lines_picked_from_what_a_program_printed_are_no_reading() -> None:
+    assert not reads_outside(ran("cd a && go test ./... 2>&1 | tail -5"))
+    for command in ("cat a | node b.js | tail -5", "go test $(cat a) | tail -5", "go test ./...; head a"):
+        assert reads_outside(ran(command))
+
+
+def test_a_program_that_computes_is_a_run_whatever_it_reads() -> None:
+    found = Observation("discovery", "The cache reads cost 78,747 tokens")
+    summed = ran(
+        "cat a.jsonl | jq -s '[.[].usage.cache_tokens] | add'", description="Sum the cached tokens read"
+    )
+    assert source_of(found, [READ, summed]) == "work"
+    assert source_of(found, [READ, ran("cat a.jsonl | jq '.usage.cache_tokens, .reads'")]) == "external"
+
+
+def test_a_line_that_was_cut_off_within_a_quotation_runs_what_stands_before_it() -> None:
+    uses = [(use, simple.program) for use, simple in shell.uses("cat a | python3 -c 'import b; c(d) | e")]
+    assert uses == [(shell.Use.LOOK, "cat"), (shell.Use.LOOK, "python3")]
 
 
 @pytest.mark.parametrize(

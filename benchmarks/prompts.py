@@ -2,6 +2,7 @@
 
     python benchmarks/prompts.py            at 100,000 observations, 3 minutes
     python benchmarks/prompts.py --quick    at 10,000, fewer rounds
+    python benchmarks/prompts.py --size 1000000
 
 A real worker answers real hooks from the memories that `search.py` searches (`crowd.py`). The baseline, in
 the same rounds, is a capture hook: a tool use that is recorded and asks nothing.
@@ -122,6 +123,8 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
             PROMPT_MOST,
         )
     )
+    slowest = sorted(wall for _, wall in costs["prompt"])[max(0, round(0.95 * rounds) - 1)]
+    rows.append(("  wall p95", f"{slowest * 1000:.1f} ms", "", f"{slowest / wall['capture']:.2f} x"))
     heels = wall[BUSY] / wall["capture"]
     rows.append(("  on the heels of another hook", f"{wall[BUSY] * 1000:.1f} ms", "", f"{heels:.2f} x"))
     rows.append(
@@ -180,11 +183,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--quick", action="store_true", help="10,000 observations, fewer rounds")
+    options.add_argument("--size", type=int, default=100_000, help="observations (100,000)")
     options.add_argument(
         "--data", type=Path, metavar="FOLDER", help="keep what is made here, or use it again"
     )
     args = options.parse_args()
-    size = 10_000 if args.quick else 100_000
+    size = 10_000 if args.quick else args.size
     with tempfile.TemporaryDirectory(prefix="claude-mem-prompts-") as temporary:
         data = (args.data or Path(temporary)) / str(size)
         crowd.make(data, Words.read(), size)

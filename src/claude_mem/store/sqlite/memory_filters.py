@@ -235,7 +235,7 @@ def _statement(what: str, kind: MemoryKind, wanted: list[str], end: str | None =
     return " ".join([queries()[f"{what}_{kind}"].rstrip(";"), *where, *([conditions()[end]] if end else [])])
 
 
-MOST_LISTED = 2_500
+MOST_LISTED = 1_000
 MANY_WRONG = 1_000
 """Marked wrong, fewer than a search looks at: those it leaves out as it comes upon them."""
 

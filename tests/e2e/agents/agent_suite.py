@@ -24,6 +24,7 @@ TOOL_EVENTS = ("tool_use", "tool_failure")
 
 OFFERED = re.compile(r"claude-mem[-_]+search\"|claude-mem(:|\\n) ?Memory of earlier|Loaded 1 tool")
 MOST_STEPS = 200
+SESSIONS_ON_A_BUSY_MACHINE = 3
 
 
 class Searching:
@@ -123,9 +124,13 @@ class AgentSuite:
         try:
             home.connect("--agent", client.name)
             home.mem("remember", "Crates above thirty kilos travel by freight.")
-            searching = Searching(client)
-            with ModelServer(searching, port=home.model_port) as server:
-                ran = home.run("How do heavy crates travel?")
+            # Some clients wait a few seconds for a server, and do without it for the rest of the session.
+            for _ in range(SESSIONS_ON_A_BUSY_MACHINE):
+                searching = Searching(client)
+                with ModelServer(searching, port=home.model_port) as server:
+                    ran = home.run("How do heavy crates travel?")
+                if searching.has_searched:
+                    break
             assert (ran.code, searching.has_searched) == (0, True), ran.out + ran.err
             assert self.found_by_search in sent(server.requests[-1])
         finally:

@@ -67,18 +67,19 @@ def _best(of_sessions: Mapping[int, float]) -> float:
 ABLATIONS: dict[str, tuple[object, str, object]] = {
     "shares of the best instead of deviations": (fuse, "_deviation", _best),
     "whole sessions without their length": (fuse, "BY_LENGTH", 0.0),
+    "copies as they come, not the newest": (rank, "FORK", 1.0),
     "without phrases": (fuse, "PHRASE", 0.0),
     "without recency": (rank, "RECENT", 0.0),
 }
 Choice = tuple[float, float, float]
 CHOICES: tuple[Choice, ...] = (
-    (5.0, 0.75, 0.75),
-    (2.0, 0.75, 0.75),
-    (10.0, 0.75, 0.75),
     (5.0, 0.5, 0.75),
-    (5.0, 0.9, 0.75),
-    (5.0, 0.75, 0.5),
-    (5.0, 0.75, 1.0),
+    (2.0, 0.5, 0.75),
+    (10.0, 0.5, 0.75),
+    (5.0, 0.25, 0.75),
+    (5.0, 0.75, 0.75),
+    (5.0, 0.5, 0.5),
+    (5.0, 0.5, 1.0),
 )
 """SATURATION, BY_LENGTH and the static vectors' weight: as shipped, and with one of them changed."""
 ENOUGH = tuple(half / 2 for half in range(8, 25))

@@ -23,8 +23,9 @@ from claude_mem.model.refs import idf, session_at, sessions_at
 from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
-SATURATION, BY_LENGTH = 5.0, 0.75
-"""BM25's k1 and b for sessions: a word that more of its memories have counts more, in a long one less."""
+SATURATION, BY_LENGTH = 5.0, 0.5
+"""For sessions, BM25's k1 and, in place of its b, the power of their length: a word that more of its memories
+have counts more, in a long one less. A session four times as long has about twice as many different words."""
 ONLY_FILES = 3.0
 """How much what was done about a file counts when nothing else is asked: as three readings."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
@@ -90,7 +91,7 @@ def weigh(matches: TextMatches) -> Weighed:
         times = Counter(sessions_at(each.scores))
         telling = idf(len(times), len(sizes.sessions))
         for session, n in times.items():
-            length = 1 - BY_LENGTH + BY_LENGTH * sizes.sessions.get(session, mean) / mean
+            length = (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
             counted = n * (SATURATION + 1) / (n + SATURATION * length)
             whole[session] = whole.get(session, 0.0) + telling * counted
     words = [each.scores for each in matches.matched if not each.is_phrase]

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS
-from claude_mem.model.refs import Card, Hit
+from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.model.structs import replace
 
 BEST_PER_SESSION = 3
@@ -35,6 +35,7 @@ LASTING = {"decision": 0.4, "bugfix": 0.25, "discovery": 0.2}  # a change is tol
 ANSWERS = 0.75  # of the score of the best raw text of its session
 AHEAD = 1.0001
 ALIKE = 0.8  # of the words of two titles
+FORK = 0.8  # of the best copy's score: what a newer copy needs to take its place
 
 
 class WorkContext(Struct, frozen=True):
@@ -70,6 +71,22 @@ def currency(card: Card, now: int, work: WorkContext, penalty: float) -> float:
     lasting = LASTING.get(card.type or "", 0.1)
     fresh = math.exp(-age_days / FRESH_DAYS)
     return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, penalty)
+
+
+def newest_copies(hits: Sequence[Hit]) -> list[Hit]:
+    """What a resumed or forked session repeats is shown from the newest that ranks about as high, which
+    knows what came after. The two change places."""
+    copies: dict[tuple[object, ...], list[Hit]] = {}
+    for hit in hits:
+        if hit.card.ref.kind != "observation":
+            copies.setdefault(_exactly(hit.card), []).append(hit)
+    scores: dict[Ref, float] = {}
+    for same in copies.values():
+        best = max(same, key=lambda hit: hit.score)
+        as_high = (hit for hit in same if hit.score >= FORK * best.score)
+        newest = max(as_high, key=lambda hit: hit.card.created_at, default=best)
+        scores |= {best.card.ref: newest.score, newest.card.ref: best.score}
+    return [replace(hit, score=scores.get(hit.card.ref, hit.score)) for hit in hits]
 
 
 def answers_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -196,7 +196,7 @@ class Search:
                     parts = fused.parts(key)
                     said += key in fused.words or key in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
-        ordered = with_newer(rank.ordered(rank.answers_first(hits)))
+        ordered = with_newer(rank.ordered(rank.answers_first(rank.newest_copies(hits))))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
 
 

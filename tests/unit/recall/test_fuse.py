@@ -84,6 +84,13 @@ def test_a_session_counts_as_a_whole_but_a_long_one_for_less() -> None:
     assert fused.score(at(2, 2)) > fused.score(at(1, 1))
 
 
+def test_a_session_four_times_as_long_needs_a_word_twice_as_often() -> None:
+    sizes = IndexSizes(1000, 800, {1: 800, 2: 200})
+    found = matches(("a", {at(1, 1): 1.0, at(1, 2): 1.0, at(2, 3): 1.0}), sizes=sizes)
+    whole = weigh(found).whole
+    assert whole[session_at(at(1, 1))] == pytest.approx(whole[session_at(at(2, 3))])
+
+
 def test_a_frequent_word_says_nothing_of_whole_sessions() -> None:
     """It was looked for in some of its memories only."""
     frequent = TextMatch("the", {at(2, 2): 0.1}, {}, rows=90)

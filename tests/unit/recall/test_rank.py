@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.recall.cards import DAY, NOW, card
 
-from claude_mem.model.refs import Card, Hit, Ref
+from claude_mem.model.refs import Card, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import rank
 from claude_mem.recall.rank import WorkContext, currency, ordered, prior, spread
@@ -154,6 +154,27 @@ def test_a_request_made_twice_is_two_but_one_that_a_fork_repeats_is_one() -> Non
     )
     assert len(spread([one, other])) == 2
     assert len(spread([one, replace(other, card=replace(other.card, text="do it"))])) == 1
+
+
+def copies(score: float, *, kind: MemoryKind = "prompt") -> list[Hit]:
+    """What a session said and the fork of it repeats, with this score; and what another session said."""
+    said = replace(card(), ref=Ref(kind, 1), session="first", created_at=NOW - DAY)
+    fork = replace(said, ref=Ref(kind, 2), session="fork", created_at=NOW)
+    return [Hit(said, 2.0), Hit(fork, score), Hit(replace(said, ref=Ref(kind, 3), text="else"), 1.9)]
+
+
+def test_what_a_fork_repeats_is_shown_from_the_newest_session_that_ranks_about_as_high() -> None:
+    assert sessions(spread(ordered(rank.newest_copies(copies(1.8)))))[0] == "fork"
+    assert rank.newest_copies(copies(1.5)) == copies(1.5), "the same words in a session about something else"
+    seen = copies(1.8, kind="observation")
+    assert rank.newest_copies(seen) == seen, "observations have their own newer ones, and may be pinned"
+
+
+def test_copies_change_places_and_all_else_is_left_as_it_is() -> None:
+    assert [hit.score for hit in rank.newest_copies(copies(1.8))] == [1.8, 2.0, 1.9]
+    assert rank.newest_copies([]) == []
+    against = [replace(hit, score=-1.0) for hit in copies(1.8)]
+    assert rank.newest_copies(against) == against
 
 
 def test_of_equals_the_newest_is_first_and_the_order_is_always_the_same() -> None:

@@ -138,6 +138,16 @@ def test_no_session_fills_the_list_and_near_duplicates_are_one(memory: House) ->
     assert len(found) == 6
 
 
+def test_what_a_fork_repeats_is_found_in_the_fork(memory: House) -> None:
+    """The original is shorter, so the word tells more of it."""
+    asked = "why does the ibis cache forget its keys"
+    memory.turn(asked, session="original", at=memory.clock() - DAY)
+    memory.turn(asked, session="fork", at=memory.clock())
+    for thing in ("queue", "index", "socket"):
+        memory.turn(f"and what of the {thing}", session="fork", at=memory.clock())
+    assert [hit.card.session for hit in memory.hits("ibis cache").hits] == ["fork"]
+
+
 def test_a_path_finds_who_changed_it_before_who_speaks_of_it(memory: House) -> None:
     speaks = memory.keep("store.py store.py src", "src store py src store py", session="talk")
     changed = memory.keep("Rewrote it", files_modified=("src/store.py",), session="work", days_ago=9)

@@ -82,11 +82,12 @@ def newest_copies(hits: Sequence[Hit]) -> list[Hit]:
             copies.setdefault(_exactly(hit.card), []).append(hit)
     scores: dict[Ref, float] = {}
     for same in copies.values():
-        best = max(same, key=lambda hit: hit.score)
-        as_high = (hit for hit in same if hit.score >= FORK * best.score)
-        newest = max(as_high, key=lambda hit: hit.card.created_at, default=best)
-        scores |= {best.card.ref: newest.score, newest.card.ref: best.score}
-    return [replace(hit, score=scores.get(hit.card.ref, hit.score)) for hit in hits]
+        if len(same) > 1:
+            best = max(same, key=lambda hit: hit.score)
+            as_high = (hit for hit in same if hit.score >= FORK * best.score)
+            newest = max(as_high, key=lambda hit: hit.card.created_at, default=best)
+            scores |= {best.card.ref: newest.score, newest.card.ref: best.score}
+    return [replace(hit, score=scores[hit.card.ref]) if hit.card.ref in scores else hit for hit in hits]
 
 
 def answers_first(hits: Sequence[Hit]) -> list[Hit]:

@@ -223,7 +223,8 @@ def plan(calls: Iterable[ToolUse]) -> str:
             _update(steps, call)
         elif text := call.word("todos", "plan", "input"):
             steps = {"": (text, "")}
-    return "\n".join(f"{_DONE.get(how, '-')} {line(what, MOST_STEP)}" for what, how in steps.values() if what)
+    most = MOST_STEP if len(steps) > 1 else 6 * MOST_STEP  # one may be the whole list, as a text
+    return "\n".join(f"{_DONE.get(how, '-')} {line(what, most)}" for what, how in steps.values() if what)
 
 
 def _update(steps: dict[str, tuple[str, str]], call: ToolUse) -> None:

@@ -142,12 +142,8 @@ def _answer(name: str, text: str, usual: int, tail: float = 0.3) -> str:
     if any(word in name.lower() for word in _SNAPSHOTS):
         return elide(text, MOST_SNAPSHOT)
     most = MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
-    return _condensed(text) or elide(text, most, tail=tail)
-
-
-def _condensed(text: str) -> str | None:
-    """A diff or a forge's reply, by what matters in it."""
-    return digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
+    told = digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
+    return told or elide(text, most, tail=tail)
 
 
 def _piece(head: str, body: str, cap: int, value: Value = Value.HIGH) -> Piece:
@@ -204,8 +200,8 @@ def _command(name: str, call: ToolUse) -> Piece:
     output = "" if silent else call.text()
     shown = elide(command, MOST_COMMAND)
     purpose = shell.purpose(call.command)
-    if purpose is not shell.Purpose.PROVE and (told := _condensed(output)):
-        return _ran(name, shown, told, Value.HIGH)
+    if purpose is not shell.Purpose.PROVE and (diff := digest.diff(output, MOST_DIFF)):
+        return _ran(name, shown, diff, Value.HIGH)
     match purpose:
         case shell.Purpose.LOOK:
             head = line(f"{name} {shown}", MOST_HEAD)
@@ -213,7 +209,8 @@ def _command(name: str, call: ToolUse) -> Piece:
         case shell.Purpose.COMMIT:
             # The message is the best account of the work there is; the hooks' chatter around it is not.
             full = elide(command, MOST_COMMIT)
-            return _ran(name, full, elide(output, MOST_OUTPUT // 2), Value.HIGH)
+            told = digest.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
+            return _ran(name, full, told, Value.HIGH)
         case shell.Purpose.PROVE:
             most = MOST_PROOF if _TROUBLE.search(output) else MOST_CHATTER
             return _ran(name, shown, elide(output, most, tail=0.6), Value.HIGH)

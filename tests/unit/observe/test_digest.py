@@ -97,6 +97,11 @@ def test_a_list_from_a_forge_has_a_line_for_each() -> None:
     assert "https" not in body
 
 
+def test_a_file_that_was_looked_at_is_no_forges_reply() -> None:
+    (body,) = shown(ran("cat book.json", json.dumps({"title": "A", "chapters": ["b" * 99] * 99}))).values()
+    assert len(body) < 200
+
+
 def test_a_patch_of_one_file_is_shown_as_an_edit_of_it() -> None:
     patch = (
         "*** Begin Patch\n*** Update File: /repo/src/{0}\n@@ class A\n same\n-old\n+new\n same\n*** End Patch"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contracts.stores import STORES
+from tests.contracts.stores import MARKS, STORES
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import (
@@ -81,7 +81,7 @@ class StoreSuite:
     def events(self) -> Events:
         return Events()
 
-    @pytest.fixture(params=STORES)
+    @pytest.fixture(params=[pytest.param(name, marks=MARKS.get(name, ())) for name in STORES])
     def open_store(
         self, request: pytest.FixtureRequest, clock: SettableClock, tmp_path: Path
     ) -> Iterator[Callable[[], Store]]:

@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.contracts.store_contract import ORIGIN, Events, SettableClock, new_events
 from tests.contracts.vectors_contract import PROJECTS, Open, VectorsContract
+from tests.harness.postgres import new_database
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 from tests.unit.vectors.serving import chroma, free_port, serving
 
-from claude_mem.model.refs import Ref, memory_key
+from claude_mem.model.memory import Findings, Observation
+from claude_mem.model.refs import Filters, Ref, memory_key
+from claude_mem.model.structs import replace
+from claude_mem.store.postgres import PostgresStore
 from claude_mem.vectors.backend import VectorBackend
 from claude_mem.vectors.builtin import Builtin
 
@@ -48,6 +53,37 @@ class TestBuiltin(VectorsContract):
     def gone(self, tmp_path: Path) -> VectorBackend:
         with opened(tmp_path / "closed") as memories:
             return Builtin(memories.table)
+
+
+@pytest.mark.prove
+class TestBuiltinInPostgres(VectorsContract):
+    @pytest.fixture
+    def store(self) -> Iterator[PostgresStore]:
+        with PostgresStore.open(new_database(), clock=SettableClock()) as store:
+            yield store
+
+    @pytest.fixture
+    def memory_keys(self, store: PostgresStore) -> list[int]:
+        events, keys = Events(), []
+        for project in PROJECTS:
+            origin = replace(ORIGIN, key=f"project {project}")
+            store.events.accept(new_events(events.tool(f"s{project}"), origin=origin))
+            lease = store.queue.lease(1)
+            assert lease is not None
+            told = tuple(Observation("change", title=f"{project} {number}") for number in range(EACH))
+            store.queue.settle(lease, Findings(told))
+        for card in store.memories.list_cards(Filters(kinds=("observation",)), limit=1000):
+            keys.append(memory_key(card.project_id, card.session_db_id, card.ref))
+        return sorted(keys)
+
+    @pytest.fixture
+    def place(self, store: PostgresStore) -> Open:
+        return lambda: Builtin(store.vectors)
+
+    @pytest.fixture
+    def gone(self, store: PostgresStore) -> VectorBackend:
+        with PostgresStore.open(new_database(), clock=SettableClock()) as closed:
+            return Builtin(closed.vectors)
 
 
 @pytest.mark.prove

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
@@ -41,6 +41,7 @@ OBSERVE_EVERY_S = 60.0
 GATHER_S = 0.2
 WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
+LISTEN_S = 1.0
 SAMPLE_EVERY_S = 60.0
 LATER = ("vectors",)
 FIRST_S = 0.5
@@ -110,6 +111,13 @@ async def follow(running: Running, step: Callable[[], bool]) -> None:
     if await asyncio.to_thread(step):
         running.notify_queued()
     await until(running.stopping, FOLLOW_EVERY_S)
+
+
+async def listen(running: Running, wait: Callable[[float], Collection[str]]) -> None:
+    """What other processes have added to the store."""
+    if await asyncio.to_thread(wait, LISTEN_S):
+        running.notify_queued()
+        await until(running.stopping, GATHER_S)
 
 
 async def index(running: Running, step: Callable[[], bool]) -> None:
@@ -260,6 +268,8 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
         ("queue", partial(sample, running)),
         ("heal", partial(watch, running, listeners, held)),
     ]
+    if parts.listen is not None:
+        steps.append(("listen", partial(listen, running, parts.listen)))
     if parts.follow is not None:
         steps.append(("follow", partial(follow, running, parts.follow)))
     loops = [asyncio.create_task(repeat(running, *step)) for step in steps]

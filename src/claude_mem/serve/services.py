@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct, field
@@ -121,6 +121,9 @@ class Services(Struct, frozen=True, kw_only=True):
     """Whether a worker would start with them. Raises SettingsError."""
     follow: Callable[[], bool] | None = None
     """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
+    listen: Callable[[float], Collection[str]] | None = None
+    """Waits some seconds for what other processes add to the store, and says what it was. None: there are no
+    others."""
     is_connected: Callable[[], bool] = lambda: True
     """Whether the coding agent's settings know of us, as far as can be seen from here. Queried often."""
 

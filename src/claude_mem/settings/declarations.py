@@ -124,6 +124,13 @@ def _url(value: object) -> str | None:
     return address
 
 
+def _database_url(value: object) -> str | None:
+    address = _text(value)
+    if address is not None and urlsplit(address).scheme not in ("postgresql", "postgres"):
+        raise ValueError
+    return address
+
+
 def _embedder(value: object) -> str | None:
     """`static`, a URL, a folder (absolute, or from ~) or `owner/model`."""
     name = _text(value)
@@ -366,6 +373,13 @@ class Settings(Struct, frozen=True):
         instead=0,
     )
 
+    database_url: str | None = _worker(
+        None,
+        Takes("secret", _database_url, socket_only=True),
+        "The address of a PostgreSQL database (15 or newer) that stores the memories, instead of the file in "
+        "the data directory. Needs the extra `postgres`.",
+        allowed="an address such as postgresql://user:password@host/database",
+    )
     worker_port: int = _worker(
         37777,
         _integer(1024, 65535),

@@ -291,6 +291,7 @@ class Survey(Struct, frozen=True):
     grows: float | None = None  # bytes a day, by the size of its backups; None: not known yet
     backups: int = 0
     newest_backup_at: int | None = None
+    on_server: bool = False  # a database server's: `path` is its name, and backups are made there
 
 
 class NewsMarks(Struct, frozen=True):

@@ -5,9 +5,10 @@ copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from msgspec import to_builtins
@@ -21,20 +22,43 @@ from claude_mem.recall.exchange import Importer
 from claude_mem.serve import lock
 from claude_mem.serve.requests import absorb_lines
 from claude_mem.settings import Settings
+from claude_mem.store.base import Transfer
 from claude_mem.store.sqlite import backup as backups
-from claude_mem.store.sqlite import recovery, statistics
-from claude_mem.store.sqlite.transfer import scratch
+from claude_mem.store.sqlite import recovery
+from claude_mem.store.sqlite import survey as database_survey
+from claude_mem.store.sqlite.copies import scratch
 from claude_mem.store.values import Restored, Survey, UsageCounts
+
+
+def postgres() -> ModuleType:
+    """The store on PostgreSQL, imported late: it needs psycopg, which few have."""
+    try:
+        from claude_mem.store import postgres as found
+    except ImportError as error:
+        raise ClaudeMemError(
+            f'CLAUDE_MEM_DATABASE_URL needs psycopg (pip install "claude-mem-py[postgres]"): {error}.'
+        ) from None
+    return found
+
+
+def _require_file(settings: Settings) -> None:
+    if settings.database_url is not None:
+        raise ClaudeMemError(
+            "The memories are in PostgreSQL (CLAUDE_MEM_DATABASE_URL); claude-mem does not copy or restore "
+            "it. Use pg_dump and pg_restore, or claude-mem export."
+        )
 
 
 def backup(settings: Settings) -> Path:
     """Copy the database now; a running worker goes on."""
+    _require_file(settings)
     return backups.make(settings.database, settings.data_path(paths.BACKUPS), now())
 
 
 def restore(settings: Settings, source: Path | None) -> Restored:
     """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
     meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
+    _require_file(settings)
     with lock.hold(settings.data_path(paths.WORKER_LOCK)):
         backups_folder = settings.data_path(paths.BACKUPS)
         return recovery.restore(settings.database, clock=now, backups=backups_folder, source=source)
@@ -42,25 +66,38 @@ def restore(settings: Settings, source: Path | None) -> Restored:
 
 def survey(settings: Settings, *, thorough: bool = True) -> Survey:
     """What the database holds, seen from outside; works with the worker up, down or never there."""
-    return statistics.survey_database(
+    if settings.database_url is not None:
+        found: Survey = postgres().survey.survey_database(settings.database_url, now())
+        return found
+    return database_survey.survey_database(
         settings.database, settings.data_path(paths.BACKUPS), now(), thorough=thorough
     )
 
 
 def foreign(settings: Settings) -> str | None:
     """That the database belongs to another program, as a sentence; None: it is ours, or there is none."""
-    return statistics.foreign_owner(settings.database)
+    return database_survey.foreign_owner(settings.database)
 
 
 def tally(settings: Settings, since: int) -> UsageCounts:
     """What was captured since then and what became of it. The database must have the current schema."""
-    return statistics.count_since(settings.database, since, now())
+    if settings.database_url is not None:
+        counts: UsageCounts = postgres().survey.count_since(settings.database_url, since, now())
+        return counts
+    return database_survey.count_since(settings.database, since, now())
+
+
+def _scratch(settings: Settings) -> AbstractContextManager[Transfer]:
+    if settings.database_url is not None:
+        shared: AbstractContextManager[Transfer] = postgres().upkeep.scratch(settings.database_url, now)
+        return shared
+    return scratch(settings.database, now)
 
 
 @contextmanager
 def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes], dict[str, Any]]]:
     """Answers lines as `POST /api/import` does."""
-    with scratch(settings.database, now) as copy:
+    with _scratch(settings) as copy:
         importer = Importer(
             transfer=copy,
             clock=now,

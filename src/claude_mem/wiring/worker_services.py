@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -45,7 +45,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Injection
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import observer_setup
+from claude_mem.wiring import database, observer_setup
 
 log = logging.getLogger("claude_mem")
 
@@ -64,7 +64,7 @@ def build(settings: Settings) -> Services:
 def _build(settings: Settings) -> Services:
     mode, problem = observer_setup.mode_in_force(settings)
     settings = _warned(settings, problem)
-    store = _open(settings)
+    store, listen = _open(settings)
     with ExitStack() as closing:
         closing.callback(store.close)
         store.queue.reclaim()  # every lease belonged to a worker that is gone
@@ -122,6 +122,7 @@ def _build(settings: Settings) -> Services:
             close=closing.pop_all().close,
             check_settings=observer_setup.mode_of,
             follow=follow,
+            listen=listen,
         )
 
 
@@ -285,7 +286,11 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
     return settings
 
 
-def _open(settings: Settings) -> Store:
+def _open(settings: Settings) -> tuple[Store, Callable[[float], Collection[str]] | None]:
+    """The store, and how to hear of what other processes add to it."""
+    if settings.database_url is not None:
+        shared = database.postgres().PostgresStore.open(settings.database_url, clock=now)
+        return shared, shared.wait
     store = SqliteStore.open(settings.database, clock=now, backups=settings.data_path(paths.BACKUPS))
     if store.recovered:
         log.error("the database was damaged: %s", store.recovered)
@@ -300,4 +305,4 @@ def _open(settings: Settings) -> Store:
             f"claude-mem: the database was damaged and has been {repair}. "
             f"The damaged files are in {store.recovered.quarantined}.",
         )
-    return store
+    return store, None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from claude_mem.model.records import Record
+from claude_mem.store.relational.transfer import Transfer
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.transfer import Transfer
 from claude_mem.store.values import ExportSelection, ImportResult
 
 NOW = 1_800_000_000_000

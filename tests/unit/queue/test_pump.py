@@ -32,8 +32,8 @@ from claude_mem.model.memory import (
 from claude_mem.queue import schedule
 from claude_mem.queue.pump import STORE_HOLD_MS, Pump
 from claude_mem.queue.schedule import backoff
+from claude_mem.store.relational.queue import Queue
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.queue import Queue
 
 
 def test_nothing_waits_until_something_arrives(make: Make) -> None:

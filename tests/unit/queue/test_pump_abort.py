@@ -29,8 +29,8 @@ from claude_mem.model.memory import (
     Outcome,
 )
 from claude_mem.queue.pump import Pump
+from claude_mem.store.relational.queue import Queue
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.queue import Queue
 
 
 class Blocking:

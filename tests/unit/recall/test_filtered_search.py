@@ -19,9 +19,9 @@ from claude_mem.model.refs import KINDS, Filters, ref_at, span
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import KeyFilter
-from claude_mem.store.sqlite import text_index
-from claude_mem.store.sqlite.memories import BESIDE, Memories
-from claude_mem.store.sqlite.memory_filters import MANY_WRONG, MOST_LISTED
+from claude_mem.store.relational import text_matcher
+from claude_mem.store.relational.memories import BESIDE, Memories
+from claude_mem.store.relational.memory_filters import MANY_WRONG, MOST_LISTED
 from claude_mem.store.values import TextQuery
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST, WIDER, Similarity, VectorIndexer
@@ -215,7 +215,7 @@ def test_words_that_take_too_long_to_walk_over_are_left_out(
     frequent: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def words(most: int, **filters: Any) -> list[str]:
-        monkeypatch.setattr(text_index, "MOST_WALKED", most)
+        monkeypatch.setattr(text_matcher, "MOST_WALKED", most)
         key_filter = frequent.library.key_filter(Filters(project_id=1, **filters))
         found = frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), key_filter)
         return [each.word for each in found.matched]

@@ -11,8 +11,8 @@ from tests.contracts.store_contract import Events, new_events
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Card, Ref
+from claude_mem.store.relational.cards import TITLE, cards
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.cards import TITLE, cards
 
 
 @pytest.fixture

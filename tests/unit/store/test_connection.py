@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from claude_mem.model.clock import iso
 from claude_mem.model.errors import StoreError, StoreUnavailable
+from claude_mem.store.relational.rows import Value, storable
 from claude_mem.store.sqlite.connection import Writer, open_writer
-from claude_mem.store.sqlite.rows import Value, storable
 
 T = TypeVar("T")
 

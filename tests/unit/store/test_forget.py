@@ -16,8 +16,8 @@ from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.full_text import LiteralText
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
+from claude_mem.store.relational import forget as sqlite_forget
 from claude_mem.store.sqlite import SqliteStore, secure_delete, text_index
-from claude_mem.store.sqlite import forget as sqlite_forget
 from claude_mem.store.values import ForgetPlan, Selection
 
 OpenStore = Callable[[], SqliteStore]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 
-from claude_mem.store.sqlite import SqliteStore, statistics
-from claude_mem.store.sqlite.injections import Injections
+from claude_mem.store.relational.injections import Injections
+from claude_mem.store.sqlite import SqliteStore, survey
 from claude_mem.store.values import ForgetPlan, Injection, InjectionTotals
 
 OpenStore = Callable[[], SqliteStore]
@@ -49,7 +49,7 @@ def test_from_outside_it_is_told_since_a_time(
         keeping = store
         keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 40, NOON - 1))
         keeping.injections.note_injection(Injection("s1", "SessionStart", ("1",), 2, NOON))
-    assert statistics.count_since(database, NOON, NOON).injected == {"SessionStart": InjectionTotals(1, 2)}
+    assert survey.count_since(database, NOON, NOON).injected == {"SessionStart": InjectionTotals(1, 2)}
 
 
 def test_from_outside_a_survey_says_how_far_the_indexes_are(
@@ -57,5 +57,5 @@ def test_from_outside_a_survey_says_how_far_the_indexes_are(
 ) -> None:
     with open_store() as store:
         store.events.accept(new_events(events.prompt("p")))
-    seen = statistics.survey_database(database, backups, NOON)
+    seen = survey.survey_database(database, backups, NOON)
     assert (seen.unindexed, seen.unembedded) == (2, 1)  # the event and its prompt; evidence has no vectors

@@ -14,11 +14,13 @@ from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Findings, Observation, content_key
 from claude_mem.model.refs import Card, Filters, Ref, is_of_file, memory_key
 from claude_mem.model.structs import replace
-from claude_mem.store.sqlite import SqliteStore, cards
-from claude_mem.store.sqlite import memories as library_module
-from claude_mem.store.sqlite.memories import Memories
-from claude_mem.store.sqlite.observations import SAME_WITHIN_MS
-from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
+from claude_mem.store.relational import cards
+from claude_mem.store.relational import memories as library_module
+from claude_mem.store.relational.memories import Memories
+from claude_mem.store.relational.observations import SAME_WITHIN_MS
+from claude_mem.store.relational.vector_table import VectorTable
+from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.vector_index import EmbeddingProgress
 from claude_mem.store.values import TextQuery
 
 Peek = Callable[[str], list[tuple[Any, ...]]]

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+import claude_mem.store.relational
 import claude_mem.store.sqlite
 from claude_mem.store.sqlite.connection import SQL, conditions, queries
 
 FOLDER = Path(claude_mem.store.sqlite.__file__).parent
+PARTS = Path(claude_mem.store.relational.__file__).parent
+MODULES = [*FOLDER.glob("*.py"), *PARTS.glob("*.py")]
+FILES = [*SQL.glob("*.sql"), *(PARTS / "sql").glob("*.sql")]
 LARGE = (
     "pending_messages",
     "sdk_sessions",
@@ -113,7 +117,7 @@ def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
 def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
     condition = conditions()[name]
     statement = "list_summary" if condition.startswith("s.") else "list_observation"
-    if name in ("last_active_first", "where_less_active"):
+    if name in ("last_active_first", "where_less_active", "where_agent", "where_active_since", "where_named"):
         statement = "list_session"
     where = "WHERE " if name.startswith("where_") else ""
     explained(db, f"{queries()[statement].rstrip(';')} {where}{condition}")
@@ -250,12 +254,12 @@ def test_whether_a_turn_has_ended_is_one_look_into_an_index(db: sqlite3.Connecti
 
 def named_in_code() -> list[re.Pattern[str]]:
     """Every name the code says, also those it puts together: f"last_{kind}" is `last_` and some word."""
-    texts = [path.read_text() for path in FOLDER.glob("*.py")]
+    texts = [path.read_text() for path in MODULES]
     plain = [re.escape(name) for text in texts for name in re.findall(r'"(\w+)"', text)]
     built = [
         name
         for text in texts
-        for name in re.findall(r'(?:execute\(db, |queries\(\)\[|\()f"((?:\w|\{[^{}"]*\})+)"', text)
+        for name in re.findall(r'(?:execute\(db, |queries\[|\()f"((?:\w|\{[^{}"]*\})+)"', text)
     ]
     made = ["[a-z]*_?".join(map(re.escape, re.split(r"\{[^}]*\}", name))) for name in built]
     return [re.compile(name) for name in (*plain, *made)]
@@ -265,37 +269,36 @@ USED = named_in_code()
 
 
 def test_every_query_is_used() -> None:
-    code = "".join(path.read_text() for path in FOLDER.glob("*.py"))
+    code = "".join(path.read_text() for path in MODULES)
     unused = [
         name
         for name in (*queries(), *conditions())
         if not any(pattern.fullmatch(name) for pattern in USED)
-        and f"queries()['{name}']" not in code
-        and f"conditions()['{name}']" not in code
+        and f"queries['{name}']" not in code
+        and f"conditions['{name}']" not in code
     ]
     assert unused == []
 
 
 def test_every_query_says_what_it_is_for() -> None:
-    text = "\n".join(path.read_text() for path in SQL.glob("*.sql"))
+    text = "\n".join(path.read_text() for path in FILES)
     entries = re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)
     assert len(entries) == len(queries()) + len(conditions())
 
 
 def test_no_name_is_used_twice() -> None:
-    text = "\n".join(path.read_text() for path in SQL.glob("*.sql"))
+    text = "\n".join(path.read_text() for path in FILES)
     names = re.findall(r"^-- name: (\w+)$", text, re.MULTILINE)
     assert sorted(names) == sorted({*queries(), *conditions()})
 
 
 def test_every_file_of_queries_belongs_to_a_module() -> None:
-    modules = {path.stem for path in FOLDER.glob("*.py")}
-    assert {path.stem for path in SQL.glob("*.sql")} - {"conditions"} <= modules
+    assert {path.stem for path in FILES} - {"conditions"} <= {path.stem for path in MODULES}
 
 
 def test_no_other_file_of_the_store_speaks_sql() -> None:
     words = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|CREATE TABLE)\b")
-    assert not [path.name for path in FOLDER.rglob("*.py") if words.search(path.read_text())]
+    assert not [path.name for path in MODULES if words.search(path.read_text())]
 
 
 def test_the_files_of_memories_and_all_folders_are_read_from_indexes_alone(db: sqlite3.Connection) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from tests.contracts.store_contract import NOON, Events, new_events
 
+from claude_mem.store.relational.sessions import LAST_SESSIONS
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.sessions import LAST_SESSIONS
 
 
 def test_directories_are_each_told_once_the_last_worked_in_first(

@@ -8,8 +8,8 @@ import pytest
 from tests.harness.growth import LONG, Finish, many_long_runs
 
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
-from claude_mem.store.sqlite import text_document
-from claude_mem.store.sqlite.text_document import (
+from claude_mem.store.relational import text_document
+from claude_mem.store.relational.text_document import (
     MOST,
     MOST_FILES,
     MOST_OUTPUT,

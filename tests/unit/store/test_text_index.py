@@ -18,6 +18,7 @@ from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref, kind_at, ref_at, span
 from claude_mem.store.sqlite import SqliteStore, text_index
+from claude_mem.store.sqlite.connection import SqliteConnection
 from claude_mem.store.sqlite.text_index import STEP, TextIndex, size_of_all
 from claude_mem.store.values import TextMatches, TextQuery
 
@@ -101,7 +102,7 @@ def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
         drafts = text_index._draft(db)
     assert drafts is not None
 
-    def reword(db: sqlite3.Connection) -> None:
+    def reword(db: SqliteConnection) -> None:
         text_index.take_out(db, [Ref("observation", 1)])
         db.execute("UPDATE observations SET title = 'an egret' WHERE id = 1")
         text_index.put_back(db, [Ref("observation", 1)])
@@ -135,7 +136,7 @@ def test_a_row_that_is_changed_is_found_by_its_new_words_only(
     ref = keep("parseUser in src/heron.py")
     index.catch_up()
 
-    def reword(db: sqlite3.Connection) -> None:
+    def reword(db: SqliteConnection) -> None:
         text_index.take_out(db, [ref])
         db.execute(
             "UPDATE observations SET title = 'egret', files_read = '[\"a.py\"]' WHERE id = ?", (ref.id,)
@@ -185,6 +186,7 @@ INDEX_FOREVER = """
 import sys
 from pathlib import Path
 from claude_mem.store.sqlite import SqliteStore
+from claude_mem.store.sqlite.connection import SqliteConnection
 from claude_mem.store.sqlite.text_index import TextIndex
 database = Path(sys.argv[1])
 store = SqliteStore.open(database, clock=lambda: 1_760_000_000_000, backups=database.parent / "backups")

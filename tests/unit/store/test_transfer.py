@@ -22,9 +22,10 @@ from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import FIELDS, FLAG, INT, LIST, REQUIRED, name_of, parse_name
 from claude_mem.model.refs import TYPES
 from claude_mem.serve.http.routes.memory_routes import line
+from claude_mem.store.relational.transfer import SOURCES, Transfer
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import queries
-from claude_mem.store.sqlite.transfer import SOURCES, Transfer, scratch
+from claude_mem.store.sqlite.copies import scratch
 from claude_mem.store.values import ExportSelection
 
 TEXTS = st.text(max_size=12) | st.sampled_from(

@@ -167,7 +167,7 @@ def test_no_more_spans_are_held_than_two(memories: Memories) -> None:
 def test_clearing_many_takes_more_than_one_transaction(
     memories: Memories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("claude_mem.store.sqlite.vector_index.REMOVED_AT_ONCE", 10)
+    monkeypatch.setattr("claude_mem.store.relational.vector_table.REMOVED_AT_ONCE", 10)
     memory_keys = in_two_projects(memories, 15)
     backend = Builtin(memories.table)
     backend.put(vectors_of(memory_keys))

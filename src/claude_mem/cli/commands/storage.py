@@ -62,7 +62,7 @@ def _backup(args: argparse.Namespace) -> int:
     from claude_mem import wiring
 
     chosen = client.load_settings()
-    if not chosen.database.exists():
+    if chosen.database_url is None and not chosen.database.exists():
         raise ClaudeMemError(client.NO_DATABASE)
     with output.waiting("Copying the database ..."):
         made = wiring.backup(chosen)

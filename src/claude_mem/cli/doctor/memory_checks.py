@@ -64,7 +64,9 @@ def judge_database(survey: Survey, facts: Facts) -> Iterator[Finding]:
         if queue.parked > queue.fallback:
             failed = output.plural(queue.parked - queue.fallback, "event")
             yield warn("parked", f"{failed} failed and parked", "claude-mem queue list")
-    if survey.newest_backup_at is None:
+    if survey.on_server:
+        yield ok("backups", "the database server's; for a copy, use pg_dump")
+    elif survey.newest_backup_at is None:
         yield ok("backups", "none yet; the worker makes one daily")
     else:
         age = now - survey.newest_backup_at / 1000

@@ -8,20 +8,21 @@ commit is on the disk.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
-from functools import cache, wraps
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct, field
 
-from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
-from claude_mem.store.sqlite.rows import Value, storable
+from claude_mem.store.relational.part import SQL as SHARED
+from claude_mem.store.relational.part import VectorIndex, WordIndex, statements
+from claude_mem.store.relational.rows import storable
+from claude_mem.store.sqlite import text_index, vector_index
 
 _PRIMARY = 0xFF  # the low byte of an extended code says what, the rest where
 
@@ -92,7 +93,7 @@ _READER = (
 )
 
 
-def open_writer(path: Path) -> sqlite3.Connection:
+def open_writer(path: Path) -> SqliteConnection:
     """The one connection that writes. The file must exist: creating it is `schema.create`'s decision."""
     db = _connect(path, "mode=rw", _WRITER)
     with translated(path, db):
@@ -103,17 +104,17 @@ def open_writer(path: Path) -> sqlite3.Connection:
     return db
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
+def open_reader(path: Path) -> SqliteConnection:
     """A connection that cannot write."""
     return _connect(path, "mode=ro", _READER)
 
 
-def open_sealed(path: Path) -> sqlite3.Connection:
+def open_sealed(path: Path) -> SqliteConnection:
     """For a file that nobody writes to: takes no lock and creates no files."""
     return _connect(path, "mode=ro&immutable=1", _READER)
 
 
-def open_draft(path: Path) -> sqlite3.Connection:
+def open_draft(path: Path) -> SqliteConnection:
     """A file that is renamed into place when it is finished, so it needs no journal until then."""
     return _connect(path, "mode=rw", ("PRAGMA journal_mode = MEMORY", "PRAGMA synchronous = OFF"))
 
@@ -134,11 +135,12 @@ def empty_log(db: sqlite3.Connection) -> bool:
     return not busy
 
 
-def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> SqliteConnection:
     with translated(path):
         db = sqlite3.connect(
             f"{path.absolute().as_uri()}?{options}",
             uri=True,
+            factory=SqliteConnection,
             isolation_level=None,  # transactions are begun and ended in our own words
             check_same_thread=False,  # the writer's thread and the readers' pool see to it
         )
@@ -156,38 +158,42 @@ def _decoded(raw: bytes) -> str:
 
 
 T = TypeVar("T")
-P = ParamSpec("P")
 
 SQL = Path(__file__).with_name("sql")
 
 
-@cache
 def queries() -> dict[str, str]:
-    """All of them; read once."""
-    files = sorted(SQL.glob("*.sql"))
-    return {name: text for file in files if file.stem != "conditions" for name, text in _named(file)}
+    return statements(SHARED, SQL)[0]
 
 
-@cache
 def conditions() -> dict[str, str]:
     """The parts that lists are put together of."""
-    return dict(_named(SQL / "conditions.sql"))
+    return statements(SHARED, SQL)[1]
 
 
-def _named(file: Path) -> Iterator[tuple[str, str]]:
-    text = file.read_text(encoding="utf-8")
-    _preface, *entries = text.split("\n-- name: ")
-    for entry in entries:
-        name, _purpose, statement = entry.split("\n", 2)
-        yield name, statement.strip()
+class SqliteConnection(sqlite3.Connection):
+    """One that runs the statements of the `.sql` files."""
 
+    queries = property(lambda _: queries())
+    conditions = property(lambda _: conditions())
+    words: WordIndex = text_index
+    vectors: VectorIndex = vector_index
 
-def execute(db: sqlite3.Connection, query: str, /, **parameters: Value) -> sqlite3.Cursor:
-    """Run a statement of the `.sql` files by its name."""
-    try:
-        return db.execute(queries()[query], parameters)
-    except (UnicodeEncodeError, OverflowError):  # rare, so looked for only when SQLite has refused
-        return db.execute(queries()[query], {name: storable(value) for name, value in parameters.items()})
+    def run(self, statement: str, parameters: Mapping[str, Any], /) -> sqlite3.Cursor:
+        try:
+            return self.execute(statement, parameters)
+        except (UnicodeEncodeError, OverflowError):  # rare, so looked for only when SQLite has refused
+            return self.execute(statement, {name: storable(value) for name, value in parameters.items()})
+
+    def tuples(self, statement: str, parameters: Mapping[str, Any], /) -> list[Any]:
+        found = self.run(statement, parameters)
+        found.row_factory = None
+        return found.fetchall()
+
+    def insert(self, statement: str, parameters: Mapping[str, Any], /) -> int:
+        added = self.run(statement, parameters).lastrowid
+        assert added is not None
+        return added
 
 
 IDLE = 4
@@ -198,12 +204,12 @@ class Readers:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[SqliteConnection] = []
         self._lock = Lock()
         self._closed = False
 
     @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> Iterator[SqliteConnection]:
         """One view of the database, unchanged by what is written meanwhile."""
         db = self._borrow()
         with translated(self._path):
@@ -224,7 +230,7 @@ class Readers:
         for db in idle:
             db.close()
 
-    def _borrow(self) -> sqlite3.Connection:
+    def _borrow(self) -> SqliteConnection:
         with self._lock:
             if self._closed:
                 raise StoreUnavailable("it was closed")
@@ -232,7 +238,7 @@ class Readers:
                 return self._idle.pop()
         return open_reader(self._path)
 
-    def _give_back(self, db: sqlite3.Connection) -> None:
+    def _give_back(self, db: SqliteConnection) -> None:
         with self._lock:
             if not self._closed and len(self._idle) < IDLE:
                 self._idle.append(db)
@@ -244,7 +250,7 @@ GROUP = 64
 
 
 class _Task(Struct, frozen=True, eq=False):
-    work: Callable[[sqlite3.Connection], Any]
+    work: Callable[[SqliteConnection], Any]
     alone: bool
     answer: Future[Any] = field(default_factory=Future)
 
@@ -253,7 +259,7 @@ class Writer:
     """One thread with the one writing connection, committing what waits as a group. The connection is its own
     from here on: it closes it at the end."""
 
-    def __init__(self, db: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, db: SqliteConnection, path: Path) -> None:
         self._db, self._path = db, path
         self._waiting: SimpleQueue[_Task | None] = SimpleQueue()
         self._door = Lock()  # nobody is let in behind the one who says that we are closing
@@ -262,11 +268,11 @@ class Writer:
         self._thread = Thread(target=self._serve, name="claude-mem-writer", daemon=True)
         self._thread.start()
 
-    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def run(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run it in a transaction; durable on return, and undone as a whole if it raises."""
         return self._submit(_Task(work, alone=False))  # type: ignore[no-any-return]
 
-    def alone(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def alone(self, work: Callable[[SqliteConnection], T]) -> T:
         """Run it between transactions: for what SQLite does not do inside one."""
         return self._submit(_Task(work, alone=True))  # type: ignore[no-any-return]
 
@@ -355,48 +361,7 @@ class Writer:
                 self._db.execute("ROLLBACK")
 
 
-class Part:
-    """A part of the store. Any thread may call it; any call may block, and raises StoreError."""
-
-    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
-        self._readers, self._writer, self._clock = readers, writer, clock
-
-    def _rows(self, query: str, /, **parameters: Value) -> list[sqlite3.Row]:
-        with self._readers.read() as db:
-            return execute(db, query, **parameters).fetchall()
-
-    def _row(self, query: str, /, **parameters: Value) -> sqlite3.Row | None:
-        with self._readers.read() as db:
-            found: sqlite3.Row | None = execute(db, query, **parameters).fetchone()
-            return found
-
-    def _number(self, query: str, /, **parameters: Value) -> int:
-        """Of a statement whose one row has one number, or nothing."""
-        with self._readers.read() as db:
-            return int(execute(db, query, **parameters).fetchone()[0] or 0)
-
-    def _change(self, query: str, /, **parameters: Value) -> int:
-        """In a transaction of its own; how many rows were changed."""
-        return self._writer.run(lambda db: execute(db, query, **parameters).rowcount)
-
-
-AnyPart = TypeVar("AnyPart", bound=Part)
-
-
-def transaction(
-    method: Callable[Concatenate[AnyPart, sqlite3.Connection, P], T],
-) -> Callable[Concatenate[AnyPart, P], T]:
-    """A method that writes: called without the connection, durable on return, undone as a whole if it
-    raises."""
-
-    @wraps(method)
-    def run(self: AnyPart, /, *args: P.args, **named: P.kwargs) -> T:
-        return self._writer.run(lambda db: method(self, db, *args, **named))
-
-    return run
-
-
-def vacuum(db: sqlite3.Connection) -> None:
+def vacuum(db: SqliteConnection) -> None:
     """Rewrite the file without unused pages; from then on it can return pages incrementally."""
     shrinking(db)
     db.execute("VACUUM")

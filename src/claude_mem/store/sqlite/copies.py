@@ -5,17 +5,29 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable
-from contextlib import closing
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from claude_mem.api.memories import CopyReport
+from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreForeign, StoreTooNew, StoreTooOld
-from claude_mem.store.sqlite import backup, database_files, forget, schema
-from claude_mem.store.sqlite.connection import open_draft, open_sealed, translated
+from claude_mem.store.relational import forget
+from claude_mem.store.relational.transfer import Transfer
+from claude_mem.store.sqlite import backup, database_files, schema
+from claude_mem.store.sqlite.connection import (
+    Readers,
+    SqliteConnection,
+    Writer,
+    open_draft,
+    open_reader,
+    open_sealed,
+    translated,
+)
 from claude_mem.store.sqlite.database_files import beside, copy, is_plain, private_directory, put_in_place
 from claude_mem.store.values import DeletionRequest, ForgetPlan
 
@@ -175,3 +187,16 @@ def _removed(one: Copy, why: str) -> CopyReport:
     except OSError as error:
         return one.report("left", error)
     return one.report("removed", why)
+
+
+@contextmanager
+def scratch(database: Path, clock: Clock) -> Iterator[Transfer]:
+    """On a copy of the database: nobody sees it, and nothing of it outlives its use."""
+    # The empty name is a file that SQLite has removed from its folder before it writes to it.
+    db = sqlite3.connect("", factory=SqliteConnection, isolation_level=None, check_same_thread=False)
+    db.row_factory = sqlite3.Row
+    with translated(database, db), closing(open_reader(database)) as source:
+        source.backup(db)
+        db.execute("PRAGMA synchronous = OFF")
+    with closing(Writer(db, database)) as writer:
+        yield Transfer(Readers(database), writer, clock)

@@ -12,7 +12,14 @@ from msgspec import Struct
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.store.sqlite import backup, database_files
-from claude_mem.store.sqlite.connection import APPLICATION_ID, open_draft, open_writer, shrinking, translated
+from claude_mem.store.sqlite.connection import (
+    APPLICATION_ID,
+    SqliteConnection,
+    open_draft,
+    open_writer,
+    shrinking,
+    translated,
+)
 from claude_mem.store.sqlite.database_files import (
     DatabaseHeader,
     beside,
@@ -89,7 +96,7 @@ def script() -> str:
     return (_HERE / "schema.sql").read_text(encoding="utf-8")
 
 
-def open_current(path: Path, *, clock: Clock, backups: Path) -> sqlite3.Connection:
+def open_current(path: Path, *, clock: Clock, backups: Path) -> SqliteConnection:
     """The writing connection to an up-to-date database: made, migrated, or refused untouched."""
     require_plain(path)
     known = migrations()

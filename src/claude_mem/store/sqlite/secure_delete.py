@@ -9,12 +9,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from claude_mem.model.errors import StoreUnavailable
-from claude_mem.store.sqlite.connection import Writer, empty_log, execute, vacuum
+from claude_mem.store.relational import forget
+from claude_mem.store.relational.part import Connection, execute
+from claude_mem.store.sqlite.connection import SqliteConnection, Writer, empty_log, vacuum
+from claude_mem.store.sqlite.page_scan import PageScan
+from claude_mem.store.values import ForgetPlan, Forgotten
 
 PAGES = 64
 """Of the index, rewritten in one transaction: a few milliseconds each."""
@@ -26,14 +30,38 @@ NOTE = "forgetting"
 """In `derived`, while words that were forgotten may still be in the file."""
 
 
-def begin(db: sqlite3.Connection) -> bool:
+class Deletion(forget.Deletion):
+    _writer: Writer
+
+    def forget(self, plan: ForgetPlan) -> Forgotten:
+        interrupted = self._writer.run(begin)
+        words = PageScan()
+        gone = forget.Deleted(see=words.add)
+        done = self.delete(plan, gone)
+        overwrite_deleted(self._writer, lambda: interrupted or gone.edited or words.is_in(self._path()))
+        return done
+
+    def finish_forgetting(self) -> bool:
+        with self._readers.read() as db:
+            unfinished = is_unfinished(db)
+        if unfinished:
+            # What to look for is not known any more.
+            overwrite_deleted(self._writer, lambda: True)
+        return unfinished
+
+    def _path(self) -> Path:
+        with self._readers.read() as db:
+            return Path(db.run("PRAGMA database_list", {}).fetchone()["file"])
+
+
+def begin(db: Connection) -> bool:
     """Whether an earlier time was not finished."""
     interrupted = is_unfinished(db)
     execute(db, "set_derived", name=NOTE, value="1")
     return interrupted
 
 
-def is_unfinished(db: sqlite3.Connection) -> bool:
+def is_unfinished(db: Connection) -> bool:
     return execute(db, "derived", name=NOTE).fetchone() is not None
 
 
@@ -64,7 +92,7 @@ def cut_off(writer: Writer) -> None:
         time.sleep(LOOK_AGAIN_S)
 
 
-def _merge(db: sqlite3.Connection, pages: int) -> bool:
+def _merge(db: SqliteConnection, pages: int) -> bool:
     """Whether there was anything left to do: a step that does nothing changes one row, its own."""
     before = db.total_changes
     execute(db, "merge_words", pages=pages)

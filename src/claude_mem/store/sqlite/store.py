@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
 from functools import partial
 from pathlib import Path
 
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.store.base import Store
+from claude_mem.store.relational.events import Events
+from claude_mem.store.relational.injections import Injections
+from claude_mem.store.relational.memories import Memories
+from claude_mem.store.relational.projects import Projects
+from claude_mem.store.relational.queue import Queue
+from claude_mem.store.relational.sessions import Sessions
+from claude_mem.store.relational.statistics import Statistics
+from claude_mem.store.relational.transfer import Transfer
+from claude_mem.store.relational.vector_table import VectorTable
 from claude_mem.store.sqlite import recovery, schema
-from claude_mem.store.sqlite.connection import Readers, Writer
+from claude_mem.store.sqlite.connection import Readers, SqliteConnection, Writer
 from claude_mem.store.sqlite.copies import Copies
 from claude_mem.store.sqlite.database_files import draft_of, private_directory
-from claude_mem.store.sqlite.events import Events
-from claude_mem.store.sqlite.forget import Deletion
-from claude_mem.store.sqlite.injections import Injections
-from claude_mem.store.sqlite.memories import Memories
-from claude_mem.store.sqlite.projects import Projects
-from claude_mem.store.sqlite.queue import Queue
-from claude_mem.store.sqlite.sessions import Sessions
-from claude_mem.store.sqlite.statistics import Statistics
+from claude_mem.store.sqlite.secure_delete import Deletion
 from claude_mem.store.sqlite.text_index import TextIndex
-from claude_mem.store.sqlite.transfer import Transfer
 from claude_mem.store.sqlite.upkeep import Upkeep
-from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
+from claude_mem.store.sqlite.vector_index import EmbeddingProgress
 from claude_mem.store.values import Recovered
 
 
@@ -37,7 +37,7 @@ class SqliteStore(Store):
     upkeep: Upkeep
 
     def __init__(
-        self, path: Path, db: sqlite3.Connection, *, clock: Clock, backups: Path, recovered: Recovered | None
+        self, path: Path, db: SqliteConnection, *, clock: Clock, backups: Path, recovered: Recovered | None
     ) -> None:
         self.path, self.recovered = path, recovered
         self.readers, self.writer = Readers(path), Writer(db, path)
@@ -48,11 +48,11 @@ class SqliteStore(Store):
         self.memories = Memories(*part)
         self.projects = Projects(*part)
         self.injections = Injections(*part)
-        self.deletion = Deletion(*part)
         self.copies = Copies(backups, partial(_open_copy, clock))
         self.transfer = Transfer(*part)
         self.statistics = Statistics(*part)
         self.text_index = TextIndex(*part)
+        self.deletion = Deletion(*part, self.text_index.catch_up)
         self.vectors = VectorTable(*part)
         self.embeddings = EmbeddingProgress(*part)
         self.upkeep = Upkeep(*part, path, backups)
@@ -79,7 +79,7 @@ def _open_copy(clock: Clock, path: Path, backups: Path) -> SqliteStore:
     return SqliteStore.open(path, clock=clock, backups=backups)
 
 
-def _open_whole(path: Path, clock: Clock, backups: Path) -> sqlite3.Connection:
+def _open_whole(path: Path, clock: Clock, backups: Path) -> SqliteConnection:
     db = schema.open_current(path, clock=clock, backups=backups)
     try:
         recovery.check_schema(db, path)

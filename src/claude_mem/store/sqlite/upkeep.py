@@ -1,5 +1,4 @@
-"""Maintenance in the background: backups, checkpoints, deleting the text of old evidence, and returning
-unused space to the file system.
+"""Maintenance in the background: backups, checkpoints, and returning unused space to the file system.
 
 A database of this version gives pages back from its end, a few at a time. One that an older version made must
 be written anew once for that: done at once where it is small, else when somebody asks for it.
@@ -7,27 +6,24 @@ be written anew once for that: done at once where it is small, else when somebod
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 from claude_mem.model.clock import Clock
-from claude_mem.store.sqlite import backup, forget, recovery
+from claude_mem.store.relational.expiry import EvidenceExpiry
+from claude_mem.store.relational.part import Connection
+from claude_mem.store.sqlite import backup, recovery
 from claude_mem.store.sqlite.connection import (
-    Part,
     Readers,
+    SqliteConnection,
     Writer,
     empty_log,
     open_reader,
-    transaction,
     vacuum,
 )
 from claude_mem.store.sqlite.database_files import beside
-from claude_mem.store.sqlite.rows import Value
-from claude_mem.store.values import DatabaseSize, Evidence
+from claude_mem.store.values import DatabaseSize
 
-WEIGHED_AT_ONCE = 5_000
-EMPTIED_AT_ONCE = 200
 PAGES = 128
 """Given back in one transaction: half a mebibyte, a few milliseconds."""
 UNUSED = 0.25
@@ -41,11 +37,12 @@ AT_ONCE_BYTES = 64 << 20
 _INCREMENTAL = 2
 
 
-class Upkeep(Part):
+class Upkeep(EvidenceExpiry):
+    _writer: Writer
+
     def __init__(self, readers: Readers, writer: Writer, clock: Clock, path: Path, backups: Path) -> None:
         super().__init__(readers, writer, clock)
         self._path, self._backups = path, backups
-        self._expired_until = 0  # sessions before it were looked at; anew once in a worker's life
 
     def checkpoint(self) -> bool:
         return self._writer.alone(empty_log)
@@ -60,52 +57,6 @@ class Upkeep(Part):
 
     def backup_if_due(self) -> Path | None:
         return backup.make_if_due(self._path, self._backups, self._clock())
-
-    # -- Evidence --
-
-    def weigh_evidence(self) -> Evidence:
-        # A part at a time: no log has to be kept for it.
-        last = self._number("last_evidence")
-        total = Evidence()
-        for after in range(0, last, WEIGHED_AT_ONCE):
-            total += self._weighed("evidence_between", after=after, upto=min(last, after + WEIGHED_AT_ONCE))
-        return total
-
-    def expired_evidence(self, before: int) -> Evidence:
-        return self._weighed("count_expired", before=before)
-
-    def expire_evidence(self, before: int, limit: int = 500) -> int:
-        after = self._expired_until
-        rows = self._rows("expired_events", after=after, before=before, limit=limit)
-        self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
-        ids = [row["id"] for row in rows]
-        return self._writer.run(lambda db: forget.expire(db, ids, self._clock())) if ids else 0
-
-    def trim_evidence(self, excess: int) -> Evidence:
-        gone, after = Evidence(), 0
-        while gone.characters < excess:
-            rows = self._rows("oldest_evidence", after=after, limit=EMPTIED_AT_ONCE)
-            if not rows:
-                break
-            after = rows[-1]["updated_at_epoch"]
-            gone += self._empty(rows, excess - gone.characters)
-        return gone
-
-    @transaction
-    def _empty(self, db: sqlite3.Connection, rows: list[sqlite3.Row], excess: int) -> Evidence:
-        ids, characters = [], 0
-        for row in rows:
-            if characters >= excess:
-                break
-            ids.append(row["id"])
-            characters += row["characters"]
-        return Evidence(forget.expire(db, ids, self._clock()), characters)
-
-    def _weighed(self, query: str, **parameters: Value) -> Evidence:
-        (row,) = self._rows(query, **parameters)
-        return Evidence(**row)
-
-    # -- Space --
 
     def size(self) -> DatabaseSize:
         with self._readers.read() as db:
@@ -137,9 +88,9 @@ class Upkeep(Part):
         return before.size - self.size().size
 
 
-def size(db: sqlite3.Connection, path: Path) -> DatabaseSize:
+def size(db: Connection, path: Path) -> DatabaseSize:
     page, pages, free, mode = (
-        int(db.execute(f"PRAGMA {name}").fetchone()[0])
+        int(db.run(f"PRAGMA {name}", {}).fetchone()[0])
         for name in ("page_size", "page_count", "freelist_count", "auto_vacuum")
     )
     try:
@@ -149,6 +100,6 @@ def size(db: sqlite3.Connection, path: Path) -> DatabaseSize:
     return DatabaseSize(page * pages, page * free, log, shrinks=mode == _INCREMENTAL)
 
 
-def _step(db: sqlite3.Connection) -> None:
+def _step(db: SqliteConnection) -> None:
     # As a script: it gives a page back each time it is stepped, and `execute` steps it once.
     db.executescript(f"PRAGMA incremental_vacuum({PAGES});")

@@ -1,14 +1,5 @@
 -- The statements of text_index.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: derived
--- What is known of the indexes, by name.
-SELECT value FROM derived WHERE name = :name;
-
--- name: set_derived
--- Note something about the indexes.
-INSERT INTO derived (name, value) VALUES (:name, :value)
-ON CONFLICT (name) DO UPDATE SET value = excluded.value;
-
 -- name: unindexed_observation
 -- Observations past a mark, with all the words they are found by.
 SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified,
@@ -40,18 +31,6 @@ JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.id > :after AND p.id <= :upto AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL)
 ORDER BY p.id LIMIT :limit;
 
--- name: last_observation
--- The newest observation's id.
-SELECT COALESCE(MAX(id), 0) FROM observations;
-
--- name: last_summary
--- The newest summary's id.
-SELECT COALESCE(MAX(id), 0) FROM session_summaries;
-
--- name: last_prompt
--- The newest prompt's id.
-SELECT COALESCE(MAX(id), 0) FROM user_prompts;
-
 -- name: add_words
 -- A memory's words.
 INSERT INTO memory_text (rowid, title, body, names, tool) VALUES (:memory_key, :title, :body, :names, :tool);
@@ -61,17 +40,9 @@ INSERT INTO memory_text (rowid, title, body, names, tool) VALUES (:memory_key, :
 INSERT INTO memory_text (memory_text, rowid, title, body, names, tool)
 VALUES ('delete', :memory_key, :title, :body, :names, :tool);
 
--- name: add_file
--- A memory is about a file.
-INSERT INTO memory_files (base, memory_key, path, folder, how) VALUES (:base, :memory_key, :path, :folder, :how);
-
 -- name: files_of
 -- The files a memory is about.
 SELECT path, how FROM memory_files WHERE memory_key = :memory_key;
-
--- name: remove_files
--- A memory is about no file any more.
-DELETE FROM memory_files WHERE memory_key = :memory_key;
 
 -- name: clear_words
 -- The whole index is to be made again.
@@ -121,7 +92,3 @@ FROM memory_text_docsize WHERE id BETWEEN :first AND :last GROUP BY id / :per_se
 -- name: averages
 -- How many memories the index has, and how long they are: a record of its own that changes with each of them.
 SELECT block FROM memory_text_data WHERE id = 1;
-
--- name: forget_derived
--- What was noted is settled.
-DELETE FROM derived WHERE name = :name;

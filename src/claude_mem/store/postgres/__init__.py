@@ -1,0 +1,6 @@
+"""The store on PostgreSQL: for several machines, a team, a company."""
+
+from claude_mem.store.postgres import survey, upkeep
+from claude_mem.store.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore", "survey", "upkeep"]

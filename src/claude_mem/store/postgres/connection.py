@@ -1,0 +1,256 @@
+"""Connections to a PostgreSQL database: how they are opened and lent, and what an error means.
+
+psycopg is an extra, imported when a database of this kind is opened. Parameters are bound in the client:
+their types are then PostgreSQL's to find, as they are SQLite's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.adapt import Loader
+from psycopg.pq import TransactionStatus
+
+from claude_mem.model.errors import StoreError, StoreTooNew, StoreUnavailable
+from claude_mem.store.postgres import text_index, vector_index
+from claude_mem.store.postgres.dialect import translated
+from claude_mem.store.relational.part import SQL as SHARED
+from claude_mem.store.relational.part import Cursor, VectorIndex, WordIndex, statements
+from claude_mem.store.relational.rows import integer, text
+
+T = TypeVar("T")
+
+SQL = Path(__file__).with_name("sql")
+SCHEMA = "claude_mem"
+LOCK = 0x636D656D  # "cmem": of our advisory locks, the first half
+IDLE = 4
+ATTEMPTS = 8
+"""How often a transaction is tried that met another one: both made the same row, or waited for each other."""
+_MET_ANOTHER = (errors.UniqueViolation, errors.DeadlockDetected, errors.SerializationFailure)
+
+
+def _statements() -> tuple[dict[str, str], dict[str, str]]:
+    queries, conditions = statements(SHARED, SQL)
+    return (
+        {name: translated(statement) for name, statement in queries.items()},
+        {name: translated(part) for name, part in conditions.items()},
+    )
+
+
+def error_of(error: psycopg.Error) -> StoreError:
+    detail = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return StoreUnavailable(detail)
+    return StoreError(detail)
+
+
+class Row:
+    """By the names of its columns, or by their places."""
+
+    __slots__ = ("_places", "_values")
+
+    def __init__(self, places: Mapping[str, int], values: Sequence[Any]) -> None:
+        self._places, self._values = places, values
+
+    def keys(self) -> list[str]:
+        return list(self._places)
+
+    def __getitem__(self, column: str | int) -> Any:
+        return self._values[column if isinstance(column, int) else self._places[column]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], Row]:
+    places = {column.name: at for at, column in enumerate(cursor.description or ())}
+    return lambda values: Row(places, values)
+
+
+NUL, JSON_NUL = "\ufdd0", "\\u0000"
+"""PostgreSQL's texts hold any character but one: it is written as this one, which Unicode leaves to programs.
+In the arrays that statements look into, which are JSON, it is escaped."""
+_JSON_STANDS_FOR_NUL = "\\ufdd0"
+
+
+class _Text(Loader):
+    """A text, as it was given."""
+
+    def load(self, data: Any) -> str:
+        found = bytes(data).decode()
+        return found.replace(NUL, "\0").replace(_JSON_STANDS_FOR_NUL, JSON_NUL)
+
+
+class _Number(Loader):
+    """A sum of integers is an integer."""
+
+    def load(self, data: Any) -> int | float:
+        digits = bytes(data)
+        return float(digits) if b"." in digits else int(digits)
+
+
+class PostgresConnection:
+    """One connection, in a transaction, that runs the statements of the `.sql` files."""
+
+    queries, conditions = _statements()
+    words: WordIndex = text_index
+    vectors: VectorIndex = vector_index
+
+    def __init__(self, raw: psycopg.Connection[Row]) -> None:
+        self.raw = raw
+
+    def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor:
+        given = {name: _storable(value) for name, value in parameters.items()}
+        return self.raw.execute(statement.encode(), given)
+
+    def tuples(self, statement: str, parameters: Mapping[str, Any], /) -> list[Any]:
+        return [tuple(row) for row in self.run(statement, parameters)]
+
+    def insert(self, statement: str, parameters: Mapping[str, Any], /) -> int:
+        return int(self.run(statement, parameters).fetchone()[0])
+
+
+def _storable(value: Any) -> Any:
+    """As PostgreSQL can hold it: no lone surrogate, no NUL, flags as numbers."""
+    if isinstance(value, str):
+        plain = text(str(value)).replace("\0", NUL)
+        return plain.replace(JSON_NUL, _JSON_STANDS_FOR_NUL) if plain.startswith("[") else plain
+    return integer(int(value)) if isinstance(value, int) else value
+
+
+def connect(url: str, holder: int | None = None) -> psycopg.Connection[Row]:
+    try:
+        raw = psycopg.connect(
+            url,
+            autocommit=True,
+            row_factory=_rows,
+            cursor_factory=psycopg.ClientCursor,
+            client_encoding="utf8",
+        )
+        raw.adapters.register_loader("numeric", _Number)
+        raw.adapters.register_loader("text", _Text)
+        raw.execute(f"SET search_path = {SCHEMA}, public")
+        if holder is not None:
+            raw.execute(f"SET claude_mem.holder = {holder}")
+    except psycopg.Error as error:
+        raise error_of(error) from error
+    return raw
+
+
+class Pool:
+    """A few idle connections, lent for one transaction each."""
+
+    def __init__(self, url: str, holder: int) -> None:
+        self._url, self._holder = url, holder
+        self._idle: list[psycopg.Connection[Row]] = []
+        self._lock = Lock()
+        self._closed = False
+
+    @contextmanager
+    def lend(self, begin: str) -> Iterator[PostgresConnection]:
+        raw = self._begun(begin)
+        try:
+            yield PostgresConnection(raw)
+            raw.execute("COMMIT")
+        except psycopg.Error as error:
+            self._undo(raw)
+            raise error_of(error) from error
+        except BaseException:
+            self._undo(raw)
+            raise
+        self._give_back(raw)
+
+    def close(self) -> None:
+        """Connections still lent out are closed when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for raw in idle:
+            raw.close()
+
+    def _begun(self, begin: str) -> psycopg.Connection[Row]:
+        """Idle ones may have lost their server since."""
+        while (raw := self._borrow()) is not None:
+            with suppress(psycopg.Error):
+                raw.execute(begin.encode())
+                return raw
+            raw.close()
+        raw = connect(self._url, self._holder)
+        raw.execute(begin.encode())
+        return raw
+
+    def _borrow(self) -> psycopg.Connection[Row] | None:
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("it was closed")
+            return self._idle.pop() if self._idle else None
+
+    def _undo(self, raw: psycopg.Connection[Row]) -> None:
+        with suppress(psycopg.Error):
+            raw.execute("ROLLBACK")
+        self._give_back(raw)
+
+    def _give_back(self, raw: psycopg.Connection[Row]) -> None:
+        with self._lock:
+            is_whole = not raw.closed and raw.info.transaction_status == TransactionStatus.IDLE
+            if is_whole and not self._closed and len(self._idle) < IDLE:
+                self._idle.append(raw)
+                return
+        raw.close()
+
+
+class Readers:
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresConnection]:
+        """One view of the database, unchanged by what is written meanwhile."""
+        with self._pool.lend("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as db:
+            yield db
+
+
+class Writer:
+    """Any thread writes for itself: rows are locked, not the database."""
+
+    def __init__(self, pool: Pool, name: str, version: int) -> None:
+        """`version`: of the schema that this process knows."""
+        self._pool, self._name, self._version = pool, name, version
+
+    def run(self, work: Callable[[PostgresConnection], T]) -> T:
+        """Run it in a transaction; durable on return, and undone as a whole if it raises. If it meets another
+        transaction, it is run again."""
+        for attempt in range(ATTEMPTS):
+            try:
+                with self._pool.lend("BEGIN") as db:
+                    self._require_current(db)
+                    return work(db)
+            except StoreError as error:
+                if not isinstance(error.__cause__, _MET_ANOTHER) or attempt == ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _require_current(self, db: PostgresConnection) -> None:
+        """Whoever does not know the schema must not write. A migration waits for those who write, and they
+        wait for it."""
+        found = int(db.run(db.queries["current_version"], {"lock": LOCK}).fetchone()["version"])
+        if found > self._version:
+            raise StoreTooNew(self._name, found=found, known=self._version)
+
+
+def name_of(url: str) -> str:
+    """What it is called in messages: never with its password."""
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise StoreUnavailable(
+            "CLAUDE_MEM_DATABASE_URL is not the address of a PostgreSQL database"
+        ) from error
+    database, host = given.get("dbname") or given.get("user") or "", given.get("host") or "localhost"
+    return f"PostgreSQL database {database} on {host}"

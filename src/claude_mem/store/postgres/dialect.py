@@ -1,0 +1,29 @@
+"""A statement of the shared `.sql` files, as PostgreSQL reads it.
+
+They are written for both databases, in what both read alike but for three things: parameters, lists that are
+given as JSON, and SQLite's hints to its planner, which PostgreSQL does without. What needs more than that is
+written twice.
+"""
+
+from __future__ import annotations
+
+import re
+
+TEXTS = frozenset(("types", "concepts", "roots", "folders", "tool_use_ids"))
+"""The lists of texts; all others are of numbers."""
+
+_PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
+_LIST = re.compile(r"\(SELECT value FROM json_each\(:(\w+)\)\)")
+_ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
+_CHOSEN_INDEX = re.compile(r" INDEXED BY \w+")
+_NO_INDEX = re.compile(r"(?<=[\s(])\+(?=[a-z])")
+
+
+def translated(statement: str) -> str:
+    plain = _NO_INDEX.sub("", _CHOSEN_INDEX.sub("", _ORDERED_JOIN.sub(r"JOIN \1", statement)))
+    return _PARAMETER.sub(r"%(\1)s", _LIST.sub(_elements, plain.replace("%", "%%")))
+
+
+def _elements(found: re.Match[str]) -> str:
+    value = "value" if found[1] in TEXTS else "CAST(value AS bigint)"
+    return f"(SELECT {value} FROM json_array_elements_text(CAST(:{found[1]} AS json)) AS value)"  # noqa: S608 - of our own files

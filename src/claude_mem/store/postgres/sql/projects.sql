@@ -1,0 +1,38 @@
+-- The statements of projects.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: project_around
+-- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
+SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
+WHERE p.root IN (SELECT value FROM json_each(:roots))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
+  AND ((:in_repository = 0) OR p.root = :root OR p.remote IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
+ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
+
+-- name: add_project
+-- A project seen for the first time.
+INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
+VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch)
+RETURNING id;
+
+-- name: projects_to_keep
+-- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
+SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
+       (SELECT COALESCE(CAST(json_agg(a.key ORDER BY a.key) AS text), '[]') FROM project_aliases AS a WHERE a.project_id = p.id) AS merged,
+       CASE WHEN :weighed <> 0 THEN
+           COALESCE((SELECT SUM(e.characters) FROM sdk_sessions AS t
+                     JOIN pending_messages AS e ON e.session_id = t.id WHERE t.project_id = p.id), 0)
+           + COALESCE((SELECT SUM(LENGTH(COALESCE(o.title, '')) + LENGTH(COALESCE(o.narrative, '')) + LENGTH(o.facts))
+                       FROM observations AS o WHERE o.project_id = p.id), 0)
+       ELSE 0 END AS characters,
+       (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NULL)
+       + (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id AND o.superseded_by IS NOT NULL) AS observations,
+       (SELECT c.commit_sha FROM sdk_sessions AS c WHERE c.project_id = p.id AND c.commit_sha IS NOT NULL
+        ORDER BY c.updated_at_epoch DESC LIMIT 1) AS last_commit
+FROM projects AS p
+JOIN sdk_sessions AS s ON s.project_id = p.id
+GROUP BY p.id ORDER BY last_at DESC, p.id;
+
+-- name: name_project
+-- What people see it as. By hand: no directory's name takes its place any more.
+UPDATE projects SET name = :name, named = GREATEST(named, :by_hand) WHERE id = :id;

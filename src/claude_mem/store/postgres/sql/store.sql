@@ -1,0 +1,5 @@
+-- The statements of store.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: new_holder
+-- A number for a process, and its lock.
+SELECT holder, pg_advisory_lock(:lock, holder) FROM (SELECT CAST(nextval('holders') AS integer) AS holder) AS next;

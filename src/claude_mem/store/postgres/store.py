@@ -1,0 +1,97 @@
+"""The store on a PostgreSQL database, in parts: each call of a part is one transaction.
+
+As many processes as there are may open one database. Each has a number of its own, and holds an advisory lock
+of that number for as long as it lives: by that the others know whose leases are dead.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import psycopg
+
+from claude_mem.model.clock import Clock
+from claude_mem.store.base import Store
+from claude_mem.store.postgres import schema
+from claude_mem.store.postgres.connection import (
+    LOCK,
+    Pool,
+    PostgresConnection,
+    Readers,
+    Row,
+    Writer,
+    connect,
+    error_of,
+    name_of,
+)
+from claude_mem.store.postgres.text_index import TextIndex
+from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Statistics, Upkeep
+from claude_mem.store.postgres.vector_index import EmbeddingProgress
+from claude_mem.store.relational.events import Events
+from claude_mem.store.relational.memories import Memories
+from claude_mem.store.relational.projects import Projects
+from claude_mem.store.relational.queue import Queue
+from claude_mem.store.relational.sessions import Sessions
+from claude_mem.store.relational.transfer import Transfer
+from claude_mem.store.relational.vector_table import VectorTable
+
+JOBS, NEWS = "claude_mem_jobs", "claude_mem_news"
+"""What is notified: events that wait to be observed, and memories."""
+
+
+class PostgresStore(Store):
+    def __init__(self, url: str, alive: psycopg.Connection[Row], holder: int, *, clock: Clock) -> None:
+        self.recovered = None
+        self._url, self._alive, self._pool = url, alive, Pool(url, holder)
+        self._listening: psycopg.Connection[Row] | None = None
+        self.readers, self.writer = Readers(self._pool), Writer(self._pool, name_of(url), schema.VERSION)
+        part = (self.readers, self.writer, clock)
+        self.events = Events(*part)
+        self.queue = Queue(*part)
+        self.sessions = Sessions(*part)
+        self.memories = Memories(*part)
+        self.projects = Projects(*part)
+        self.injections = Injections(*part)
+        self.copies = Copies()
+        self.transfer = Transfer(*part)
+        self.statistics = Statistics(*part)
+        self.text_index = TextIndex(*part)
+        self.deletion = Deletion(*part, self.text_index.catch_up)
+        self.vectors = VectorTable(*part)
+        self.embeddings = EmbeddingProgress(*part)
+        self.upkeep = Upkeep(*part)
+
+    @classmethod
+    def open(cls, url: str, *, clock: Clock) -> PostgresStore:
+        """Make or migrate our schema as needed. Raises StoreForeign and StoreTooNew with nothing changed,
+        StoreUnavailable when the server cannot be reached."""
+        schema.bring_up_to_date(url)
+        alive = connect(url)
+        try:
+            db = PostgresConnection(alive)
+            holder = int(db.run(db.queries["new_holder"], {"lock": LOCK}).fetchone()["holder"])
+        except psycopg.Error as error:
+            alive.close()
+            raise error_of(error) from error
+        return cls(url, alive, holder, clock=clock)
+
+    def wait(self, seconds: float) -> frozenset[str]:
+        """What any process has added since it was last asked, or adds within this time: `JOBS`, `NEWS`, or
+        nothing. One caller at a time."""
+        try:
+            if self._listening is None or self._listening.closed:
+                self._listening = connect(self._url)
+                for channel in (JOBS, NEWS):
+                    self._listening.execute(f"LISTEN {channel}".encode())
+                return frozenset((JOBS, NEWS))  # what came before is not known
+            heard = self._listening.notifies(timeout=seconds, stop_after=1)
+            return frozenset(each.channel for each in heard)
+        except psycopg.Error as error:
+            raise error_of(error) from error
+
+    def close(self) -> None:
+        self._pool.close()
+        for raw in (self._listening, self._alive):
+            if raw is not None:
+                with suppress(psycopg.Error):
+                    raw.close()

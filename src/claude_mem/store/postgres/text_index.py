@@ -1,0 +1,124 @@
+"""The full-text index, on a table of words: kept in step with the rows.
+
+What is not indexed yet is listed in a table, by the transaction that adds the memory: whichever commits
+first, none is passed over, and several processes index side by side. A memory's row is locked while its words
+are written, so whoever changes or forgets it comes before or after, never in between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, kind_at, ref_at
+from claude_mem.store.postgres.text_matcher import WordMatcher
+from claude_mem.store.postgres.tokenizer import COLUMN_BITS, COLUMNS, tokenizer
+from claude_mem.store.relational.part import Connection, Part, derived, execute, transaction
+from claude_mem.store.relational.text_document import VERSION, TextDocument, document_of, split_path
+
+STEP = 128
+
+matcher = WordMatcher
+
+
+class TextIndex(Part):
+    """Any process, and any thread of it, may index; each takes what no other has taken."""
+
+    def prepare(self) -> None:
+        """Begin anew if the index was made by another version's rules."""
+        with self._readers.read() as db:
+            made_by = derived(db, "text_version")
+        if made_by != VERSION:
+            self._rebuild(made_by)
+
+    @transaction
+    def _rebuild(self, db: Connection, made_by: str | None) -> None:
+        if made_by is not None:
+            execute(db, "clear_index")
+            execute(db, "index_all")
+        execute(db, "set_derived", name="text_version", value=VERSION)
+
+    @transaction
+    def step(self, db: Connection) -> int:
+        """Index some of what is new; how many rows that were. 0: it is in step."""
+        found = execute(db, "some_unindexed", limit=STEP).fetchall()
+        by_kind: dict[MemoryKind, list[int]] = {}
+        for row in found:
+            by_kind.setdefault(row["kind"], []).append(row["id"])
+        for kind, ids in by_kind.items():
+            _index(db, kind, ids)
+        return len(found)
+
+    def catch_up(self) -> None:
+        while self.step():
+            pass
+
+
+def unindexed_count(db: Connection) -> int:
+    return int(execute(db, "count_unindexed").fetchone()[0])
+
+
+def size_of_all(db: Connection) -> int:
+    return int(execute(db, "totals").fetchone()["documents"])
+
+
+def take_out(db: Connection, refs: Sequence[Ref]) -> None:
+    """Before rows are deleted or changed, in the same transaction: their words leave the index."""
+    for kind in KINDS:
+        ids = [ref.id for ref in refs if ref.kind == kind]
+        if ids:
+            _locked(db, kind, ids)  # whoever indexes them now is waited for
+            _remove(db, kind, ids)
+            execute(db, "settle_unindexed", kind=kind, ids=json.dumps(ids))
+
+
+def put_back(db: Connection, refs: Sequence[Ref]) -> None:
+    """After rows were changed, in the same transaction."""
+    for kind in KINDS:
+        ids = [ref.id for ref in refs if ref.kind == kind]
+        if ids:
+            _index(db, kind, ids)
+
+
+def _locked(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> list[Any]:
+    return execute(db, f"unindexed_{kind}", ids=json.dumps(ids)).fetchall()
+
+
+def _index(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> None:
+    documents = []
+    for row in _locked(db, kind, ids):
+        with suppress(OverflowError):  # the indexes have no place for it; it is kept all the same
+            documents.append(document_of(kind, row))
+    _remove(db, kind, ids)
+    _add(db, documents)
+    execute(db, "settle_unindexed", kind=kind, ids=json.dumps(ids))
+
+
+def _remove(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> None:
+    for row in execute(db, "documents_of", kind=kind, ids=json.dumps(ids)).fetchall():
+        key = row["memory_key"]
+        execute(db, "remove_words", memory_key=key, words=json.dumps(row["words"], ensure_ascii=False))
+        execute(db, "remove_document", memory_key=key)
+        execute(db, "remove_files", memory_key=key)
+        execute(db, "count_document", memory_key=key, documents=-1, tokens=-row["tokens"])
+
+
+def _add(db: Connection, documents: Sequence[TextDocument]) -> None:
+    for made, tokens in zip(documents, tokenizer().of_documents(documents), strict=True):
+        key, ref = made.memory_key, ref_at(made.memory_key)
+        words = json.dumps(list(tokens.places), ensure_ascii=False)
+        is_tool = int(_has_tool(tokens.places.values()))
+        document = {"kind": kind_at(key), "id": ref.id, "words": words, "is_tool": is_tool}
+        execute(db, "add_document", memory_key=key, tokens=tokens.count, **document)
+        execute(db, "add_words", memory_key=key, places=json.dumps(tokens.places, ensure_ascii=False))
+        execute(db, "count_document", memory_key=key, documents=1, tokens=tokens.count)
+        for path, how in made.files:
+            folder, base = split_path(path)
+            execute(db, "add_file", base=base, memory_key=key, path=path, folder=folder, how=how)
+
+
+def _has_tool(places: Iterable[Sequence[int]]) -> bool:
+    tool = COLUMNS.index("tool") << COLUMN_BITS
+    return any(place >= tool for some in places for place in some)

@@ -1,0 +1,116 @@
+"""What PostgreSQL does in its own way: news, figures, forgetting, backups, space, and trial imports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import psycopg
+
+from claude_mem.api.memories import CopyReport
+from claude_mem.model.clock import Clock
+from claude_mem.store.postgres.connection import PostgresConnection, Row, connect, error_of
+from claude_mem.store.relational import forget, injections, statistics
+from claude_mem.store.relational.expiry import EvidenceExpiry
+from claude_mem.store.relational.part import execute
+from claude_mem.store.relational.transfer import Transfer
+from claude_mem.store.values import DatabaseSize, DeletionRequest, ForgetPlan, Forgotten, News, NewsMarks
+
+T = TypeVar("T")
+
+
+class Statistics(statistics.Statistics):
+    def news(self, since: NewsMarks | None) -> News:
+        with self._readers.read() as db:
+            mark = int(execute(db, "news_mark").fetchone()[0])
+            marks = NewsMarks(mark, mark, mark, mark)
+            if since is None:
+                return News(marks)
+            found = execute(db, "news_since", mark=since.event).fetchall()
+        return News(
+            marks,
+            tuple({row["project_id"]: None for row in found if row["compacted"] is None}),
+            tuple((row["project_id"], row["compacted"]) for row in found if row["compacted"] is not None),
+        )
+
+
+class Injections(injections.Injections):
+    def figures(self) -> dict[str, dict[str, int]]:
+        """Counted anew: numbers that only grow may still appear in another order."""
+        found = self._rows("injection_figures")
+        return {row["event"]: {"times": row["times"], "tokens": row["tokens"]} for row in found}
+
+
+class Deletion(forget.Deletion):
+    """Rows are gone at once; their bytes when PostgreSQL vacuums, and its backups when they expire."""
+
+    def forget(self, plan: ForgetPlan) -> Forgotten:
+        return self.delete(plan, forget.Deleted())
+
+    def finish_forgetting(self) -> bool:
+        return False
+
+
+class Copies:
+    """PostgreSQL's backups are made by pg_dump or by those who run it: none of them is ours."""
+
+    def look(self, request: DeletionRequest) -> list[CopyReport]:
+        del request
+        return []
+
+    def forget(self, request: DeletionRequest) -> list[CopyReport]:
+        del request
+        return []
+
+    def clear_drafts(self) -> None:
+        return
+
+    def surplus(self) -> list[Path]:
+        return []
+
+
+class Upkeep(EvidenceExpiry):
+    def checkpoint(self) -> bool:
+        """The server's own; here old news is deleted."""
+        self._change("prune_news")
+        return True
+
+    def backup_if_due(self) -> Path | None:
+        return None
+
+    def size(self) -> DatabaseSize:
+        return DatabaseSize(self._number("database_size"), 0, 0, shrinks=False)
+
+    def shrink(self) -> int:
+        return 0
+
+    def shrink_fully(self) -> int:
+        return 0
+
+
+class _Trial:
+    """One transaction, in which each step is undone by itself if it fails."""
+
+    def __init__(self, raw: psycopg.Connection[Row]) -> None:
+        self._raw = raw
+
+    @contextmanager
+    def read(self) -> Iterator[PostgresConnection]:
+        yield PostgresConnection(self._raw)
+
+    def run(self, work: Callable[[PostgresConnection], T]) -> T:
+        with self._raw.transaction():
+            return work(PostgresConnection(self._raw))
+
+
+@contextmanager
+def scratch(url: str, clock: Clock) -> Iterator[Transfer]:
+    """In a transaction that is never committed: nobody sees it, and nothing of it outlives its use."""
+    with closing(connect(url)) as raw:
+        try:
+            raw.execute("BEGIN")
+            yield Transfer(_Trial(raw), _Trial(raw), clock)
+        except psycopg.Error as error:
+            raise error_of(error) from error

@@ -1,0 +1,91 @@
+"""How the vectors follow the rows: which memories have none is listed in a table, by the transaction that
+adds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.store.relational import vector_table
+from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
+from claude_mem.store.relational.vector_table import (
+    EMBEDDED,
+    MOST_CHARACTERS,
+    Embeddings,
+    is_builtin,
+    renew_stamp,
+    texts_of,
+)
+from claude_mem.store.values import Unembedded
+
+take_out = vector_table.take_out
+
+
+class EmbeddingProgress(Embeddings):
+    def begin(self, maker: str) -> str:
+        self._change("embed_all")
+        return super().begin(maker)
+
+    def unembedded(self, limit: int) -> Unembedded | None:
+        with self._readers.read() as db:
+            for kind in EMBEDDED:
+                rows = execute(db, f"unembedded_{kind}", most=MOST_CHARACTERS, limit=limit).fetchall()
+                if rows:
+                    there = (row for row in rows if row["session_id"] is not None)
+                    notes = {f"{kind}:{row['id']}": str(row["stamp"]) for row in rows}
+                    return Unembedded(texts_of(kind, there), {}, notes)
+        return None
+
+    @transaction
+    def embedded(self, db: Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
+        assert not marks, "each memory is noted by itself"
+        for name, stamp in again.items():
+            kind, _, id = name.partition(":")
+            execute(db, "settle_unembedded", kind=kind, id=int(id), stamp=int(stamp))
+
+    def waiting(self, maker: str) -> int:
+        with self._readers.read() as db:
+            if derived(db, "vectors_made_by") != maker:
+                return sum(last_id(db, kind) for kind in EMBEDDED)
+            return int(execute(db, "count_unembedded").fetchone()[0])
+
+
+def make_again(db: Connection, ref: Ref) -> None:
+    """In the transaction that changes a memory's words. Its old vector stands until the new one is made."""
+    execute(db, "embed_again", kind=ref.kind, id=ref.id)
+
+
+def move(db: Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+    """In the transaction that gives a session's memories to another project. Ours are given another key,
+    under a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
+    for ref in refs:
+        if ref.kind in EMBEDDED:
+            try:
+                old, new = memory_key(gone, session_id, ref), memory_key(into, session_id, ref)
+            except OverflowError:
+                continue  # the indexes have no place for it; a vector that is left behind finds what it is of
+            _give_key(db, ref, old, new)
+    if is_builtin(db) and derived(db, "vectors_stamp") is not None:
+        renew_stamp(db)
+
+
+def follow(db: Connection, ref: Ref, project_id: int, before: int) -> None:
+    """In the transaction that gave one memory to another session than `before`."""
+    row = execute(db, f"session_of_{ref.kind}", id=ref.id).fetchone()
+    try:
+        old, new = memory_key(project_id, before, ref), memory_key(project_id, row["session_id"], ref)
+    except OverflowError:
+        return
+    if _give_key(db, ref, old, new):
+        renew_stamp(db)
+
+
+def _give_key(db: Connection, ref: Ref, old: int, new: int) -> bool:
+    """Whether there was a vector of ours to move. What is being made of it now is made once more."""
+    moved = is_builtin(db) and execute(db, "move_vectors", by=new - old, first=old, last=old).rowcount > 0
+    if not moved:
+        if not is_builtin(db):
+            take_out(db, [old])
+        make_again(db, ref)
+    return moved

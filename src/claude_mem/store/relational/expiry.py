@@ -1,0 +1,60 @@
+"""Deletes the text of old evidence: how much there is, and what is kept no longer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from claude_mem.store.relational import forget
+from claude_mem.store.relational.part import Connection, Part, transaction
+from claude_mem.store.relational.rows import Value
+from claude_mem.store.values import Evidence
+
+WEIGHED_AT_ONCE = 5_000
+EMPTIED_AT_ONCE = 200
+
+
+class EvidenceExpiry(Part):
+    _expired_until = 0
+    """Sessions before it were looked at; anew once in a worker's life."""
+
+    def weigh_evidence(self) -> Evidence:
+        # A part at a time: no log has to be kept for it.
+        last = self._number("last_evidence")
+        total = Evidence()
+        for after in range(0, last, WEIGHED_AT_ONCE):
+            total += self._weighed("evidence_between", after=after, upto=min(last, after + WEIGHED_AT_ONCE))
+        return total
+
+    def expired_evidence(self, before: int) -> Evidence:
+        return self._weighed("count_expired", before=before)
+
+    def expire_evidence(self, before: int, limit: int = 500) -> int:
+        after = self._expired_until
+        rows = self._rows("expired_events", after=after, before=before, limit=limit)
+        self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
+        ids = [row["id"] for row in rows]
+        return self._writer.run(lambda db: forget.expire(db, ids, self._clock())) if ids else 0
+
+    def trim_evidence(self, excess: int) -> Evidence:
+        gone, after = Evidence(), 0
+        while gone.characters < excess:
+            rows = self._rows("oldest_evidence", after=after, limit=EMPTIED_AT_ONCE)
+            if not rows:
+                break
+            after = rows[-1]["updated_at_epoch"]
+            gone += self._empty(rows, excess - gone.characters)
+        return gone
+
+    @transaction
+    def _empty(self, db: Connection, rows: list[Any], excess: int) -> Evidence:
+        ids, characters = [], 0
+        for row in rows:
+            if characters >= excess:
+                break
+            ids.append(row["id"])
+            characters += row["characters"]
+        return Evidence(forget.expire(db, ids, self._clock()), characters)
+
+    def _weighed(self, query: str, **parameters: Value) -> Evidence:
+        (row,) = self._rows(query, **parameters)
+        return Evidence(**row)

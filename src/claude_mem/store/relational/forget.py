@@ -1,0 +1,227 @@
+"""Deletes memories for good: what a request comes to, by what it is known in copies, and how it leaves every
+table and index."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from msgspec import Struct, field
+
+from claude_mem.model.clock import Clock
+from claude_mem.model.full_text import LiteralText
+from claude_mem.model.memory import Summary
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
+from claude_mem.model.structs import replace
+from claude_mem.store.relational.memory_filters import memories_of_file
+from claude_mem.store.relational.observations import entitle
+from claude_mem.store.relational.part import Connection, Part, Readers, Row, Writer, execute
+from claude_mem.store.relational.rows import batches, columns, session_digest
+from claude_mem.store.relational.vector_table import EMBEDDED
+from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, MemoryIdentity, Selection
+
+IDS_AT_ONCE = 256
+AT_ONCE = 100
+"""Many are forgotten in several transactions, none so long that others notice."""
+TABLES: dict[MemoryKind, str] = {
+    "observation": "observations",
+    "summary": "summaries",
+    "prompt": "prompts",
+    "evidence": "events",
+}
+"""What the statements call the kinds."""
+
+
+def forget_plan(db: Connection, selection: Selection) -> ForgetPlan:
+    """Which memories a selection means: all that it says must hold. By file only as far as the index is: see
+    to it first that it is in step."""
+    if selection.is_whole:
+        found = execute(db, "sessions_to_forget", **columns(selection))
+        return ForgetPlan(sessions=tuple(row["claude_session_id"] for row in found))
+    named = set(selection.refs) or None  # None: any may be meant
+    if selection.file:
+        of_file = {ref for ref, _ in memories_of_file(db, selection.file, selection.project_id)}
+        named = of_file & named if named else of_file
+    return ForgetPlan(tuple(Ref(kind, id) for kind in KINDS for id in _ids(db, kind, named, selection)))
+
+
+def _ids(db: Connection, kind: MemoryKind, named: set[Ref] | None, selection: Selection) -> Iterator[int]:
+    ids = None if named is None else json.dumps(sorted(ref.id for ref in named if ref.kind == kind))
+    statement = f"{'all' if named is None else 'some'}_{TABLES[kind]}"
+    fitting = (row["id"] for row in execute(db, statement, **columns(selection) | {"ids": ids}))
+    if not selection.text:
+        yield from fitting
+        return
+    # Looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
+    wording = LiteralText(selection.text)
+    for some in batches(fitting, IDS_AT_ONCE):
+        for id, *texts in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
+            if any(wording.is_in(text) for text in texts if text):
+                yield id
+
+
+def identities(db: Connection, refs: Sequence[Ref]) -> list[MemoryIdentity]:
+    return [
+        MemoryIdentity(Ref(kind, row["id"]), row["session"], row["at"])
+        for kind, ids in _by_kind(refs).items()
+        for row in execute(db, f"traces_of_{TABLES[kind]}", ids=ids)
+    ]
+
+
+def forget_plan_in_copy(db: Connection, request: DeletionRequest) -> ForgetPlan:
+    """In the copy that `db` has open. It may have been made before, or by another life of the database: after
+    a restore numbers are given out again. So a memory is the same only if its session and its time are; and
+    what was selected by words is looked for once more: a copy may still hold what was let go of here."""
+    there = set(identities(db, [trace.ref for trace in request.traces]))
+    refs = {trace.ref for trace in request.traces if trace in there}
+    sessions = [one for one in request.sessions if _session(db, one) is not None]
+    selection = request.selection
+    if request.project_key is not None:
+        row = execute(db, "project_by_key", given=request.project_key).fetchone()
+        selection = replace(selection, project_id=-1 if row is None else row["id"])
+    if not selection.refs:
+        selected = forget_plan(db, selection)
+        refs.update(selected.refs)
+        sessions += selected.sessions
+    return ForgetPlan(refs=tuple(sorted(refs)), sessions=tuple(dict.fromkeys(sessions)))
+
+
+class Deleted(Struct):
+    """What was forgotten, over several transactions."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    refs: set[str] = field(default_factory=set)
+    see: Callable[[Iterable[Any]], None] | None = None  # is shown all that the rows said
+    edited: bool = False  # some had said something else before, which nobody knows any more
+
+
+def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted) -> None:
+    """An observation goes, and what it was made of stays unless that is selected too. An event keeps its row,
+    emptied, so that a second delivery is still known; it goes only with its whole session."""
+    ids = _unindex(db, refs, gone)
+    gone.counts["observation"] += execute(db, "forget_observations", ids=ids["observation"]).rowcount
+    _forget_summaries(db, ids["summary"], gone)
+    _forget_prompts(db, ids["prompt"], now, gone)
+    gone.counts["evidence"] += _empty(db, ids["evidence"], now)
+
+
+def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
+    """Some of it; True once nothing is left in it, and the session is gone too. What arrives in between goes
+    as well."""
+    row = _session(db, session)
+    if row is None:
+        execute(db, "forget_injections", session=session)
+        return True
+    found = execute(db, "some_of_session", session_id=row["id"], limit=AT_ONCE).fetchall()
+    gone.counts.update(one["kind"] for one in found if one["telling"])
+    ids = _unindex(db, [Ref(one["kind"], one["id"]) for one in found], gone)
+    for kind, table in TABLES.items():
+        execute(db, f"forget_{table}", ids=ids[kind])
+    if len(found) == AT_ONCE:
+        return False
+    execute(db, "forget_injections", session=session)
+    execute(db, "forget_session", session_id=row["id"])
+    execute(db, "forget_project", project_id=row["project_id"])
+    execute(db, "bar_session", digest=session_digest(session))
+    gone.counts["session"] += 1
+    return True
+
+
+def expire(db: Connection, ids: Sequence[int], now: int) -> int:
+    """Events lose their words, for they were kept long enough."""
+    db.words.take_out(db, [Ref("evidence", id) for id in ids])
+    return _empty(db, json.dumps(ids), now)
+
+
+def _session(db: Connection, session: str) -> Row | None:
+    found: Row | None = execute(db, "session_to_forget", session=session).fetchone()
+    return found
+
+
+def _by_kind(refs: Sequence[Ref]) -> dict[MemoryKind, str]:
+    return {kind: json.dumps([ref.id for ref in refs if ref.kind == kind]) for kind in TABLES}
+
+
+def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryKind, str]:
+    """Returns their ids."""
+    ids = _by_kind(refs)
+    gone.refs.update(map(str, refs))
+    gone.edited = gone.edited or execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
+    for kind, table in TABLES.items():
+        if gone.see is not None:
+            gone.see(execute(db, f"words_of_{table}", ids=ids[kind]))
+    db.words.take_out(db, refs)
+    memory_keys = []
+    for kind in EMBEDDED:
+        for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
+            with suppress(OverflowError):  # it has no place in the indexes
+                memory_keys.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
+    gone.counts["vector"] += db.vectors.take_out(db, memory_keys)
+    return ids
+
+
+def _forget_summaries(db: Connection, ids: str, gone: Deleted) -> None:
+    sessions = [row["session_id"] for row in execute(db, "sessions_of_summaries", ids=ids)]
+    gone.counts["summary"] += execute(db, "forget_summaries", ids=ids).rowcount
+    for session_id in sessions:
+        _entitle_again(db, session_id)
+
+
+def _entitle_again(db: Connection, session_id: int) -> None:
+    """By what is left: what it was called by may be forgotten."""
+    execute(db, "untitle_session", session_id=session_id)
+    for row in execute(db, "summaries_left", session_id=session_id).fetchall():
+        entitle(db, session_id, row["id"], Summary(row["request"], None, row["learned"], row["completed"]))
+
+
+def _forget_prompts(db: Connection, ids: str, now: int, gone: Deleted) -> None:
+    sessions = [row["session_id"] for row in execute(db, "sessions_of_prompts", ids=ids)]
+    execute(db, "empty_prompt_events", ids=ids, now=now)
+    gone.counts["prompt"] += execute(db, "forget_prompts", ids=ids).rowcount
+    for session_id in sessions:
+        execute(db, "rename_first_prompt", session_id=session_id)
+        _entitle_again(db, session_id)
+        execute(db, "take_back_leases", session_id=session_id)  # a batch is told what was asked
+
+
+def _empty(db: Connection, ids: str, now: int) -> int:
+    under_way = [row["session_id"] for row in execute(db, "sessions_of_leased", ids=ids)]
+    emptied = execute(db, "empty_events", ids=ids, now=now).rowcount
+    for session_id in under_way:
+        execute(db, "take_back_leases", session_id=session_id)
+    return emptied
+
+
+class Deletion(Part):
+    """`catch_up` brings the index of files in step with the rows."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock, catch_up: Callable[[], None]) -> None:
+        super().__init__(readers, writer, clock)
+        self._catch_up = catch_up
+
+    def plan(self, selection: Selection) -> ForgetPlan:
+        if selection.file:
+            self._catch_up()
+        with self._readers.read() as db:
+            return forget_plan(db, selection)
+
+    def identities(self, refs: Sequence[Ref]) -> list[MemoryIdentity]:
+        with self._readers.read() as db:
+            return identities(db, refs)
+
+    def delete(self, plan: ForgetPlan, gone: Deleted) -> Forgotten:
+        """The rows, what is derived from them, and where they are named."""
+        for some in batches(plan.refs, AT_ONCE):
+            self._writer.run(partial(delete_memories, refs=some, now=self._clock(), gone=gone))
+        for session in plan.sessions:
+            while not self._writer.run(partial(delete_session, session=session, gone=gone)):
+                pass
+        for listed in ("strike_from_injections", "strike_from_renderings"):
+            while self._change(listed, gone=json.dumps(list(gone.refs)), limit=AT_ONCE):
+                pass
+        kinds = ("session", "observation", "summary", "prompt", "evidence", "vector")
+        return Forgotten(*(gone.counts[kind] for kind in kinds))

@@ -1,0 +1,217 @@
+"""Memories: search, lists, reading in full, saving and correcting."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from claude_mem.model.clock import Clock, iso
+from claude_mem.model.events import Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
+from claude_mem.model.structs import replace
+from claude_mem.store.base import KeyFilter
+from claude_mem.store.relational import cards, observations, projects, text_matcher
+from claude_mem.store.relational.memory_filters import (
+    MANY_WRONG,
+    ListOptions,
+    SqlKeyFilter,
+    by_kind,
+    count_memories,
+    keys_of_file,
+    list_refs,
+)
+from claude_mem.store.relational.part import (
+    Connection,
+    Part,
+    Readers,
+    Writer,
+    added,
+    execute,
+    last_id,
+    transaction,
+    tuples,
+)
+from claude_mem.store.relational.rows import Value, text
+from claude_mem.store.relational.text_document import split_path
+from claude_mem.store.values import FileMemory, ListPosition, Revision, TextMatches, TextQuery
+
+OF_FILE = 5_000
+"""Memories of a file whose times are compared, where no filter leaves fewer."""
+BESIDE = 2_000
+"""Of those in a folder, which say less."""
+MOST_LOOKED_THROUGH = 10
+"""So many times as many, where some may not pass."""
+
+
+class Memories(Part):
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        super().__init__(readers, writer, clock)
+        self._sizes = text_matcher.KnownSizes()
+        self._frequent = text_matcher.Frequent()
+
+    @transaction
+    def remember(
+        self,
+        db: Connection,
+        observation: Observation,
+        origin: Origin,
+        *,
+        session: str,
+        at: int,
+        source: Source = "user",
+        client: str = "user",
+        provider: str | None = None,
+    ) -> tuple[Ref, bool]:
+        project_id = projects.project_of(db, origin, at)
+        key = content_key(observation)
+        known = observations.same(db, project_id, key, at)
+        if known is not None:
+            return Ref("observation", known), False
+        around: dict[str, Value] = {
+            "project": projects.display_name(db, project_id, origin, origin.name),
+            "project_id": project_id,
+            "client": client,
+            "branch": origin.branch,
+            "commit_sha": origin.commit,
+            "created_at": iso(at),
+            "created_at_epoch": at,
+        }
+        row = execute(db, "find_session_state", claude_session_id=text(session)).fetchone()
+        session_id = row and row["id"]
+        if row is None:
+            state: dict[str, Value] = {"status": SessionStatus.COMPLETED, "cwd": origin.root or None}
+            session_id = added(
+                db, "add_session", **around, **state, claude_session_id=session, transcript_path=None
+            )
+        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        before = [] if source == "external" else observations.current_observations(db, project_id, at)
+        around |= {
+            "session_id": session_id,
+            "prompt_number": None,
+            "tool_use_ids": "[]",
+            "content_key": key,
+            "provider": provider,
+            "source": source,
+        }
+        return Ref("observation", observations.add(db, observation, before, around)), True
+
+    @transaction
+    def revise(
+        self, db: Connection, revisions: Sequence[Revision], expected: Sequence[Revision] = ()
+    ) -> list[Revision]:
+        return observations.revise(db, revisions, expected)
+
+    def key_filter(self, filters: Filters) -> KeyFilter | None:
+        if set(filters.kinds) == set(KINDS):
+            filters = replace(filters, kinds=())
+        if filters == Filters(filters.project_id):
+            return None
+        if filters == Filters(filters.project_id, wrong=False):
+            with self._readers.read() as db:
+                wrong = list_refs(db, replace(filters, wrong=True), ListOptions(MANY_WRONG + 1))
+            if len(wrong) <= MANY_WRONG:
+                return None
+        return SqlKeyFilter(self._readers, filters)
+
+    def match(
+        self, wording: TextQuery, within: tuple[int, int] | None, key_filter: KeyFilter | None = None
+    ) -> TextMatches:
+        span = within or text_matcher.EVERYWHERE
+        with self._readers.read() as db:
+            everything = db.words.size_of_all(db)
+            sizes = self._sizes.of(db, span, everything)
+            matcher = db.words.matcher(db, span, sizes.total, everything, self._frequent, key_filter)
+            return TextMatches(sizes, tuple(matcher.match(wording)))
+
+    def cards(self, refs: Sequence[Ref]) -> list[Card]:
+        with self._readers.read() as db:
+            return cards.cards(db, refs)
+
+    def details(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+        with self._readers.read() as db:
+            return cards.details(db, refs)
+
+    def list_cards(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        after: ListPosition | None = None,
+    ) -> list[Card]:
+        with self._readers.read() as db:
+            chosen = list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
+            by_ref = {card.ref: card for card in cards.cards(db, chosen)}
+        return [by_ref[ref] for ref in chosen if ref in by_ref]
+
+    def refs(
+        self,
+        filters: Filters,
+        *,
+        limit: int,
+        offset: int = 0,
+        newest_first: bool = True,
+        after: ListPosition | None = None,
+    ) -> list[Ref]:
+        with self._readers.read() as db:
+            return list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
+
+    def count(self, filters: Filters) -> int:
+        with self._readers.read() as db:
+            return count_memories(db, filters)
+
+    def last_ids(self) -> dict[MemoryKind, int]:
+        with self._readers.read() as db:
+            return {kind: last_id(db, kind) for kind in KINDS}
+
+    def keys_of_file(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+        with self._readers.read() as db:
+            return list(_of_file(db, path, filters, limit).values())
+
+    def of_file(self, path: str, filters: Filters, limit: int) -> list[FileMemory]:
+        with self._readers.read() as db:
+            found = _of_file(db, path, filters, limit)
+            by_ref = {card.ref: card for card in cards.cards(db, list(found))}
+        return [FileMemory(by_ref[ref], how) for ref, (_, how) in found.items() if ref in by_ref]
+
+    def in_folder(
+        self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = BESIDE
+    ) -> list[tuple[int, str]]:
+        first, last = span(project_id) if project_id is not None else text_matcher.EVERYWHERE
+        folder, _ = split_path(f"{folder}/x")
+        few = key_filter and key_filter.listed
+        with self._readers.read() as db:
+            if few:
+                keys = json.dumps(list(few))
+                found = tuples(db, "files_under_among", folder=folder, memory_keys=keys, limit=limit)
+            else:
+                most = limit if key_filter is None else limit * MOST_LOOKED_THROUGH
+                found = tuples(db, "files_under", folder=folder, first=first, last=last, limit=most)
+        if key_filter is None or few:
+            return found
+        passed = key_filter(key for key, _ in found)
+        return [(key, path) for key, path in found if key in passed][:limit]
+
+    def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
+        with self._readers.read() as db:
+            row = execute(db, "count_of_session", session=session).fetchone()
+            return {kind: row[kind] for kind in KINDS}
+
+
+def _of_file(db: Connection, path: str, filters: Filters, limit: int) -> dict[Ref, tuple[int, str]]:
+    """In their order: where each lies, and how it is about the file."""
+    kinds = filters.kinds or KINDS
+    meant = (
+        (ref_at(key), (key, how))
+        for key, how in keys_of_file(db, path, filters.project_id)
+        if kind_at(key) in kinds
+    )
+    is_narrowed = replace(filters, kinds=(), wrong=None) != Filters(filters.project_id)
+    found = dict(islice(meant, None if is_narrowed else OF_FILE))
+    newest = list_refs(db, filters, ListOptions(limit), by_kind(found))
+    return {ref: found[ref] for ref in newest}

@@ -1,0 +1,198 @@
+"""Writes observations: once, with their provenance, in the place of what they supersede; corrects them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from claude_mem.model.clock import iso
+from claude_mem.model.jobs import Lease
+from claude_mem.model.memory import Findings, Observation, Summary, content_key
+from claude_mem.model.refs import Ref
+from claude_mem.store.relational.part import Connection, added, execute
+from claude_mem.store.relational.rows import Value, array, columns, text, value_of
+from claude_mem.store.similarity import supersedes
+from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
+
+
+def seen_again(
+    db: Connection, id: int, seen: Mapping[str, Value], made: Mapping[str, Value], at: int
+) -> None:
+    """`seen`: when and where it was this time; `made`: all of it, as it would have been added.
+
+    It belongs to the session that made it first, whoever was imported first: the past is imported newest
+    first, so what is there already may have to go to a session that comes in later."""
+    known = execute(db, "first_seen", id=id).fetchone()
+    if at >= known["created_at_epoch"] or known["session_id"] == seen["session_id"] or known["stays"]:
+        execute(db, "add_sighting", observation_id=id, **seen)
+        return
+    ref = Ref("observation", id)
+    execute(db, "add_sighting", observation_id=id, **{name: known[name] for name in seen})
+    db.words.take_out(db, [ref])
+    execute(db, "give_observation", **made, id=id)
+    db.vectors.follow(db, ref, known["project_id"], known["session_id"])
+    db.words.put_back(db, [ref])
+
+
+ARRAYS = ("facts", "concepts", "files_read", "files_modified")
+SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
+"""The same words much later are news again: somebody found it worth saying once more. Much earlier, they were
+news then."""
+
+COMPARED = 200
+"""Of a project's observations, the newest so many can be superseded."""
+
+TITLE = 80
+SUBTITLE = 120
+
+StoredObservation = tuple[int, Observation]
+
+
+def remember(db: Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
+    """Returns what is new."""
+    new: list[Ref] = []
+    if not findings.observations and not findings.summaries:
+        return new
+    last = held.jobs[-1]
+    source = execute(db, "provenance", id=last.id).fetchone()
+    if source is None:
+        return new  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
+    at = max(job.event.at for job in held.jobs)
+    project_id: int = source["project_id"]
+    seen: dict[str, Value] = {
+        "session_id": held.session_id,
+        "prompt_number": last.prompt_number,
+        "created_at": iso(at),
+        "created_at_epoch": at,
+    }
+    tools = [job.event.tool for job in held.jobs if job.event.tool]
+    uses = array([tool.use_id for tool in tools if tool.use_id])
+    provenance: dict[str, Value] = dict(source) | {"tool_use_ids": uses, "provider": provider}
+    # Asked before the first is added: what one reply tells side by side does not supersede itself.
+    before = current_observations(db, project_id, at) if findings.observations else []
+    for observation in findings.observations:
+        key = content_key(observation)
+        again = same(db, project_id, key, at)
+        around = {**seen, **provenance, "content_key": key, "source": findings.source_of(observation)}
+        if again is not None:
+            seen_again(db, again, seen, {**columns(observation), **around}, at)
+        else:
+            old = {title for new, title in findings.replaces if new == observation.title}
+            id = add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
+            new.append(Ref("observation", id))
+    for summary in findings.summaries:
+        around = {**seen, "project": source["project"], "source": findings.source_of(summary)}
+        id = added(db, "add_summary", **columns(summary), **around)
+        new.append(Ref("summary", id))
+        entitle(db, held.session_id, id, summary, findings.title)
+    return new
+
+
+def same(db: Connection, project_id: int, key: str | None, at: int) -> int | None:
+    """An observation of the project that says this already."""
+    parameters: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
+    row = (
+        execute(db, "same_content", **parameters, since=at - SAME_WITHIN_MS).fetchone()
+        or execute(db, "same_content_later", **parameters, until=at + SAME_WITHIN_MS).fetchone()
+    )
+    return None if row is None else int(row["id"])
+
+
+def current_observations(db: Connection, project_id: int, at: int) -> list[StoredObservation]:
+    """From before this batch's time: work that is settled late does not supersede what came after it."""
+    found = execute(db, "current_observations", project_id=project_id, before=at, limit=COMPARED)
+    return [(row["id"], value_of(Observation, row)) for row in found]
+
+
+def own_titles(db: Connection, session_id: int, titles: Collection[str]) -> list[int]:
+    """The session's observations of these titles that nothing has superseded; none that the user saved."""
+    found = execute(db, "standing_titles", session_id=session_id).fetchall()
+    return [row["id"] for row in found if row["title"] in titles]
+
+
+def add(
+    db: Connection,
+    new: Observation,
+    before: list[StoredObservation],
+    around: dict[str, Value],
+    replaced: Sequence[int] = (),
+) -> int:
+    """`replaced`: those its observer says it takes the place of."""
+    older = next((id for id, known in before if id in replaced or supersedes(new, known)), None)
+    gone = dict.fromkeys([*replaced, *([older] if older is not None else [])])
+    newer = added(db, "add_observation", **columns(new), **around, supersedes=next(iter(gone), None))
+    for id in gone:
+        execute(db, "supersede_observation", id=id, newer=newer)
+    before[:] = [known for known in before if known[0] not in gone]
+    return newer
+
+
+def entitle(
+    db: Connection, session_id: int, summary_id: int, summary: Summary, title: str | None = None
+) -> None:
+    """`title`: a better one than the summary's request, if its observer has one."""
+    if not summary.request:
+        return
+    called = _cut(title or summary.request, TITLE)
+    subtitle = _cut(summary.completed or summary.learned, SUBTITLE)
+    named: dict[str, Value] = {"session_id": session_id, "summary_id": summary_id}
+    execute(db, "entitle_session", **named, title=called, subtitle=subtitle)
+
+
+def _cut(text: str | None, most: int) -> str | None:
+    """On one line, ended after a whole word where there are words."""
+    line = " ".join((text or "").split())
+    if len(line) <= most:
+        return line or None
+    head, _, _ = line[:most].rpartition(" ")
+    return (head if len(head) > most // 2 else line[: most - 1]).rstrip(" ,;:.-") + "…"
+
+
+_WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
+"""What it is found by."""
+
+
+def revise(db: Connection, revisions: Sequence[Revision], expected: Sequence[Revision]) -> list[Revision]:
+    """The rows and what is found by their words, in one transaction."""
+    for each in expected:
+        row = _row(db, each.id)
+        if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):
+            raise ChangedMeanwhile(f"Observation {each.id} has been changed again since, or was deleted.")
+    before = []
+    for revision in revisions:
+        row = _row(db, revision.id)
+        if row is not None:
+            before.append(Revision(revision.id, {name: row[name] for name in revision.values}))
+            _write(db, row, row | {name: _fit(value) for name, value in revision.values.items()})
+    return before
+
+
+def _row(db: Connection, id: int) -> dict[str, Any] | None:
+    found = execute(db, "observation_to_revise", id=id).fetchone()
+    if found is None:
+        return None
+    row = dict(found)
+    return row | {name: tuple(json.loads(row[name])) for name in ARRAYS}
+
+
+def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
+    ref = Ref("observation", old["id"])
+    reworded = any(old[name] != new[name] for name in _WORDS)
+    if reworded:
+        db.words.take_out(db, [ref])
+        # Also when an edit is taken back: whoever forgets it must know that it said something else.
+        new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
+    # An edited one goes by its new content: taken out by an export and in again, it is still the same one.
+    key = content_key(value_of(Observation, new)) if reworded else old["content_key"]
+    values = {name: array(value) if name in ARRAYS else value for name, value in new.items()}
+    execute(db, "revise_observation", **values | {"content_key": key})
+    if reworded:
+        db.words.put_back(db, [ref])
+        db.vectors.make_again(db, ref)
+
+
+def _fit(value: FieldValue) -> FieldValue:
+    if isinstance(value, str):
+        return text(value)
+    return tuple(map(text, value)) if isinstance(value, tuple) else value

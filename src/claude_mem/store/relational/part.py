@@ -1,0 +1,206 @@
+"""What the parts of a store stand on: a connection that runs named statements, who reads, and who writes.
+
+The statements are in `.sql` files: those that all stores run as they are here, the others under the same
+names, with the same parameters and columns, in each store's own folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import cache, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+from claude_mem.model.clock import Clock
+from claude_mem.model.refs import MemoryKind, Ref
+from claude_mem.store.relational.rows import Value
+
+if TYPE_CHECKING:
+    from claude_mem.store.base import KeyFilter
+    from claude_mem.store.relational.text_matcher import Frequent, Matcher
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class Row(Protocol):
+    """One row: by the names of its columns, or by their places."""
+
+    def keys(self) -> Iterable[str]: ...
+    def __getitem__(self, column: Any, /) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Cursor(Protocol):
+    """A statement's rows, each read once."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def fetchone(self) -> Any: ...
+    def fetchmany(self, size: int, /) -> list[Any]: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class WordIndex(Protocol):
+    """How the full-text index follows changed rows, in the transaction that changes them."""
+
+    def take_out(self, db: Any, refs: Sequence[Ref]) -> None:
+        """Before rows are deleted or changed."""
+
+    def put_back(self, db: Any, refs: Sequence[Ref]) -> None:
+        """After rows were changed."""
+
+    def unindexed_count(self, db: Any) -> int:
+        """How many rows the index is behind, at most."""
+
+    def size_of_all(self, db: Any) -> int:
+        """How many memories it has."""
+
+    def matcher(
+        self,
+        db: Any,
+        span: tuple[int, int],
+        size: int,
+        everything: int,
+        frequent: Frequent,
+        key_filter: KeyFilter | None = None,
+    ) -> Matcher:
+        """Looks words up in a span, which has `size` memories."""
+
+
+class VectorIndex(Protocol):
+    """How the vectors follow changed rows, in the transaction that changes them."""
+
+    def take_out(self, db: Any, memory_keys: Sequence[int]) -> int:
+        """Memories are forgotten: ours are gone with it, and counted; other backends' are noted."""
+
+    def make_again(self, db: Any, ref: Ref) -> None:
+        """A memory's words changed. Its old vector stands until the new one is made."""
+
+    def move(self, db: Any, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+        """A session's memories are another project's."""
+
+    def follow(self, db: Any, ref: Ref, project_id: int, before: int) -> None:
+        """One memory was given to another session than `before`."""
+
+
+class Connection(Protocol):
+    """To a database of ours, in a transaction."""
+
+    @property
+    def queries(self) -> Mapping[str, str]: ...
+    @property
+    def conditions(self) -> Mapping[str, str]: ...
+    @property
+    def words(self) -> WordIndex: ...
+    @property
+    def vectors(self) -> VectorIndex: ...
+
+    def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor: ...
+    def tuples(self, statement: str, parameters: Mapping[str, Any], /) -> list[Any]:
+        """All rows, without the names of their columns: thousands are read that way."""
+
+    def insert(self, statement: str, parameters: Mapping[str, Any], /) -> int:
+        """Add one row; returns its id."""
+
+
+class Readers(Protocol):
+    def read(self) -> AbstractContextManager[Connection]:
+        """One view of the database, unchanged by what is written meanwhile."""
+
+
+class Writer(Protocol):
+    def run(self, work: Callable[[Any], T], /) -> T:
+        """Run it in a transaction; durable on return, and undone as a whole if it raises."""
+
+
+def execute(db: Connection, query: str, /, **parameters: Value) -> Cursor:
+    """Run a statement of the `.sql` files by its name."""
+    return db.run(db.queries[query], parameters)
+
+
+def tuples(db: Connection, query: str, /, **parameters: Value) -> list[Any]:
+    """All rows of a statement of the `.sql` files, as tuples."""
+    return db.tuples(db.queries[query], parameters)
+
+
+def added(db: Connection, query: str, /, **parameters: Value) -> int:
+    """The id of the row that a statement adds."""
+    return db.insert(db.queries[query], parameters)
+
+
+@cache
+def statements(*folders: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """All of some folders, read once: queries, and the conditions that lists are put together of."""
+    queries: dict[str, str] = {}
+    conditions: dict[str, str] = {}
+    for folder in folders:
+        for file in sorted(folder.glob("*.sql")):
+            (conditions if file.stem == "conditions" else queries).update(_named(file))
+    return queries, conditions
+
+
+def _named(file: Path) -> Iterator[tuple[str, str]]:
+    text = file.read_text(encoding="utf-8")
+    _preface, *entries = text.split("\n-- name: ")
+    for entry in entries:
+        name, _purpose, statement = entry.split("\n", 2)
+        yield name, statement.strip()
+
+
+def derived(db: Connection, name: str) -> str | None:
+    """What is noted about the indexes, by name."""
+    row = execute(db, "derived", name=name).fetchone()
+    return None if row is None else str(row["value"])
+
+
+def last_id(db: Connection, kind: MemoryKind) -> int:
+    (last,) = execute(db, f"last_{kind}").fetchone()
+    return int(last)
+
+
+SQL = Path(__file__).with_name("sql")
+"""The statements that every store runs as they are."""
+
+
+class Part:
+    """A part of the store. Any thread may call it; any call may block, and raises StoreError."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        self._readers, self._writer, self._clock = readers, writer, clock
+
+    def _rows(self, query: str, /, **parameters: Value) -> list[Any]:
+        with self._readers.read() as db:
+            return execute(db, query, **parameters).fetchall()
+
+    def _row(self, query: str, /, **parameters: Value) -> Row | None:
+        with self._readers.read() as db:
+            found: Row | None = execute(db, query, **parameters).fetchone()
+            return found
+
+    def _number(self, query: str, /, **parameters: Value) -> int:
+        """Of a statement whose one row has one number, or nothing."""
+        with self._readers.read() as db:
+            return int(execute(db, query, **parameters).fetchone()[0] or 0)
+
+    def _change(self, query: str, /, **parameters: Value) -> int:
+        """In a transaction of its own; how many rows were changed."""
+        return self._writer.run(lambda db: execute(db, query, **parameters).rowcount)
+
+
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+def transaction(
+    method: Callable[Concatenate[AnyPart, Connection, P], T],
+) -> Callable[Concatenate[AnyPart, P], T]:
+    """A method that writes: called without the connection, durable on return, undone as a whole if it
+    raises."""
+
+    @wraps(method)
+    def run(self: AnyPart, /, *args: P.args, **named: P.kwargs) -> T:
+        return self._writer.run(lambda db: method(self, db, *args, **named))
+
+    return run

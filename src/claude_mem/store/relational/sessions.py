@@ -1,0 +1,128 @@
+"""Sessions, one by one and in lists, and the two states no event brings about: failed and interrupted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from claude_mem.agents import FOLDERS, agent_of
+from claude_mem.model.errors import AmbiguousSession
+from claude_mem.model.jobs import Session
+from claude_mem.model.refs import Filters
+from claude_mem.store.relational.part import Connection, Part, Row, execute
+from claude_mem.store.relational.rows import Value, columns, value_of
+
+LAST_SESSIONS = 20
+FEWEST = 4  # characters that mean a session
+
+
+class Sessions(Part):
+    def find(self, session: int | str) -> Session | None:
+        by = "session_by_id" if isinstance(session, int) else "session_by_client_id"
+        row = self._row(by, session=session)
+        return None if row is None else value_of(Session, row)
+
+    def fail(self, session_id: int) -> None:
+        self._change("fail_session", session_id=session_id)
+
+    def interrupt_silent(self, before: int) -> int:
+        return self._change("interrupt_sessions", before=before)
+
+    def count_open(self) -> int:
+        return self._number("count_open_sessions")
+
+    def last_open(self, limit: int) -> list[str]:
+        return [row["claude_session_id"] for row in self._rows("last_open_sessions", limit=limit)]
+
+    def sessions(
+        self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
+    ) -> list[dict[str, Any]]:
+        at, id = after or (None, None)
+        with self._readers.read() as db:
+            statement, given = _narrowed(db, "list_session", filters, "where_less_active" if after else None)
+            given |= {"limit": limit, "offset": offset, "place_at": at, "place_id": id}
+            rows = db.run(f"{statement} {db.conditions['last_active_first']}", given)
+            return _shown(db, [row["id"] for row in rows])
+
+    def count_sessions(self, filters: Filters) -> int:
+        with self._readers.read() as db:
+            return int(db.run(*_narrowed(db, "count_sessions", filters)).fetchone()[0])
+
+    def session(self, given: str) -> dict[str, Any] | None:
+        with self._readers.read() as db:
+            row = execute(db, "session_named", given=given).fetchone() or _meant(db, given)
+            if row is None:
+                return None
+            (found,) = _shown(db, [row["id"]])
+            for name in ("before", "after"):
+                beside = execute(db, f"session_{name}", id=row["id"]).fetchone()
+                found[name] = next(iter(_shown(db, [beside["id"]])), None) if beside else None
+            return found
+
+    def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
+        found = self._rows("session_titles", ids=json.dumps(list(ids)))
+        return {row["claude_session_id"]: dict(row) for row in found}
+
+    def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
+        parameters: dict[str, Value] = {"project_id": project_id, "but_for": but_for, "limit": limit}
+        return [row["id"] for row in self._rows("last_summaries", **parameters, sessions=LAST_SESSIONS)]
+
+    def compacted_at(self, session: str) -> int:
+        return self._number("last_compaction", session=session)
+
+    def figures(self, project_id: int) -> tuple[int, int]:
+        ((sessions, observations),) = self._rows("project_figures", project_id=project_id)
+        return sessions, observations
+
+    def directories(self, project_id: int, limit: int) -> list[str]:
+        return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
+
+    def clients(self, project_id: int | None = None) -> list[str]:
+        if project_id is None:
+            return [row["client"] for row in self._rows("all_clients")]
+        return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
+
+
+def _meant(db: Connection, given: str) -> Row | None:
+    """The only session that an unfinished id can mean, or one without its agent's name. Never a guess: it may
+    be about to be deleted."""
+    of_agents = [f"{agent}:{given}" for agent in FOLDERS]
+    starts = [given, *of_agents] if len(_own(given)) >= FEWEST else []
+    rows = execute(db, "sessions_beginning", given=given, starts=json.dumps(starts)).fetchall()
+    found = [row for row in rows if row["claude_session_id"] in of_agents] or rows
+    if len(found) > 1:
+        raise AmbiguousSession(given, [row["claude_session_id"] for row in found])
+    return found[0] if found else None
+
+
+def _own(given: str) -> str:
+    """What there is of a session's own id; nothing, if it is only an agent's name or the beginning of one."""
+    if any(f"{agent}:".startswith(given) for agent in FOLDERS):
+        return ""
+    return given.removeprefix(f"{agent_of(given)}:")
+
+
+_CONDITIONS = {
+    "project_id": "where_own_project",
+    "branch": "where_own_branch",
+    "client": "where_agent",
+    "since": "where_active_since",
+    "until": "where_until",
+    "session": "where_named",
+}
+
+
+def _narrowed(
+    db: Connection, query: str, filters: Filters, besides: str | None = None
+) -> tuple[str, dict[str, object]]:
+    """A statement with the conditions that the filters, and another one by its name, add to it."""
+    given = columns(filters)
+    where = [db.conditions[part] for name, part in _CONDITIONS.items() if given[name] is not None]
+    where += [db.conditions[besides]] if besides else []
+    narrowed = f" WHERE {' AND '.join(where)}" if where else ""
+    return db.queries[query].rstrip(";") + narrowed, given
+
+
+def _shown(db: Connection, ids: list[int]) -> list[dict[str, Any]]:
+    return [dict(row) for row in execute(db, "sessions_shown", ids=json.dumps(ids))]

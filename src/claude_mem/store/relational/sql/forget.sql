@@ -1,0 +1,173 @@
+-- The statements of forget.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: project_by_key
+-- A project by its key, which only one has, or by one of a project that was merged into it.
+SELECT id, key, name, root FROM projects
+WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
+                    (SELECT p.id FROM projects AS p WHERE p.key = :given));
+
+-- name: forget_injections
+-- What a forgotten session was told.
+DELETE FROM injections WHERE claude_session_id = :session;
+
+-- name: sessions_to_forget
+-- The session (if it is of the project), or all sessions of the project.
+SELECT claude_session_id FROM sdk_sessions
+WHERE claude_session_id = :session AND (:project_id IS NULL OR project_id = :project_id)
+UNION ALL
+SELECT claude_session_id FROM sdk_sessions WHERE :session IS NULL AND project_id = :project_id;
+
+-- name: untitle_session
+-- What it was called by is forgotten.
+UPDATE sdk_sessions SET title = NULL, subtitle = NULL WHERE id = :session_id;
+
+-- name: summaries_left
+-- By which a session may be called now, the first first.
+SELECT id, request, completed, learned FROM session_summaries WHERE session_id = :session_id ORDER BY id;
+
+-- name: rename_first_prompt
+-- The first prompt that is left.
+UPDATE sdk_sessions
+SET first_user_prompt = (SELECT u.prompt FROM user_prompts AS u
+                         WHERE u.session_id = sdk_sessions.id AND u.prompt IS NOT NULL
+                         ORDER BY u.prompt_number LIMIT 1)
+WHERE id = :session_id;
+
+-- name: session_to_forget
+-- A session by the client's own id.
+SELECT id, project_id FROM sdk_sessions WHERE claude_session_id = :session;
+
+-- name: forget_session
+-- With all that still hangs on it; what it cost is kept.
+DELETE FROM sdk_sessions WHERE id = :session_id;
+
+-- name: edited_among
+-- Whether a person has changed the words of one of these.
+SELECT 1 FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND edited_at_epoch IS NOT NULL LIMIT 1;
+
+-- name: all_observations
+-- All observations that fit.
+SELECT m.id FROM sdk_sessions AS s
+CROSS JOIN observations AS m ON m.session_id = s.id
+WHERE (:session IS NULL OR s.claude_session_id = :session)
+  AND (:project_id IS NULL OR COALESCE(m.project_id, s.project_id) = :project_id)
+  AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
+
+-- name: all_summaries
+-- All summaries that fit.
+SELECT m.id FROM sdk_sessions AS s
+CROSS JOIN session_summaries AS m ON m.session_id = s.id
+WHERE (:session IS NULL OR s.claude_session_id = :session)
+  AND (:project_id IS NULL OR s.project_id = :project_id)
+  AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
+
+-- name: all_prompts
+-- All prompts that fit.
+SELECT m.id FROM sdk_sessions AS s
+CROSS JOIN user_prompts AS m ON m.session_id = s.id
+WHERE m.prompt IS NOT NULL
+  AND (:session IS NULL OR s.claude_session_id = :session)
+  AND (:project_id IS NULL OR s.project_id = :project_id)
+  AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
+
+-- name: all_events
+-- All events that fit and say something; their own columns of time lie behind pages of text.
+SELECT m.id FROM sdk_sessions AS s
+CROSS JOIN pending_messages AS m ON m.session_id = s.id
+WHERE (:session IS NULL OR s.claude_session_id = :session)
+  AND (:project_id IS NULL OR s.project_id = :project_id)
+  AND (:since IS NULL OR s.updated_at_epoch >= :since)
+  AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL OR m.reason IS NOT NULL)
+  AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
+
+-- name: words_of_observations
+-- All that observations say.
+SELECT id, title, subtitle, narrative, facts, concepts, files_read, files_modified, text FROM observations
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: words_of_prompts
+-- What was asked.
+SELECT id, prompt FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: words_of_events
+-- What happened, and what was said of it.
+SELECT id, tool_name, tool_input, tool_response, text, note, reason FROM pending_messages
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: places_of_observations
+-- Where observations are in the indexes.
+SELECT id, project_id, session_id FROM observations
+WHERE id IN (SELECT value FROM json_each(:ids)) AND project_id IS NOT NULL;
+
+-- name: places_of_summaries
+-- Where summaries are.
+SELECT m.id, s.project_id, m.session_id FROM session_summaries AS m
+JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.id IN (SELECT value FROM json_each(:ids));
+
+-- name: places_of_prompts
+-- Where prompts are.
+SELECT m.id, s.project_id, m.session_id FROM user_prompts AS m
+JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.id IN (SELECT value FROM json_each(:ids));
+
+-- name: forget_observations
+-- Their sightings go with them; what they stood in the place of stands again.
+DELETE FROM observations WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: forget_summaries
+-- What turns came to.
+DELETE FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: forget_prompts
+-- What was asked.
+DELETE FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: empty_prompt_events
+-- The events that brought prompts: nothing is left in them to observe.
+UPDATE pending_messages
+SET note = NULL, reason = NULL, characters = 0, private = 1, state = 'done',
+    settled_at_epoch = COALESCE(settled_at_epoch, :now)
+WHERE id IN (SELECT p.id FROM user_prompts AS u
+             JOIN pending_messages AS p
+                 ON p.session_id = u.session_id AND p.kind = 'prompt' AND p.prompt_number = u.prompt_number
+             WHERE u.id IN (SELECT value FROM json_each(:ids)));
+
+-- name: empty_events
+-- Nothing but their names is left, by which a second delivery is known. Emptied, they are as if they were private.
+UPDATE pending_messages
+SET tool_name = NULL, tool_input = NULL, tool_response = NULL, text = NULL, note = NULL, reason = NULL,
+    characters = 0, private = 1, state = 'done', settled_at_epoch = COALESCE(settled_at_epoch, :now)
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: forget_events
+-- With their names: their session is forgotten.
+DELETE FROM pending_messages WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: sessions_of_summaries
+-- Whose summaries these are.
+SELECT DISTINCT session_id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: sessions_of_prompts
+-- Whose prompts these are.
+SELECT DISTINCT session_id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: sessions_of_leased
+-- Sessions that have one of these events in a batch under way.
+SELECT DISTINCT session_id FROM pending_messages
+WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'leased';
+
+-- name: forget_project
+-- Nothing is left of it: where something was superseded, what did so stands.
+DELETE FROM projects
+WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_current
+                  WHERE project_id = :project_id AND superseded_by IS NULL);
+
+-- name: expired_events
+-- Settled events of sessions that ended long ago, as far as they still say something.
+SELECT p.id, s.updated_at_epoch FROM sdk_sessions AS s
+CROSS JOIN pending_messages AS p ON p.session_id = s.id
+WHERE s.updated_at_epoch >= :after AND s.updated_at_epoch < :before
+  AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL) AND p.state = 'done'
+ORDER BY s.updated_at_epoch LIMIT :limit;

@@ -1,0 +1,73 @@
+-- The statements of observations.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: same_content
+-- An observation of the project that said the same and still holds.
+SELECT id FROM observations
+WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :since AND :at
+  AND superseded_by IS NULL
+ORDER BY created_at_epoch DESC LIMIT 1;
+
+-- name: same_content_later
+-- One that says the same soon after.
+SELECT id FROM observations
+WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :at AND :until
+  AND superseded_by IS NULL
+ORDER BY created_at_epoch LIMIT 1;
+
+-- name: first_seen
+-- Where and when an observation was made. It stays there if somebody asked for it, or if it came to stand in another's place.
+SELECT project_id, session_id, prompt_number, created_at, created_at_epoch, source = 'user' OR supersedes IS NOT NULL AS stays
+FROM observations WHERE id = :id;
+
+-- name: give_observation
+-- Another session made it before.
+UPDATE observations SET
+    session_id = :session_id, project = :project, project_id = :project_id, type = :type, title = :title,
+    subtitle = :subtitle, narrative = :narrative, facts = :facts, concepts = :concepts, files_read = :files_read,
+    files_modified = :files_modified, prompt_number = :prompt_number, client = :client, branch = :branch,
+    commit_sha = :commit_sha, tool_use_ids = :tool_use_ids, created_at = :created_at,
+    created_at_epoch = :created_at_epoch, content_key = :content_key, provider = :provider, source = :source
+WHERE id = :id;
+
+-- name: add_sighting
+-- Something remembered was seen again.
+INSERT INTO observation_sightings (observation_id, session_id, prompt_number, created_at, created_at_epoch)
+VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_epoch);
+
+-- name: supersede_observation
+-- A newer observation stands in an older one's place.
+UPDATE observations SET superseded_by = :newer WHERE id = :id;
+
+-- name: entitle_session
+-- A session is called by its first prompt until a turn with a request came to something, and then by that request.
+-- Below it stands what the last such turn came to.
+UPDATE sdk_sessions
+SET subtitle = COALESCE(:subtitle, subtitle),
+    title = CASE WHEN title IS NULL
+                   OR (:subtitle IS NOT NULL AND NOT EXISTS (
+                          SELECT 1 FROM session_summaries AS y
+                          WHERE y.session_id = :session_id AND y.id < :summary_id AND y.request IS NOT NULL
+                            AND COALESCE(y.completed, y.learned) IS NOT NULL))
+                 THEN COALESCE(:title, title) ELSE title END
+WHERE id = :session_id;
+
+-- name: observation_to_revise
+-- What of an observation can be corrected, and what that depends on.
+SELECT id, session_id, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, pinned, wrong,
+       superseded_by, content_key, edited_at_epoch
+FROM observations WHERE id = :id;
+
+-- name: revise_observation
+-- It is so from now on.
+UPDATE observations
+SET type = :type, title = :title, subtitle = :subtitle, narrative = :narrative, facts = :facts, concepts = :concepts,
+    pinned = :pinned, wrong = :wrong, superseded_by = :superseded_by, content_key = :content_key,
+    edited_at_epoch = :edited_at_epoch
+WHERE id = :id;
+
+-- name: current_observations
+-- A project's newest observations from before some time that nothing has superseded.
+SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified
+FROM observations INDEXED BY observations_current
+WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
+ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;

@@ -1,0 +1,62 @@
+-- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: keep_vector
+-- Add or replace one, unless its memory was forgotten while it was made.
+INSERT INTO memory_vectors (memory_key, vector)
+SELECT :memory_key, :vector
+WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
+ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector;
+
+-- name: remove_some_vectors
+-- A few, whichever: all of them at once would keep everybody else from writing for seconds.
+DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_vectors LIMIT :limit);
+
+-- name: vectors_there
+-- Which of these memories have one.
+SELECT memory_key FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
+
+-- name: newest_vectors
+-- The last of a span.
+SELECT memory_key, vector FROM memory_vectors WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
+
+-- name: count_vectors
+-- How many are kept.
+SELECT COUNT(*) FROM memory_vectors;
+
+-- name: all_projects
+-- The ids of all projects.
+SELECT id FROM projects;
+
+-- name: session_of_observation
+-- In which session an observation was made, or the next one that is left.
+SELECT session_id FROM observations WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: session_of_summary
+-- The same of a summary.
+SELECT session_id FROM session_summaries WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: session_of_prompt
+-- The same of a prompt.
+SELECT session_id FROM user_prompts WHERE id >= :id ORDER BY id LIMIT 1;
+
+-- name: forgotten_vectors
+-- Vectors that a backend may still keep though their memories are gone, some at a time.
+SELECT name, value FROM derived WHERE name BETWEEN 'vectors_forgotten_' AND 'vectors_forgotten_~' LIMIT 1;
+
+-- name: forget_vector_notes
+-- All that is noted about vectors: they are made anew.
+DELETE FROM derived WHERE name BETWEEN 'vectors_' AND 'vectors_~';
+
+-- name: move_vectors
+-- Their memories lie elsewhere in the indexes.
+UPDATE memory_vectors SET memory_key = memory_key + :by WHERE memory_key BETWEEN :first AND :last;
+
+-- name: remove_vectors
+-- Some, by their keys.
+DELETE FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
+
+-- name: vectors_at
+-- Those of these memories that are kept.
+SELECT memory_key, vector FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));

@@ -1,0 +1,238 @@
+"""Full-text matching at a bounded cost: rare words first, and no more matches weighed than there is time for.
+
+Counting matches costs a thirtieth of weighing them, so every word is counted first. Frequent words add
+little to BM25 and would take nearly all of its time; they are left out as soon as the rarer ones fill the
+bound. Under a filter they are looked for among those that pass, within the same bound: few of those may have
+them.
+
+Decisions only: how an index counts, weighs and lists is the store's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
+from claude_mem.model.refs import KINDS, Ref, idf, keys_by_kind, memory_key, session_at
+from claude_mem.model.structs import replace
+from claude_mem.store.relational.part import Connection, execute
+from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
+
+if TYPE_CHECKING:
+    from claude_mem.store.base import KeyFilter
+
+EVERYWHERE = (0, 2**63 - 1)
+NEWEST = 2_000
+AT_ONCE = 5_000
+COUNTED = 10_000
+"""SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
+memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
+words: SQLite puts all of theirs together anew for each question."""
+MOST_WALKED = 100_000
+"""Matches of frequent words that are walked over, the rarest words first: a word that half of all memories
+have tells little, and its matches grow with them."""
+PROBE = 200
+"""To look a single memory up in the index takes as long as to walk over so many matches."""
+ENOUGH = 300
+"""Of those that pass a filter, more than a search lists: then no more are looked for by frequent words."""
+PHRASES_SHARE = 4
+"""A fourth as many matches of phrases are weighed as of words: a telling one has few."""
+MOST_KNOWN = 10_000
+SIZES_HOLD = 0.02
+"""A span is counted again when the index has grown by this part of it."""
+
+Span = tuple[int, int]
+
+
+class KnownSizes:
+    """How many memories each session of a span has, counted now and then: how rare a word is does not change
+    with a few memories more. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._known: dict[Span, tuple[int, IndexSizes]] = {}
+
+    def of(self, db: Connection, span: Span, everything: int) -> IndexSizes:
+        """`everything`: how many there are in all."""
+        counted_at, sizes = self._known.get(span, (0, None))
+        if sizes is None or abs(everything - counted_at) > SIZES_HOLD * sizes.total:
+            per_session = memory_key(0, 1, Ref(KINDS[0], 0))
+            rows = execute(
+                db, "sizes_of_span", first=span[0], last=span[1], per_session=per_session
+            ).fetchall()
+            sessions = {session_at(row["first"]): row["rows"] for row in rows}
+            sizes = IndexSizes(sum(sessions.values()), sum(row["said"] for row in rows), sessions)
+            self._known[span] = everything, sizes
+        return sizes
+
+
+class Frequent:
+    """Words that are known to be in more memories of a span than can be weighed, and in how many: those take
+    longest to count, are in every other question, and do not become rare. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Span], int] = {}
+
+    def rows(self, word: str, span: Span) -> int:
+        """0: it is not known to be frequent."""
+        return self._known.get((word, span), 0)
+
+    def add(self, word: str, span: Span, rows: int) -> None:
+        if len(self._known) >= MOST_KNOWN:
+            self._known = {}  # so what was forgotten since is noticed some time
+        self._known[word, span] = rows
+
+
+class Matcher(ABC):
+    """Looks words up in a span of the index. `words` of the abstract methods are a word, the beginning of one
+    (`auth*`) or a phrase."""
+
+    def __init__(
+        self,
+        db: Connection,
+        span: Span,
+        size: int,
+        everything: int,
+        frequent: Frequent,
+        key_filter: KeyFilter | None = None,
+    ) -> None:
+        """`size`: how many memories the span has; `everything`: how many the whole index has."""
+        self.db, self.span, self.size, self.everything = db, span, size, everything
+        self.frequent, self.key_filter = frequent, key_filter
+
+    @abstractmethod
+    def count(self, words: str, span: Span, most: int) -> int:
+        """In how many memories of a span, counted up to one more than `most`."""
+
+    @abstractmethod
+    def weigh(self, words: str, rows: int, everywhere: int) -> Iterable[tuple[int, float, float]]:
+        """All matches in the span: how good each is (a title's words count most), and how good without a
+        tool's words. How rare a word is counts in the span's own terms: another project may speak of nothing
+        else."""
+
+    @abstractmethod
+    def matches(self, words: str, *, prose: bool = False) -> list[int]:
+        """All matches in the span. `prose`: not in a tool's words."""
+
+    @abstractmethod
+    def matches_with(self, words: str, rarer: Sequence[str]) -> list[int]:
+        """Those that also have one of the rarer words."""
+
+    @abstractmethod
+    def matches_among(self, words: str, memory_keys: Collection[int], *, is_probed: bool) -> list[int]:
+        """Those that are among some memories. `is_probed`: so few that each is looked up by itself."""
+
+    @abstractmethod
+    def newest(self, expressions: Sequence[str], limit: int | None) -> Iterable[int]:
+        """The newest that have all of them."""
+
+    def match(self, wording: TextQuery) -> list[TextMatch]:
+        most, key_filter = wording.most_rows, self.key_filter
+        counted = sorted(self._counted(word, most) for word in wording.words)
+        found, weighed = [], 0
+        for rows, word in counted:
+            weighed += rows
+            if weighed > most:
+                break
+            found.append(self._weighed(word, rows) if rows else TextMatch(word, {}))
+        if key_filter is not None and (few := key_filter.listed):
+            found += self._among_few(counted[len(found) :], found, few)
+        if rarer := [each for each in found if each.scores]:
+            found += self._beside(counted[len(found) :], rarer)
+        keys = set[int]().union(*(each.scores for each in found))
+        if not (keys if key_filter is None else key_filter(keys)):
+            found += self._newest([each for each in counted if each[0]])
+        nowhere = {
+            word.rstrip("*")
+            for rows, word in counted
+            if not rows or (word.endswith("*") and not is_only_a_beginning(word[:-1]))
+        }
+        # Of the others none can match, but SQLite would look for all their words, however frequent.
+        possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
+        limit, weighed = most // PHRASES_SHARE, 0
+        for rows, phrase in sorted((self.count(phrase, self.span, limit), phrase) for phrase in possible):
+            weighed += rows
+            if rows and weighed <= limit:
+                found.append(replace(self._weighed(phrase, rows), is_phrase=True))
+        return found
+
+    def _counted(self, word: str, most: int) -> tuple[int, str]:
+        """In how many memories; a word found nowhere may be the beginning of others."""
+        if known := self.frequent.rows(word, self.span):
+            return known, word
+        rows = 0 if is_only_a_beginning(word) else self.count(word, self.span, self.everything)
+        if rows > most:
+            self.frequent.add(word, self.span, rows)
+        if rows or not may_begin_others(word):
+            return rows, word
+        return self.count(f"{word}*", self.span, most), f"{word}*"
+
+    def _weighed(self, word: str, rows: int) -> TextMatch:
+        is_whole, is_all = not word.endswith("*"), self.span == EVERYWHERE
+        everywhere = self.count(word, EVERYWHERE, COUNTED) if is_whole and not is_all else rows
+        if everywhere > COUNTED or not is_whole:
+            return self._flat(word, self.matches(word), rows)
+        weighed = list(self.weigh(word, rows, everywhere))
+        scores = {key: score for key, score, _ in weighed}
+        return TextMatch(word, scores, {key: said for key, _, said in weighed if said > 0})
+
+    def _flat(self, word: str, keys: Iterable[int], rows: int) -> TextMatch:
+        """Said once wherever it is said."""
+        scores = dict.fromkeys(keys, idf(rows, self.size))
+        by_kind = keys_by_kind(scores)
+        events = by_kind.pop("evidence", set())
+        if events:
+            events &= set(self.matches(word, prose=True))
+        return TextMatch(word, scores, dict.fromkeys(events.union(*by_kind.values()), idf(rows, self.size)))
+
+    def _beside(self, counted: Sequence[tuple[int, str]], rarer: Sequence[TextMatch]) -> Iterator[TextMatch]:
+        """What frequent words match of the memories that have a rarer one: nearly all of what they can change
+        in the order of the best, for a fraction of the time that weighing all their matches takes."""
+        said = set[int]().union(*(each.said for each in rarer))
+        walked = 0
+        for rows, word in counted:
+            walked += rows
+            if walked > MOST_WALKED:
+                break
+            keys, score = self.matches_with(word, [each.word for each in rarer]), idf(rows, self.size)
+            scores = dict.fromkeys(keys, score)
+            yield TextMatch(word, scores, dict.fromkeys(said.intersection(keys), score), rows=rows)
+
+    def _among_few(
+        self, counted: Sequence[tuple[int, str]], found: Sequence[TextMatch], few: Collection[int]
+    ) -> Iterator[TextMatch]:
+        """What frequent words match of the few memories that pass, until enough of them are found."""
+        passed = set[int]().union(*(each.scores for each in found)).intersection(few)
+        walked = 0
+        for rows, word in counted:
+            is_probed = len(few) * PROBE < rows
+            walked += len(few) * PROBE if is_probed else rows
+            if len(passed) >= ENOUGH or walked > MOST_WALKED:
+                break
+            keys, score = self.matches_among(word, few, is_probed=is_probed), idf(rows, self.size)
+            passed.update(keys)
+            yield TextMatch(word, dict.fromkeys(keys, score), dict.fromkeys(keys, score), rows=rows)
+
+    def _newest(self, counted: Sequence[tuple[int, str]]) -> list[TextMatch]:
+        """Every word is everywhere: those that have all of them, else the rarest that any have; and of those
+        the newest."""
+        words, walked = [word for _, word in counted], 0
+        tried = [(0, " ".join(words)), *counted] if len(words) > 1 else counted
+        for rows, some in tried:
+            walked += rows
+            if walked > max(MOST_WALKED, counted[0][0]):
+                break
+            if newest := self._matching_keys(some, NEWEST):
+                scores = dict.fromkeys(newest, 1.0)
+                return [TextMatch(some, scores, scores)]
+        return []
+
+    def _matching_keys(self, words: str, limit: int) -> list[int]:
+        """The newest that have all of these words, and pass."""
+        rows = iter(self.newest(words.split(), None if self.key_filter is not None else limit))
+        found: list[int] = []
+        while len(found) < limit and (some := list(islice(rows, AT_ONCE))):
+            found += some if self.key_filter is None else sorted(self.key_filter(some), reverse=True)
+        return found[:limit]

@@ -1,0 +1,359 @@
+"""Export and import: memories as records, out of the store and into it, losing nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, get_args
+
+from claude_mem.model import records as model_records
+from claude_mem.model.clock import LAST_MS, iso
+from claude_mem.model.events import Kind, Origin
+from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
+from claude_mem.model.refs import TYPES, Source
+from claude_mem.store.relational import observations, projects
+from claude_mem.store.relational.part import Connection, Part, Row, added, execute, transaction
+from claude_mem.store.relational.rows import Value, array, batches, columns, text, value_of
+from claude_mem.store.values import ExportSelection, ImportResult
+
+LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
+MOST_ITEMS = 10_000
+MOST = 2**31 - 1  # of anything that is counted
+
+Fields = dict[str, Any]
+
+
+class RecordRefused(ValueError):
+    """`str()` is a sentence that says what is wrong with a record."""
+
+
+def checked(record: object) -> Fields:
+    """All the fields of its kind: unknown ones are passed over, absent ones null or empty."""
+    kind = record.get("kind") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(kind, str) or kind not in FIELDS:
+        raise RecordRefused(f"Not a record: `kind` must be one of {', '.join(FIELDS)}.")
+    fields = {name: _shaped(name, shape, record.get(name)) for name, shape in FIELDS[kind].items()}
+    missing = [name for name in REQUIRED[kind] if fields[name] in (None, "")]
+    if missing:
+        raise RecordRefused(f"Record of kind {kind}: {' and '.join(missing)} missing.")
+    return fields
+
+
+def _shaped(name: str, shape: str, value: object) -> object:
+    if shape == LIST:
+        items = [] if value is None else value
+        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+            raise RecordRefused(f"`{name}` must be a list of strings.")
+        return [_checked_text(name, item) for item in items]
+    if shape == FLAG:
+        if value is None or isinstance(value, bool):
+            return int(bool(value))
+    elif value is None:
+        return None
+    elif shape == TEXT:
+        return _checked_text(name, value)
+    elif shape == INT and isinstance(value, int) and not isinstance(value, bool):
+        if not 0 <= value <= (LAST_MS if name.endswith("at") else MOST):
+            raise RecordRefused(f"`{name}` is out of range.")
+        return value
+    raise RecordRefused(f"`{name}` must be {'true or false' if shape == FLAG else 'an integer'}.")
+
+
+def _checked_text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise RecordRefused(f"`{name}` must be a string.")
+    if len(value) > LONGEST:
+        raise RecordRefused(f"`{name}` is longer than {LONGEST:,} characters.")
+    return text(value)
+
+
+UNNAMED = "unknown"
+"""The client of a session of one's own that says nothing of it."""
+SOURCES: tuple[str, ...] = get_args(Source)
+
+
+def absorb(db: Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportResult:
+    """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
+    may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
+    to a session of one's own and replaces no memory of one's own."""
+    taken, known, refused = Counter[str](), Counter[str](), []
+    for number, record in enumerate(records):
+        kind = record.get("kind") if isinstance(record, dict) else None
+        if kind == model_records.FORMAT:
+            continue
+        try:
+            fields = checked(record)
+            fresh = _TAKE[str(kind)](db, fields | {"now": now}, own)
+        except RecordRefused as error:
+            refused.append((number, str(error)))
+        else:
+            (taken if fresh else known)[str(kind)] += 1
+    return ImportResult(dict(taken), dict(known), tuple(refused))
+
+
+def _project(db: Connection, fields: Fields, own: bool) -> bool:
+    # A stranger's paths are not ours: git would be asked in that directory.
+    root = (fields["root"] or "") if own else ""
+    origin = Origin(fields["key"], fields["name"], root, fields["remote"])
+    known = execute(db, "find_project", key=origin.key).fetchone()
+    created_at = fields["created_at"]
+    projects.project_of(db, origin, fields["now"] if created_at is None else created_at)
+    if known is None and own:  # a stranger's would lead the work of other projects here
+        for alias in fields["aliases"]:
+            execute(db, "absorb_alias", key=origin.key, alias=alias)
+        if fields["named"]:
+            execute(db, "absorb_name", key=origin.key)
+    return known is None
+
+
+def _session(db: Connection, fields: Fields, own: bool) -> bool:
+    project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
+    if project is None:
+        raise RecordRefused(f"Session {fields['session_id']}: no earlier record defines its project.")
+    status = fields["status"] or SessionStatus.COMPLETED
+    if status not in tuple(SessionStatus):
+        raise RecordRefused(f"Unknown session status {status!r}.")
+    if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
+        return False
+    ended, changed = fields["completed_at"], fields["updated_at"]
+    changed = fields["created_at"] if changed is None else changed
+    values = fields | {
+        "status": status,
+        "client": fields["client"] or UNNAMED,
+        "prompt_counter": fields["prompt_counter"] or 0,
+        "project_id": project["id"],
+        "project_name": project["name"],
+        "updated_at": changed,
+        "created_at_iso": iso(fields["created_at"]),
+        "updated_at_iso": iso(changed),
+        "completed_at_iso": None if ended is None else iso(ended),
+    }
+    if not own:
+        # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
+        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
+    execute(db, "absorb_session", **values)
+    return True
+
+
+def _prompt(db: Connection, fields: Fields, own: bool) -> bool:
+    return _add_new(db, "prompt", fields | _session_context(db, fields), own)
+
+
+def _event(db: Connection, fields: Fields, own: bool) -> bool:
+    key = fields["effect_key"] or fields["event_id"]
+    if not key:
+        raise RecordRefused("The event has neither event_id nor effect_key.")
+    if fields["event_kind"] not in tuple(Kind):
+        raise RecordRefused(f"Unknown event kind {fields['event_kind']!r}.")
+    texts = (fields["text"], fields["tool_input"], fields["tool_response"])
+    values = fields | {
+        "effect_key": key,
+        "event_id": fields["event_id"] if own and fields["event_id"] else _made_id(fields["session_id"], key),
+        "prompt_number": fields["prompt_number"] or 0,
+        "characters": sum(len(text) for text in texts if text),
+    }
+    values |= _session_context(db, fields) | ({} if own else {"cwd": None})
+    return _add_new(db, "event", values, own)
+
+
+def _observation(db: Connection, fields: Fields, own: bool) -> bool:
+    if fields["type"] not in TYPES:
+        raise RecordRefused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
+    _check_source(fields)
+    key = content_key(value_of(Observation, fields))
+    if key is None and not fields["text"]:
+        raise RecordRefused("The observation is empty.")
+    context = _session_context(db, fields) | _other_project(db, fields["project"])
+    if _is_known(_named(db, fields["session_id"], fields["at"], key), fields, context["project_id"]):
+        return False
+    if not own and observations.same(db, context["project_id"], key, fields["at"]) is not None:
+        return False  # the project knows that much already
+    _may_add(context, own)
+    older = _superseded(db, fields, context["project_id"], own)
+    values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
+    if not own:
+        values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
+    newer = added(db, "absorb_observation", **values)
+    if older is not None:
+        execute(db, "absorb_supersession", newer=newer, older=older)
+    return True
+
+
+def _check_source(fields: Fields) -> None:
+    if fields["source"] not in (None, *SOURCES):
+        raise RecordRefused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
+
+
+def _sighting(db: Connection, fields: Fields, own: bool) -> bool:
+    seen = _referred(db, fields["observation"])
+    if seen is None:
+        raise RecordRefused("The sighting refers to an observation that no earlier record defines.")
+    values = fields | _session_context(db, fields) | {"observation_id": seen["id"]}
+    if execute(db, "find_sighting", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    if not own and seen["session_client"] != FOREIGN:
+        raise RecordRefused("An untrusted file cannot confirm one of your own memories.")
+    values |= {"session_id": values["id"], "created_at": values["at_iso"], "created_at_epoch": fields["at"]}
+    execute(db, "add_sighting", **values)
+    return True
+
+
+def _summary(db: Connection, fields: Fields, own: bool) -> bool:
+    _check_source(fields)
+    values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
+    values["source"] = (fields["source"] or "work") if own else "external"
+    return _add_new(db, "summary", fields | values | _session_context(db, fields), own)
+
+
+_TAKE: dict[str, Callable[[Connection, Fields, bool], bool]] = {
+    "project": _project,
+    "session": _session,
+    "prompt": _prompt,
+    "event": _event,
+    "observation": _observation,
+    "sighting": _sighting,
+    "summary": _summary,
+}
+
+
+def _session_context(db: Connection, fields: Fields) -> Fields:
+    """The session that a record belongs to, and its time as text."""
+    row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
+    if row is None:
+        raise RecordRefused(f"No earlier record defines its session {fields['session_id']}.")
+    return dict(row) | {"at_iso": iso(fields["at"])}
+
+
+def _other_project(db: Connection, key: str | None) -> Fields:
+    """The project of a memory that is not its session's, if it is not."""
+    if key is None:
+        return {}
+    row = execute(db, "find_project_whole", key=key).fetchone()
+    if row is None:
+        raise RecordRefused(f"No earlier record defines its project {key}.")
+    return {"project": row["name"], "project_id": row["id"]}
+
+
+def _add_new(db: Connection, kind: str, values: Fields, own: bool) -> bool:
+    """False: it is there already."""
+    if execute(db, f"find_{kind}", **values).fetchone() is not None:
+        return False
+    _may_add(values, own)
+    execute(db, f"absorb_{kind}", **values)
+    return True
+
+
+def _may_add(values: Fields, own: bool) -> None:
+    """Something new. What a session here holds is what happened here: strangers have no part in it."""
+    if not own and values["session_client"] != FOREIGN:
+        raise RecordRefused(
+            "It would change one of your own sessions. If you wrote this file, import it with --own."
+        )
+
+
+def _made_id(session_id: str, key: str) -> str:
+    """Not the one a stranger gives: an event that comes tomorrow under that name would count as known."""
+    return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
+
+
+def _superseded(db: Connection, fields: Fields, project_id: int, own: bool) -> int | None:
+    """What it replaces: nothing made later. An untrusted one may replace an untrusted one of its project."""
+    older = _referred(db, fields["supersedes"])
+    if older is None or older["created_at_epoch"] > fields["at"]:
+        return None
+    foreign = older["session_client"] == FOREIGN and older["project_id"] == project_id
+    return int(older["id"]) if own or foreign else None
+
+
+def _is_known(named: list[Row], fields: Fields, project_id: int) -> bool:
+    """Of those without a key, a session may have several at a time; of the others one for each project."""
+    return any(
+        row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"])
+        for row in named
+    )
+
+
+def _referred(db: Connection, name: str | None) -> Row | None:
+    known = model_records.parse_name(name) if name else None
+    return next(iter(_named(db, *known)), None) if known else None
+
+
+def _named(db: Connection, session_id: str, at: int, key: str | None) -> list[Row]:
+    return execute(db, "find_named_observation", session_id=session_id, at=at, content_key=key).fetchall()
+
+
+AT_ONCE = 200
+
+
+def records(db: Connection, chosen: ExportSelection, now: int) -> Iterator[Record]:
+    """In an order that two databases with the same memory share. Nothing is sorted that was not stored in
+    that order: a sort would hold all of it in memory."""
+    yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
+    sessions = _sessions(db, chosen)
+    every = json.dumps(sessions)
+
+    def rows(kind: str, statement: str, **parameters: Value) -> Iterator[Record]:
+        return (_record(kind, row) for row in execute(db, statement, **parameters))
+
+    for kind in ("project", "session"):
+        yield from rows(kind, f"export_{kind}s", sessions=every)
+    for session in sessions:
+        yield from rows("prompt", "export_prompts", session=session, some=_some(chosen, "prompt"))
+    for session in sessions if chosen.evidence and not chosen.refs else ():
+        ids = [row["id"] for row in execute(db, "settled_events", session=session)]
+        for some in batches(ids, AT_ONCE):
+            yield from rows("event", "export_events", ids=json.dumps(some))
+    yield from rows("observation", "export_observations", sessions=every, some=_some(chosen, "observation"))
+    for session in () if chosen.refs else sessions:
+        yield from rows("sighting", "export_sightings", session=session)
+    yield from rows("summary", "export_summaries", sessions=every, some=_some(chosen, "summary"))
+
+
+def _sessions(db: Connection, chosen: ExportSelection) -> list[int]:
+    """The oldest first."""
+    if chosen.refs:
+        kinds = {"observations": "observation", "summaries": "summary", "prompts": "prompt"}
+        some = {name: _some(chosen, kind) for name, kind in kinds.items()}
+        found = execute(db, "sessions_of_memories", **some)
+    else:
+        found = execute(db, "chosen_sessions", **columns(chosen))
+    return [row["id"] for row in found]
+
+
+def _some(chosen: ExportSelection, kind: str) -> str | None:
+    """The chosen ones of a kind, as a JSON array; None: all of them."""
+    return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
+
+
+def _record(kind: str, row: Row) -> Record:
+    """Only what says something: null, empty lists and false are left out."""
+    found = dict(row)
+    if found.get("older_at") is not None:
+        refers = "supersedes" if kind == "observation" else "observation"
+        found[refers] = model_records.name_of(found["older_session"], found["older_at"], found["older_key"])
+    made: dict[str, object] = {"kind": kind}
+    for field, shape in FIELDS[kind].items():
+        value = found.get(field)
+        if shape == LIST and value is not None:
+            value = json.loads(value) or None
+        elif shape == FLAG:
+            value = True if value else None
+        if value is not None:
+            made[field] = value
+    return made
+
+
+class Transfer(Part):
+    def records(self, chosen: ExportSelection) -> Iterator[Record]:
+        with self._readers.read() as db:
+            yield from records(db, chosen, self._clock())
+
+    @transaction
+    def absorb(self, db: Connection, records: Sequence[Record], *, own: bool) -> ImportResult:
+        return absorb(db, records, self._clock(), own=own)

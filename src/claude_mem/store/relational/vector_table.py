@@ -1,0 +1,163 @@
+"""Vectors in the database, and what is noted of them."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
+from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, last_id, transaction
+from claude_mem.store.relational.rows import batches
+
+EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+"""Not evidence: it is verbatim, and there is much of it; full text finds it."""
+
+SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
+"""Of what may be read of all projects: a half, a fourth and a fourth."""
+
+REMOVED_AT_ONCE = 5_000
+
+
+class VectorTable(Part):
+    @transaction
+    def put(self, db: Connection, blobs: Mapping[int, bytes]) -> list[int]:
+        stored = []
+        for key, blob in blobs.items():
+            ref, session_id = ref_at(key), session_at(key)
+            row = {
+                "memory_key": key,
+                "vector": blob,
+                "kind": ref.kind,
+                "id": ref.id,
+                "session_id": session_id,
+            }
+            if db.run(db.queries["keep_vector"], row).rowcount > 0:
+                stored.append(key)
+        return stored
+
+    def remove(self, memory_keys: Sequence[int]) -> None:
+        self._change("remove_vectors", memory_keys=json.dumps(list(memory_keys)))
+
+    def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]:
+        found = self._rows("vectors_at", memory_keys=json.dumps(list(memory_keys)))
+        return {row["memory_key"]: row["vector"] for row in found}
+
+    def existing(self, memory_keys: Sequence[int]) -> set[int]:
+        return {row[0] for row in self._rows("vectors_there", memory_keys=json.dumps(list(memory_keys)))}
+
+    def newest(
+        self, within: tuple[int, int] | None, limit: int, at_once: int
+    ) -> Iterator[list[tuple[int, bytes]]]:
+        with self._readers.read() as db:
+            for first, last in _recent(db, limit) if within is None else [within]:
+                found = execute(db, "newest_vectors", first=first, last=last, limit=limit)
+                while rows := found.fetchmany(at_once):
+                    yield [(row["memory_key"], row["vector"]) for row in rows]
+
+    def count(self) -> int:
+        return self._number("count_vectors")
+
+    def clear(self) -> None:
+        """Not in one transaction: those who write meanwhile do not wait for it."""
+        while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
+            pass
+
+
+def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
+    """Where each project's memories of the last sessions lie: of so many sessions that all of them together
+    are not more than `limit`. Keys go by project first, so the last of all are nowhere side by side."""
+    since = max(_session_of(db, kind, limit // share) for kind, share in SHARES.items())
+    begin = Ref("observation", 0)
+    projects = [row["id"] for row in execute(db, "all_projects")]
+    return [(memory_key(project_id, since, begin), span(project_id)[1]) for project_id in projects]
+
+
+def _session_of(db: Connection, kind: MemoryKind, last: int) -> int:
+    """In which session the last so many of a kind begin."""
+    newest = last_id(db, kind)
+    if newest < last:
+        return 0
+    row = execute(db, f"session_of_{kind}", id=newest - last + 1).fetchone()
+    return 0 if row is None else int(row["session_id"])
+
+
+MOST_CHARACTERS = 4_000
+"""Of one memory's longest text: more than any embedder reads."""
+
+FORGOTTEN_AT_ONCE = 1_000
+
+BUILTIN = "builtin"
+"""With what the name of the one begins whose vectors lie in this file."""
+
+
+class Embeddings(Part):
+    """Which vectors there are; which memories have none is for each store to find."""
+
+    def made(self) -> tuple[str, str] | None:
+        with self._readers.read() as db:
+            maker, stamp = derived(db, "vectors_made_by"), derived(db, "vectors_stamp")
+        return None if maker is None or stamp is None else (maker, stamp)
+
+    def begin(self, maker: str) -> str:
+        """From the first memory on, under a new stamp, with the vectors of before gone from this file.
+        In this order: killed on the way, it is begun once more."""
+        stamp = secrets.token_hex(8)
+        self._change("forget_vector_notes")
+        VectorTable(self._readers, self._writer, self._clock).clear()
+        self._record(maker, stamp)
+        return stamp
+
+    @transaction
+    def _record(self, db: Connection, maker: str, stamp: str) -> None:
+        execute(db, "set_derived", name="vectors_made_by", value=maker)
+        execute(db, "set_derived", name="vectors_stamp", value=stamp)
+
+    def forgotten(self) -> tuple[str, list[int]] | None:
+        note = self._row("forgotten_vectors")
+        return None if note is None else (note["name"], json.loads(note["value"]))
+
+    def settle(self, note: str) -> None:
+        self._change("forget_derived", name=note)
+
+
+def is_builtin(db: Connection) -> bool:
+    """Whether the vectors lie in this database."""
+    return (derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN)
+
+
+def renew_stamp(db: Connection) -> None:
+    """Nobody goes on with what was read before."""
+    execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
+
+
+def take_out(db: Connection, memory_keys: Sequence[int]) -> int:
+    """In the transaction that forgets memories: ours are gone with it, and counted; other backends' are
+    noted."""
+    removed = 0
+    for some in batches(memory_keys, FORGOTTEN_AT_ONCE):
+        removed += execute(db, "remove_vectors", memory_keys=json.dumps(some)).rowcount
+        execute(db, "set_derived", name=f"vectors_forgotten_{some[0]}", value=json.dumps(some))
+    return removed
+
+
+def texts_of(kind: MemoryKind, rows: Iterable[Row]) -> list[tuple[int, str]]:
+    found = []
+    for row in rows:
+        words = _words(kind, row)
+        with suppress(OverflowError):  # the indexes have no place for it
+            if words and row["project_id"] is not None:
+                found.append((memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])), words))
+    return found
+
+
+def _words(kind: MemoryKind, row: Row) -> str:
+    """What it is about, the most telling first: embedders read only so far."""
+    if kind == "prompt":
+        parts = [row["prompt"]]
+    elif kind == "summary":
+        parts = [row["request"], row["learned"], row["completed"], row["next_steps"]]
+    else:
+        parts = [row["title"], row["subtitle"], row["words"], *json.loads(row["facts"])]
+    return "\n".join(part.strip() for part in parts if part and part.strip())

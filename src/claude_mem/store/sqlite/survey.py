@@ -1,0 +1,96 @@
+"""A database file seen from outside: for doctor, and figures for stats without a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import StoreError, StoreForeign
+from claude_mem.model.structs import replace
+from claude_mem.store.relational import queue, statistics
+from claude_mem.store.relational.part import execute
+from claude_mem.store.sqlite import backup, database_files, recovery, schema, text_index, upkeep, vector_index
+from claude_mem.store.sqlite.connection import open_reader, translated
+from claude_mem.store.values import SpentToday, Survey, UsageCounts
+
+
+def count_since(path: Path, since: int, now: int) -> UsageCounts:
+    """Of a database of this version's schema. Both times in epoch milliseconds."""
+    with closing(open_reader(path)) as db, translated(path):
+        db.execute("BEGIN")  # one view: figures that belong together add up
+        return statistics.count_since(db, since, now)
+
+
+LOOK_BACK_MS = 35 * DAY_MS
+
+
+def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = True) -> Survey:
+    known = schema.migrations()
+    copies = backup.find_backups(backups)
+    facts = Survey(
+        path,
+        known_schema=schema.newest(known),
+        backups=len(copies),
+        newest_backup_at=_at(copies[0]) if copies else None,
+    )
+    try:
+        found = _with_database(facts, known, now, thorough)
+        return replace(found, grows=_grows(found.room.size, copies, now)) if found.room else found
+    except StoreError as error:
+        return replace(facts, exists=True, problem=str(error))
+
+
+def foreign_owner(path: Path) -> str | None:
+    """That the file is somebody else's, as a sentence; None: it is not, or cannot be told."""
+    try:
+        schema.require_readable(path, database_files.read_header(path), schema.migrations())
+    except StoreForeign as error:
+        return str(error)
+    except (StoreError, OSError):
+        return None
+    return None
+
+
+def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int, thorough: bool) -> Survey:
+    path = facts.path
+    with translated(path):
+        found = schema.require_readable(path, database_files.read_header(path), known)
+        if found is None:
+            return facts
+        size = path.stat().st_size
+    facts = replace(facts, exists=True, bytes=size, schema=found.version)
+    if found.version < schema.newest(known):
+        return facts  # older: the worker migrates it at its next start, until then our queries do not fit
+    with closing(open_reader(path)) as db, translated(path):
+        checked = thorough and size <= recovery.CHECK_UP_TO
+        if checked:
+            recovery.check(db, path)
+        return replace(
+            facts,
+            checked=checked,
+            figures=queue.figures(db),
+            last_event_at=execute(db, "last_event_at").fetchone()[0],
+            last_observation_at=execute(db, "last_observation_at").fetchone()[0],
+            spent_today=SpentToday(**queue.spent_today(db, now)),
+            unindexed=text_index.unindexed_count(db),
+            unembedded=vector_index.unembedded_count(db),
+            room=upkeep.size(db, path),
+        )
+
+
+def _grows(size: int, copies: Sequence[backup.Backup], now: int) -> float | None:
+    """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
+    then = [one for one in copies if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
+    if not then:
+        return None
+    try:
+        before = then[-1].path.stat().st_size
+    except OSError:
+        return None
+    return (size - before) / ((now - _at(then[-1])) / DAY_MS)
+
+
+def _at(one: backup.Backup) -> int:
+    return int(one.at.timestamp() * 1000)

@@ -1,0 +1,167 @@
+"""The same corpus gives the same ranking on every store: the same memories, in the same order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, catch_up, new_events
+from tests.contracts.stores import STORES
+
+from claude_mem.model.events import Kind, ToolCall
+from claude_mem.model.memory import Findings, Observation, Summary
+from claude_mem.model.refs import Filters, Ref, span
+from claude_mem.model.structs import replace
+from claude_mem.recall.search import Search
+from claude_mem.store.base import Store
+from claude_mem.store.values import TextMatches, TextQuery
+
+pytestmark = pytest.mark.prove
+
+PROJECTS = [ORIGIN, *(replace(ORIGIN, key=f"github.com/a/{name}", name=name) for name in ("mill", "blog"))]
+TURNS = 90
+_WRITTEN = """
+the store worker token session parse parser parsing parsed queue lease retry backoff migrate migration
+schema index café naïve Straße 検索 東京都 한국어 parseUser ParseUserToken user_id HTTPServer2 v2.1.0
+src/auth/login.py src/auth/token.py tests/test_login.py --dry-run 0x1F e-mail don't README.md
+"""
+WORDS = _WRITTEN.split()
+QUERIES = [
+    "parser",
+    "parsing the user token",
+    "parseUser",
+    '"lease retry"',
+    "src/auth/login.py",
+    "login.py fails with a backoff",
+    "migrat",
+    "検索",
+    "東",
+    "cafe naive strasse",
+    "the store",
+    "HTTPServer2 v2.1.0",
+    "user_id --dry-run 0x1F",
+    "nothing of this kind zzzz",
+    "queue lease retry backoff migrate schema index session worker",
+]
+
+
+FILTERS = {
+    "all": Filters(),
+    "project": Filters(1),
+    "kind": Filters(2, kinds=("observation",)),
+    "type": Filters(types=("bugfix",)),
+    "session": Filters(session="s3"),
+    "folder": Filters(1, file="src/auth/"),
+    "time": Filters(since=NOON + 30 * 60_000),
+}
+
+
+def fill(store: Store) -> None:
+    """Some words are everywhere and some are rare, as in any text."""
+    chance, events = random.Random(19), Events()
+
+    def some(most: int) -> str:
+        count = chance.randint(1, most)
+        return " ".join(WORDS[int(len(WORDS) * chance.random() ** 2)] for _ in range(count))
+
+    for turn in range(TURNS):
+        session, origin = f"s{turn % 17}", PROJECTS[turn % 17 % len(PROJECTS)]
+        at = NOON + turn * 60_000
+        path = chance.choice(("src/auth/login.py", "src/auth/token.py", "docs/store.md"))
+        call = ToolCall(
+            "Edit", f'{{"file_path": "{origin.root}/{path}", "new_string": "{some(30)}"}}', some(60)
+        )
+        store.events.accept(
+            new_events(
+                events.prompt(f"{some(12)} {turn}", session, at=at),
+                events.tool(session, tool=replace(call, use_id=f"u{turn}"), at=at + 1),
+                events.make(Kind.STOP, session, text=some(40), at=at + 2),
+                origin=origin,
+            )
+        )
+        lease = store.queue.lease(10)
+        assert lease is not None
+        observations = tuple(
+            Observation(
+                chance.choice(("change", "bugfix", "discovery")),
+                title=f"{some(6)} {turn}-{number}",
+                narrative=some(50),
+                facts=(some(8), some(8)),
+                concepts=tuple({some(1), some(1)}),
+                files_modified=(path,),
+            )
+            for number in range(3)
+        )
+        summary = Summary(request=f"{some(8)} {turn}", learned=some(20), completed=some(20))
+        store.queue.settle(lease, Findings(observations, (summary,)))
+    catch_up(store)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Store]]:
+    with ExitStack() as stack:
+        opened: dict[str, Store] = {}
+        for name, open_store in STORES.items():
+            folder: Path = tmp_path_factory.mktemp(name)
+            opened[name] = stack.enter_context(open_store(folder, SettableClock(NOON + 10**8)))
+            fill(opened[name])
+        yield opened
+
+
+def ranking(store: Store, query: str, filters: Filters) -> list[tuple[Ref, float]]:
+    search = Search(store.memories, SettableClock(NOON + 10**8), None, lambda _card: ((), 1.0))
+    return [(hit.card.ref, round(hit.score, 9)) for hit in search(query, filters, 50).hits]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+def test_a_query_ranks_the_same_memories_in_the_same_order(
+    stores: dict[str, Store], query: str, filters: Filters
+) -> None:
+    rankings = {name: ranking(store, query, filters) for name, store in stores.items()}
+    first = rankings["sqlite"]
+    assert all(other == first for other in rankings.values()), rankings
+
+
+@pytest.mark.parametrize("most_rows", [5_000, 120, 20])
+@pytest.mark.parametrize("project", [None, 1, 3])
+def test_every_word_weighs_the_same_whatever_the_bound(
+    stores: dict[str, Store], project: int | None, most_rows: int, subtests: pytest.Subtests
+) -> None:
+    """Few rows: words too frequent to be weighed are looked up among the matches of rarer ones."""
+    within = None if project is None else span(project)
+    phrases = ("parse User", "src auth login py", "the the", "lease retry backoff")
+    for word in WORDS:
+        words = tuple(
+            word.lower().replace("/", " ").replace("-", " ").replace("_", " ").replace(".", " ").split()
+        )
+        with subtests.test(word):
+            found = {
+                name: matched(store.memories.match(TextQuery((*words, "store"), phrases, most_rows), within))
+                for name, store in stores.items()
+            }
+            assert all(other == found["sqlite"] for other in found.values())
+
+
+Matched = dict[tuple[str, bool], tuple[dict[int, float], dict[int, float], int | None]]
+
+
+def matched(found: TextMatches) -> tuple[int, int, Matched]:
+    def rounded(scores: dict[int, float]) -> dict[int, float]:
+        return {key: round(score, 9) for key, score in scores.items()}
+
+    by_word = {
+        (each.word, each.is_phrase): (rounded(each.scores), rounded(each.said), each.rows)
+        for each in found.matched
+    }
+    return found.sizes.total, found.sizes.said, by_word
+
+
+def test_the_corpus_is_found_at_all(stores: dict[str, Store]) -> None:
+    assert all(len(ranking(stores["sqlite"], query, Filters())) > 5 for query in QUERIES[:6])
+    assert {name: store.memories.last_ids() for name, store in stores.items()} == dict.fromkeys(
+        stores, stores["sqlite"].memories.last_ids()
+    )

@@ -110,8 +110,8 @@ class VectorIndexer:
 
 NEAREST = 200
 WIDER = 8
-"""So many times as many are read where some may not pass, and so many times more, once, when too few of those
-do. What is farther away is near to nothing."""
+"""So many times as many are read where some may not pass, and so many times more, once, when hardly any of
+those do. What is farther away is near to nothing."""
 
 
 class Similarity:
@@ -158,7 +158,7 @@ class Similarity:
             nearest = self._vectors.nearest(vector, within, limit)
             passed = key_filter(key for key, _ in nearest)
             passing = [(key, cosine) for key, cosine in nearest if key in passed]
-            if len(passing) >= self._nearest or len(nearest) < limit:
+            if len(passing) * WIDER >= self._nearest or len(nearest) < limit:
                 break
         return dict(passing[: self._nearest])
 

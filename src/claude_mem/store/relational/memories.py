@@ -35,7 +35,7 @@ from claude_mem.store.relational.part import (
     transaction,
     tuples,
 )
-from claude_mem.store.relational.rows import Value, text
+from claude_mem.store.relational.rows import Value, batches, text
 from claude_mem.store.relational.text_document import split_path
 from claude_mem.store.values import FileMemory, ListPosition, Revision, TextMatches, TextQuery
 
@@ -43,7 +43,7 @@ OF_FILE = 5_000
 """Memories of a file whose times are compared, where no filter leaves fewer."""
 BESIDE = 2_000
 """Of those in a folder, which say less."""
-MOST_LOOKED_THROUGH = 10
+MOST_LOOKED_THROUGH = 4
 """So many times as many, where some may not pass."""
 
 
@@ -188,14 +188,18 @@ class Memories(Part):
         with self._readers.read() as db:
             if few:
                 keys = json.dumps(list(few))
-                found = tuples(db, "files_under_among", folder=folder, memory_keys=keys, limit=limit)
-            else:
-                most = limit if key_filter is None else limit * MOST_LOOKED_THROUGH
-                found = tuples(db, "files_under", folder=folder, first=first, last=last, limit=most)
-        if key_filter is None or few:
-            return found
-        passed = key_filter(key for key, _ in found)
-        return [(key, path) for key, path in found if key in passed][:limit]
+                return tuples(db, "files_under_among", folder=folder, memory_keys=keys, limit=limit)
+            most = limit if key_filter is None else limit * MOST_LOOKED_THROUGH
+            files = tuples(db, "files_under", folder=folder, first=first, last=last, limit=most)
+        if key_filter is None:
+            return files
+        found: list[tuple[int, str]] = []
+        for some in batches(files, limit):
+            passed = key_filter(key for key, _ in some)
+            found += [(key, path) for key, path in some if key in passed]
+            if len(found) >= limit:
+                break
+        return found[:limit]
 
     def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
         with self._readers.read() as db:

@@ -231,6 +231,36 @@ def test_prompts_of_a_session_that_two_deliver_have_a_number_each(
     assert sorted(job.prompt_number for job in jobs) == list(range(1, 41))
 
 
+def test_what_two_accept_of_one_session_at_once_both_count(
+    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
+) -> None:
+    """Each works on the session as the other has left it: a counter read too early would be set back."""
+    events, other = Events(), open_store()
+    store.events.accept(new_events(events.tool()))
+    written, leave = threading.Event(), threading.Event()
+
+    def accept(db: PostgresConnection) -> None:
+        first: Any = type(store.events).accept
+        first.__wrapped__(store.events, db, new_events(events.prompt("first", prompt_id="p1")))
+        written.set()
+        assert leave.wait(WAIT_S)
+
+    with ThreadPoolExecutor(2) as threads, psycopg.connect(url, autocommit=True) as db:
+        held = threads.submit(store.writer.run, accept)
+        try:
+            assert written.wait(WAIT_S)
+            waits = threads.submit(other.events.accept, new_events(events.tool()))
+            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+            assert _soon(lambda: db.execute(waiting).fetchone())
+        finally:
+            leave.set()
+        held.result(WAIT_S)
+        waits.result(WAIT_S)
+    store.events.accept(new_events(events.prompt("second", prompt_id="p2")))
+    numbers = {job.event.text: job.prompt_number for job, _ in store.queue.jobs(JobState.READY, 9)}
+    assert (numbers["first"], numbers["second"]) == (1, 2)
+
+
 # Leases belong to who holds the lock
 
 

@@ -118,15 +118,21 @@ class MemoryWriteContract(StoreSuite):
     # Where an observation comes from
 
     @pytest.mark.parametrize(
-        ("read_outside", "changed", "source"),
-        [(True, (), "external"), (True, ("src/a.py",), "work"), (False, (), "work")],
+        ("found", "changed", "source"),
+        [
+            (Findings(), (), "external"),
+            (Findings(), ("src/a.py",), "work"),
+            (Findings(read_outside=False), (), "external"),
+            (Findings(read_outside=False, ran=frozenset({"make"})), (), "work"),
+        ],
+        ids=["read", "changed", "guessed", "run"],
     )
-    def test_what_was_only_read_is_kept_as_external(
-        self, kept: WriteFixture, events: Events, read_outside: bool, changed: tuple[str, ...], source: str
+    def test_what_no_work_supports_is_saved_as_external(
+        self, kept: WriteFixture, events: Events, found: Findings, changed: tuple[str, ...], source: str
     ) -> None:
         kept.store.events.accept(new_events(events.tool()))
-        found = Observation("discovery", "T", narrative="N", files_modified=changed)
-        kept.observe(Findings((found,), read_outside=read_outside))
+        observation = Observation("discovery", "T", narrative="N", files_modified=changed)
+        kept.observe(replace(found, observations=(observation,)))
         card = kept.card(Ref("observation", 1))
         assert card is not None
         assert card.source == source

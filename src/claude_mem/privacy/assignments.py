@@ -51,11 +51,9 @@ _ENV_LEADS = ("", "export", "set", "ENV", "ARG", "-", "declare -x", "typeset -x"
 # What stands before NAME value, without a separator.
 _SET_LEADS = ("ENV ", "setenv ", "setx ", "set -gx ", "set -x ", "set -Ux ", "-x ", "SET ", "env:")
 _SEPARATORS = (":=", "=>", "?=", "+=", "->", "<-", "=", ":", "：", "＝")
-# Also a verb, and a folder: what follows them must look like a password.
-_ORDINARY = frozenset(("pass", "pwd"))
-_BEFORE_NOUN = frozenset(
-    "the my our your his her their its admin root db database user wifi ssh login".split()
-)
+_ORDINARY = frozenset(
+    ("pass", "pwd")
+)  # also a verb, and a folder: what follows them must look like a password
 _USERS = frozenset(("user", "username", "login", "account"))
 _COMPARISONS = ("===", "==", "!==", "!=", "||", "??", "?:", "or ")  # only what is quoted may be a secret then
 
@@ -182,13 +180,7 @@ def _without_separator(text: str, at: int, end: int, after: int, space: int, kin
             return _quoted(text, space, kind, is_sure=not is_ordinary or _names_a_user(text, at))
     if text.startswith(("\n", "\r\n"), space) and kind != WEAK_KEY:
         return _on_next_line(text, space, kind)
-    return told_after(text, end, kind, at_once=_is_verb(text, at, name)) or told_before(text, at, kind)
-
-
-def _is_verb(text: str, at: int, name: str) -> bool:
-    """`to pass`, `tests pass`; but not `the pass for staging is …`."""
-    before = text[max(at - 24, 0) : at].split()[-1:]
-    return name.lower() == "pass" and not (before and before[0].lower() in _BEFORE_NOUN)
+    return told_after(text, end, kind, at_once=is_ordinary) or told_before(text, at, kind)
 
 
 def _names_a_user(text: str, at: int) -> bool:
@@ -277,7 +269,7 @@ def _assigned(text: str, at: int, start: int, kind: str, name: str, is_tight: bo
     if is_secret(value, kind, is_env=is_env, is_tight=is_tight, is_name_of_secret=name.endswith("SECRET")):
         return start, whole(text, start, start + len(value))
     if text.startswith(": ", at + len(name)) or text.startswith("：", at + len(name)):
-        return told_after(text, at + len(name), kind, at_once=_is_verb(text, at, name))
+        return told_after(text, at + len(name), kind, at_once=name.lower() in _ORDINARY)
     return None
 
 

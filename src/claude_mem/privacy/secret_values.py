@@ -260,11 +260,8 @@ def is_identifier(value: str) -> bool:
     """Whether the value is a program's name, an option, a path or some words: myName2, a_name, --flag."""
     if " " in value or value.startswith(("-", "$")):
         return True
-    if value[-2:].isdigit() and "/" not in value:
-        return False  # SummerWinter22
     has_hump = any(a.islower() and b.isupper() for a, b in pairwise(value))
-    marks = "_/:(=" if any(c in DIGITS for c in value) else "_/:(=-."
-    return is_wordy(value) and (has_hump or any(mark in value for mark in marks)) and "@" not in value
+    return is_wordy(value) and (has_hump or any(mark in value for mark in "_-./:(=")) and "@" not in value
 
 
 def _is_path(value: str) -> bool:

@@ -76,10 +76,10 @@ def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str =
 def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> str | None:
     """The first excluded path among a shell command's words, wildcards among them; or the environment, if it
     prints that."""
-    command = _without_patterns(command)
     if prints_environment(command):
         return ENVIRONMENT
     lowered = tuple(glob.lower() for glob in globs)
+    command = _without_patterns(command)
     for text in dict.fromkeys((command, _with_wildcards(command))):
         found = _among_words(text, lowered, folder)
         if found:
@@ -314,26 +314,15 @@ def _may_name(word: str, globs: tuple[str, ...], folder: str) -> bool:
     is_begun = _begins(parts[-1])
     if folder and not word.startswith(("/", "~")):
         parts = [*folder.lower().split("/"), *parts]
+    is_placed = len(parts) > 1 and any(part[:1] not in ("*", "?") for part in parts[-2:])
     begun = _literal(parts[-1])
     for glob in globs:
         if "/" in glob:
-            if len(parts) > 1 and _may_be_in(parts, glob):
+            if is_placed and _matches(parts, glob, _meet):
                 return True
         elif is_begun and _begins(glob) and any(_meet(parts[-1], name) for name in _names_of(glob, begun)):
             return True
     return False
-
-
-def _may_be_in(parts: list[str], glob: str) -> bool:
-    """Likewise a path; if its last part is a mere wildcard, by folders that are named."""
-    folder, _, name = glob.rpartition("/")
-    if _begins(parts[-1]) or name == "**":
-        return _matches(parts, glob, _meet)
-    return _meet(parts[-1], name) and _matches(parts[:-1], folder, _meet_by_name)
-
-
-def _meet_by_name(part: str, wanted: str) -> bool:
-    return (part[:1] not in ("*", "?") or wanted[:1] == "*") and _meet(part, wanted)
 
 
 def _names_of(glob: str, begun: str) -> list[str]:

@@ -14,7 +14,6 @@ from claude_mem.privacy.credential_names import (
     KEY_AFTER,
     NO_KEY_AFTER,
     PASSWORD,
-    SESSION_WORDS,
     STEMS,
     WEAK_KEY,
     kind_of,
@@ -32,16 +31,7 @@ from claude_mem.privacy.prose_secrets import (
     told_before,
     whole,
 )
-from claude_mem.privacy.secret_values import (
-    MARK,
-    is_hex,
-    is_identifier,
-    is_password,
-    is_random,
-    is_secret,
-    is_uuid,
-    run_end,
-)
+from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
 
 _NAME_LOOK = 40
 _NAME_MARKS = "_-.$"
@@ -51,10 +41,6 @@ _ENV_LEADS = ("", "export", "set", "ENV", "ARG", "-", "declare -x", "typeset -x"
 # What stands before NAME value, without a separator.
 _SET_LEADS = ("ENV ", "setenv ", "setx ", "set -gx ", "set -x ", "set -Ux ", "-x ", "SET ", "env:")
 _SEPARATORS = (":=", "=>", "?=", "+=", "->", "<-", "=", ":", "：", "＝")
-_ORDINARY = frozenset(
-    ("pass", "pwd")
-)  # also a verb, and a folder: what follows them must look like a password
-_USERS = frozenset(("user", "username", "login", "account"))
 _COMPARISONS = ("===", "==", "!==", "!=", "||", "??", "?:", "or ")  # only what is quoted may be a secret then
 
 
@@ -127,7 +113,7 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
     if text.startswith("|", space) and (is_quoted or text[max(at - 3, 0) : at].strip() == "|"):
         return _assigned(text, at, _skip(text, space + 1), kind, name, False)
     if is_quoted:
-        return _after_quoted_name(text, low, after, kind, is_ordinary=name.lower() in _ORDINARY)
+        return _after_quoted_name(text, low, after, kind)
     return _without_separator(text, at, end, after, space, kind)
 
 
@@ -138,8 +124,6 @@ def _kind_by_word_before(text: str, at: int) -> str | None:
     )
     if word in NO_KEY_AFTER:
         return None
-    if word == "the" and text[at : at + 8].lower().startswith(tuple(SESSION_WORDS)):
-        return WEAK_KEY  # sessions are talked about
     if text[at - 1 : at] == " " and word in KEY_AFTER:
         return PASSWORD if word.endswith("shared") else KEY
     return WEAK_KEY
@@ -169,24 +153,17 @@ def _without_separator(text: str, at: int, end: int, after: int, space: int, kin
         return _quoted(text, start, kind, is_sure=kind == PASSWORD) if _opens_quote(text, start) else None
     if text.startswith(">", after) and space == after:
         return _assigned(text, at, after + 1, kind, name, False)
-    is_ordinary = name.lower() in _ORDINARY
     if space > after:
         before = text[max(at - 24, 0) : at]
         if before.endswith(_SET_LEADS) or before.endswith("-") or name.startswith("-"):
             return _assigned(text, at, space, kind, name, True)
         if before.endswith("<"):  # <secret name="x" value="X"/>
             return _sibling(text, space, kind)
-        if kind == PASSWORD and _opens_quote(text, space) and not name.startswith("$"):
-            return _quoted(text, space, kind, is_sure=not is_ordinary or _names_a_user(text, at))
+        if kind == PASSWORD and _opens_quote(text, space):
+            return _quoted(text, space, kind)
     if text.startswith(("\n", "\r\n"), space) and kind != WEAK_KEY:
         return _on_next_line(text, space, kind)
-    return told_after(text, end, kind, at_once=is_ordinary) or told_before(text, at, kind)
-
-
-def _names_a_user(text: str, at: int) -> bool:
-    """`user "jo" pass …`, `login jo, pass …`."""
-    words = [word.strip("\"'`,:=").lower() for word in text[max(at - 64, 0) : at].split()]
-    return len(words) > 1 and words[-2] in _USERS
+    return told_after(text, end, kind) or told_before(text, at, kind)
 
 
 def _compared(text: str, end: int, space: int, kind: str) -> Span | None:
@@ -269,7 +246,7 @@ def _assigned(text: str, at: int, start: int, kind: str, name: str, is_tight: bo
     if is_secret(value, kind, is_env=is_env, is_tight=is_tight, is_name_of_secret=name.endswith("SECRET")):
         return start, whole(text, start, start + len(value))
     if text.startswith(": ", at + len(name)) or text.startswith("：", at + len(name)):
-        return told_after(text, at + len(name), kind, at_once=name.lower() in _ORDINARY)
+        return told_after(text, at + len(name), kind)
     return None
 
 
@@ -348,23 +325,20 @@ def _quoted(text: str, start: int, kind: str, is_sure: bool = True) -> Span | No
         return _quoted(text, stop + 5, kind)
     if "\n" in value:
         return None
-    if not is_sure and (
-        is_identifier(value) or not (is_password(value, 6) if kind == PASSWORD else is_random(value, 16))
-    ):
+    if not is_sure and not (is_password(value, 6) if kind == PASSWORD else is_random(value, 16)):
         return None
     if is_secret(value, kind, is_quoted=True):
         return begin, whole(text, begin, stop)
     return None
 
 
-def _after_quoted_name(text: str, low: str, at: int, kind: str, *, is_ordinary: bool = False) -> Span | None:
+def _after_quoted_name(text: str, low: str, at: int, kind: str) -> Span | None:
     """After "NAME": a call's next argument, a sibling "value", a block's default, an element's text."""
     at = _skip(text, at)
     if text.startswith(",", at):
         at = _skip(text, at + 1)
         if _opens_quote(text, at) and not low[at : at + 24].lstrip("\\\"'").startswith("value"):
-            # A list of words, in Markdown; or of a check's outcomes.
-            return _quoted(text, at, kind, is_sure=not (is_ordinary or text.startswith("`", at)))
+            return _quoted(text, at, kind)
     if text.startswith(">", at):
         return _assigned(text, at, _in_element(text, at + 1), kind, "x", False)
     if text.startswith(("\n\n", "\r\n\r\n"), at):

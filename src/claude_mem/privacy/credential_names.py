@@ -35,7 +35,7 @@ _NOT_PASS = frozenset(
 )
 _KEY_ENDS = ("secret", "token", "apikey", "credential", "credentials", "creds", "secrets")
 _KEY_WORDS = frozenset(("key", "salt", "auth", "pat", "keys", "cookie"))
-SESSION_WORDS = frozenset(("session", "sid", "sess", "sessid", "phpsessid", "jsessionid", "sessionid"))
+_SESSION_WORDS = frozenset(("session", "sid", "sess", "sessid", "phpsessid", "jsessionid", "sessionid"))
 NO_KEY_AFTER = frozenset(
     """primary foreign sort cache partition public pub object row idempotency dedupe host publishable
     sorting map hash lookup unique index i18n query group routing translation shortcut hot registry
@@ -110,6 +110,6 @@ def kind_of(name: str) -> str | None:
             if "shared" in words or "preshared" in words:
                 return PASSWORD
             return KEY if at or word not in _KEY_WORDS else WEAK_KEY
-        if word in SESSION_WORDS:
+        if word in _SESSION_WORDS:
             return WEAK_KEY
     return None

@@ -20,7 +20,6 @@ from claude_mem.privacy.secret_values import (
     is_address,
     is_blob,
     is_hex,
-    is_identifier,
     is_password,
     is_placeholder,
     is_random,
@@ -68,11 +67,8 @@ def _inflected(text: str, at: int) -> int:
     return at if text[end : end + 1].isalpha() else end
 
 
-def told_after(  # noqa: PLR0911, PLR0912 - word by word
-    text: str, end: int, kind: str, *, at_once: bool = False
-) -> Span | None:
-    """`password for the staging box is X`, `use this token: X`; or X alone on the next line. `at_once`: only
-    in the first place, or after a word that tells."""
+def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911, PLR0912 - word by word
+    """`password for the staging box is X`, `use this token: X`; or X alone on the next line."""
     if kind == WEAK_KEY:
         return None
     line_end = run_end(text, end, end + 80, ("\n",))
@@ -101,8 +97,8 @@ def told_after(  # noqa: PLR0911, PLR0912 - word by word
         if word.lower() in _LINKS:
             is_told = True
         elif not is_placeholder(word) and _is_secret(word, kind, is_told or turn == 0):
-            return None if at_once and is_identifier(word) else (at, whole(text, at, at + len(word)))
-        elif at_once or (kind != PASSWORD and turn > 3):
+            return at, whole(text, at, at + len(word))
+        elif kind != PASSWORD and turn > 3:
             return None
         is_told = is_told or text[stop - 1 : stop] in (":", "：")
         at = stop

@@ -6,8 +6,6 @@ the 250 commonest; of random ones, 37 %.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from claude_mem.privacy.credential_names import KEY, PASSWORD, PASSWORD_ENDS, WEAK_KEY
 
 MARK = "[redacted:"
@@ -218,8 +216,6 @@ def is_secret(
     has_digit = any(c in DIGITS for c in value)
     if kind == WEAK_KEY and (not (is_tight or is_quoted) or (is_uuid(value) and not is_env)):
         return False
-    if kind == WEAK_KEY and (not has_digit or _begins_with_date(value)):
-        return False  # a session's name
     if (
         kind == KEY
         and len(value) >= 8
@@ -249,35 +245,9 @@ def _is_drive_path(value: str) -> bool:
     return value[1:3] in (":\\", ":/") and value[0].isascii() and value[0].isalpha()
 
 
-def _begins_with_date(value: str) -> bool:
-    """2026-01-21-…"""
-    return [len(part) for part in value[:11].split("-")] == [4, 2, 2, 0] and value[:10].replace(
-        "-", ""
-    ).isdigit()
-
-
-def is_identifier(value: str) -> bool:
-    """Whether the value is a program's name, an option, a path or some words: myName2, a_name, --flag."""
-    if " " in value or value.startswith(("-", "$")):
-        return True
-    has_hump = any(a.islower() and b.isupper() for a, b in pairwise(value))
-    return is_wordy(value) and (has_hump or any(mark in value for mark in "_-./:(=")) and "@" not in value
-
-
-def _is_path(value: str) -> bool:
-    parts = value.replace("\\", "/").split("/")
-    return (
-        value[:1] in ("/", "\\", "~", ".")
-        and len(parts) > 2
-        and all(len(part) < 5 or is_wordy(part) for part in parts)
-    )
-
-
 def _is_quoted_password(value: str, low: str) -> bool:
-    if "://" in low or low.startswith("arn:") or _is_path(value):
+    if "://" in low or low.startswith("arn:"):
         return False
-    if value.startswith("--") and is_wordy(value.partition("=")[0]):
-        return False  # an option
     if " " in value:
         return (
             value.count(" ") < 5

@@ -208,30 +208,6 @@ arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-1a2b3c
 "AWS::SecretsManager::Secret": "2eb55aaee5aade37"
 if "-----BEGIN PRIVATE KEY-----" in text: raise ValueError
 docker run -u 1000:1000 image
-only `omp.zsh` was wired to pass `--interrupted`
-CLI integration tests now pass `--workers=3` instead of it
-$env:GOMODCACHE = Join-Path $PWD "gomodcache"
-docker run -v $PWD "image-name"
-But `Code` (and `PWD`, `AbsolutePWD`, `PipeStatus`) are protected
-`genPrivateKey`, `bcrypt`, `htpasswd`, `genSignedCert`
-Now pass `repositoryUrl` in App.tsx:
-I need to pass `!telemetry` since the function takes it
-calls to pass `force=true` (explicit)
-The tests pass `TestFoo_Bar2` as well
-pass `src/foo/bar.go` to the linter
-return 'pass', 'why-not'
-All seven pass commitlint. Moving `themes-svg` onto the rewritten branch
-All tests pass now. Re-run lint/gofmt gate for the change
-key difference from my first pass: it found `av-wrf.5` is closed
-| Clean commits | PASS (`Entire-Checkpoint: cebf75080e82` trailer only) |
-| Shadow branch | PASS (`entire/a23136d`) |
-{Pwd: "/home/src/project/src/deep", MappedLocations: nil}
-Pwd:  `\a\b\c\d`,
-oh-my-posh --config /tmp/poc.json --shell bash --pwd '/home/v/project/{normal}folder'
-agent-browser --session av-wkwg-dashboard get url
-sessionId: "2026-03-30-alpha",
-SessionID:    "2026-01-22-test-session",
-The session 550e8400-e29b-41d4-a716-446655440000 ("Add an overview")
 """.strip().splitlines()
 
 
@@ -417,16 +393,3 @@ def test_what_looks_like_a_placeholder_or_code_is_hidden_and_never_by_half(text:
 def test_a_cookie_is_hidden_whatever_its_name(line: str) -> None:
     value = "8jq2k1m0zx7w5v3t9r4p6n"
     assert value not in redact(line.format(value))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *('user "jo" pass "swordfish"', "pass `hunter2hunter2`", "login: jo, pass 'Tr0ub4dor&3'", "Pass: {}"),
-        *('pwd "{}"', '$pwd = "{}";', '"pass", "{}"', "--session {}", 'sessionId: "{}"', "pass: {}"),
-        *('define("DB_PASS", "swordfish")', "passphrase `correcthorse`", "the password `swordfish`"),
-    ],
-)
-def test_ordinary_words_that_name_a_secret_still_hide_it(text: str) -> None:
-    text = text.format("q8Zt3vKx01LmW7pB") if "{}" in text else text
-    assert "[redacted:" in secrets.redact(text)

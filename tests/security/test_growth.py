@@ -196,7 +196,7 @@ def test_half_a_million_characters_are_redacted_with_every_rule(finish: Finish, 
 
 def test_matching_globs_takes_steps_in_proportion_to_the_path(subtests: pytest.Subtests) -> None:
     globs = (*excluded_files.DEFAULT_GLOBS, "*a*a*a*a*a*b", "**/a/**/a/**/a/**/b", "a*?a*?a*?b")
-    for piece in ("a", "*", "a/", "/", ".env", " ", ".", "b*", "aab", "**/", "\\", "rg a;", "'", '\\"'):
+    for piece in ("a", "*", "a/", "/", ".env", " ", ".", "b*", "aab", "**/", "\\"):
         with subtests.test(piece):
             assert_steps_grow_with_length(lambda text: excluded_files.is_excluded(text, globs), piece)
             assert_steps_grow_with_length(lambda text: excluded_files.excluded_word(text, globs), piece)

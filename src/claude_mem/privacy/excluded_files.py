@@ -42,27 +42,6 @@ _SEPARATORS = "\"'`=;|<>()&:@,{}"  # `git show HEAD:.env`, `scp host:.env`, `cat
 _BETWEEN_COMMANDS = ";|&()`{}\n"
 _BEFORE = ("sudo", "command", "builtin", "exec", "time", "nohup", "!")
 _SEARCHERS = frozenset(("grep", "egrep", "fgrep", "rg", "ag", "ack", "findstr"))
-# Commands whose first argument is a pattern or a program, and what may stand before them in a command.
-_PATTERN_COMMANDS = frozenset(
-    ("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "sed", "gsed", "awk", "gawk")
-)
-_RUNNERS = frozenset((*_BEFORE, "git", "xargs", "find", "then", "do", "else", "if", "while"))
-_WITH_VALUE = "gtTmABCdDFvjM"  # short options whose value is the next word
-_LONG_WITH_VALUE = frozenset(
-    """--glob --iglob --include --exclude --exclude-dir --type --type-not --max-count --context
-    --after-context --before-context --max-depth --field-separator --assign""".split()
-)
-_PATTERN_FOLLOWS = ("--regexp", "--expression")
-_NO_PATTERN = ("--file", "--files")
-# Of globs that leave much open, names that exist: what a shell's wildcards may come upon.
-_KNOWN_NAMES = {
-    ".*_history": """.bash_history .zsh_history .sh_history .ksh_history .python_history .psql_history
-    .mysql_history .sqlite_history .rediscli_history .node_repl_history .irb_history""".split(),
-    ".env.*": """.env.local .env.production .env.development .env.staging .env.test .env.prod .env.dev
-    .env.bak""".split(),
-    "kubeconfig.*": ["kubeconfig.yaml", "kubeconfig.yml"],
-}
-_SURE = 3  # so many letters that a pattern and a glob both begin with are no accident
 ENVIRONMENT = "the environment"
 NEAREST = 256
 """Characters of a folder's path that are looked at: what excludes a file are its nearest folders."""
@@ -79,7 +58,6 @@ def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: 
     if prints_environment(command):
         return ENVIRONMENT
     lowered = tuple(glob.lower() for glob in globs)
-    command = _without_patterns(command)
     for text in dict.fromkeys((command, _with_wildcards(command))):
         found = _among_words(text, lowered, folder)
         if found:
@@ -103,86 +81,6 @@ def _among_words(command: str, globs: tuple[str, ...], folder: str) -> str | Non
         if ("*" in word or "?" in word) and _may_name(word, globs, folder):
             return word
     return None
-
-
-def _without_patterns(command: str) -> str:
-    """Without what a search looks for, or an editor's program: `rg 'func .*Handler'` names no file."""
-    if not any(name in command for name in ("grep", "rg", "ag", "ack", "sed", "awk")):
-        return command
-    cut: list[tuple[int, int]] = []
-    first = before = awaits = ""  # the command's first word, the last one, and what its next words may be
-    for start, end in _shell_words(command):
-        word = command[start:end]
-        if word in _BETWEEN_COMMANDS:
-            first = before = awaits = ""
-            continue
-        name = word.rpartition("/")[2]
-        if name in _PATTERN_COMMANDS and (not before or "=" in before or first in _RUNNERS):
-            awaits = "pattern"
-        elif awaits == "its pattern" or (awaits == "pattern" and word[:1] != "-"):
-            if "$(" not in word and "`" not in word.strip("'"):
-                cut.append((start, end))
-            awaits = "files"
-        elif awaits == "value":
-            awaits = "pattern"
-        elif awaits and word[:1] == "-":
-            follows = _after_option(word)
-            awaits = follows if awaits == "pattern" or follows == "its pattern" else "files"
-        first, before = first or word, word
-    ends = [0, *(end for _, end in cut)]
-    starts = [*(start for start, _ in cut), len(command)]
-    return " ".join(command[end:start] for end, start in zip(ends, starts, strict=True))
-
-
-def _after_option(word: str) -> str:
-    """What a search's option says of the word after it."""
-    name, equals, _ = word.partition("=")
-    if name.startswith("--"):
-        if name in _NO_PATTERN or (name in _PATTERN_FOLLOWS and equals):
-            return "files"
-        return (
-            "its pattern" if name in _PATTERN_FOLLOWS else _value_of(name in _LONG_WITH_VALUE and not equals)
-        )
-    if "e" in word:
-        return "its pattern" if word.endswith("e") else "files"
-    return "files" if "f" in word else _value_of(word[-1] in _WITH_VALUE)
-
-
-def _value_of(is_apart: bool) -> str:
-    return "value" if is_apart else "pattern"
-
-
-def _shell_words(command: str) -> list[tuple[int, int]]:
-    """Where a command's words are, quotes included, and the signs between commands."""
-    found: list[tuple[int, int]] = []
-    at, start = 0, -1
-    while at < len(command):
-        sign = command[at]
-        if sign in "\"'":
-            start = at if start < 0 else start
-            at = _closing_quote(command, at)
-            if at < 0:  # no quotation: the rest is left as it is
-                return found
-        elif sign == "\\":
-            start = at if start < 0 else start
-            at += 1
-        elif sign.isspace() or sign in _BETWEEN_COMMANDS:
-            if start >= 0:
-                found.append((start, at))
-                start = -1
-            if sign in _BETWEEN_COMMANDS:
-                found.append((at, at + 1))
-        elif start < 0:
-            start = at
-        at += 1
-    return [*found, (start, len(command))] if start >= 0 else found
-
-
-def _closing_quote(command: str, at: int) -> int:
-    closed = command.find(command[at], at + 1)
-    while closed > 0 and command[at] == '"' and command[closed - 1] == "\\":
-        closed = command.find('"', closed + 1)
-    return closed
 
 
 def prints_environment(command: str) -> bool:
@@ -307,32 +205,22 @@ def _with_wildcards(command: str) -> str:
 
 def _may_name(word: str, globs: tuple[str, ...], folder: str) -> bool:
     """Whether a shell's pattern may name an excluded file. One that begins with a wildcard counts only in a
-    folder that is named: elsewhere it would name almost any. Nor does one count that says little of what the
-    glob says: `.goreleaser*` may name `.goreleaser_history`, and nobody has such a file."""
+    folder that is named: elsewhere it would name almost any."""
     word = word.replace("\\", "/").lower()
     parts = word.split("/")
     is_begun = _begins(parts[-1])
     if folder and not word.startswith(("/", "~")):
         parts = [*folder.lower().split("/"), *parts]
-    is_placed = len(parts) > 1 and any(part[:1] not in ("*", "?") for part in parts[-2:])
     begun = _literal(parts[-1])
     for glob in globs:
         if "/" in glob:
-            if is_placed and _matches(parts, glob, _meet):
-                return True
-        elif is_begun and _begins(glob) and any(_meet(parts[-1], name) for name in _names_of(glob, begun)):
+            may = len(parts) > 1
+        else:
+            prefix = _literal(glob)
+            may = is_begun and _begins(glob) and (prefix.startswith(begun) or begun.startswith(prefix))
+        if may and _matches(parts, glob, _meet):
             return True
     return False
-
-
-def _names_of(glob: str, begun: str) -> list[str]:
-    """What a pattern that begins like this is held against: all that a glob may name, or names that exist."""
-    prefix = _literal(glob)
-    if not (prefix.startswith(begun) or begun.startswith(prefix)):
-        return []
-    if "*" not in glob or min(len(prefix), len(begun)) >= _SURE:
-        return [glob]
-    return [glob.replace("*", ""), *_KNOWN_NAMES.get(glob, ())]
 
 
 def _begins(pattern: str) -> bool:

@@ -84,30 +84,37 @@ class Findings(Struct, frozen=True):
                 return True
         if changed or (is_deed and self.acted):
             return True
-        if not self.read_outside:
+        if not (self.read_outside or self.fetched):
             return is_deed or isinstance(made, Summary) or bool(self.ran or self.did) or self.saw_state
         told = " ".join(filter(None, (title, *text)))
         if _GUESSES.search(told):
             return False
-        if is_deed and len(telling_words(title or "") & self.did) >= _ENOUGH:
+        named = telling_words(title or "")
+        if is_deed and _are_most(named & self.did, named):
             return True
         return self.committed or self._tells_of_a_run(title or "", told)
 
     def _is_the_users(self, decision: Observation) -> bool:
         quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in decision.facts)
         named = telling_words(decision.title or "")
-        is_named = 2 * len(named & telling_words(self.asked)) >= len(named) > 1
+        is_named = len(named) > 1 and named <= telling_words(self.asked)
         return is_named or any(len(words) > 15 and words in self.asked for words in quoted)
 
     def _tells_of_a_run(self, title: str, told: str) -> bool:
         """Not of any run: that the tests pass shows nothing of the code that was read before. Beside what was
         fetched it has to tell of little else."""
         named, of_runs = telling_words(title), len(telling_words(told) & self.ran)
-        if self.saw_state and _OF_STATE.search(title) and (not self.fetched or re.search(r"\d", title)):
+        if (
+            self.saw_state
+            and _OF_STATE.search(title)
+            and not _TELLS_TO.search(title)
+            and (not self.fetched or re.search(r"\d", title))
+        ):
             return True
         if self.fetched:
-            is_about_runs = of_runs >= max(_PLENTY, len(self.ran) / 3)
-            return is_about_runs or _are_most(named & (self.ran | self.did), named)
+            words = telling_words(told)
+            is_about_runs = of_runs >= max(_PLENTY, len(self.ran) / 3, len(words) / 2)
+            return is_about_runs or _are_most(words & (self.ran | self.did), words)
         is_about_runs = of_runs >= min(_ENOUGH, max(1, len(self.ran) / 3))
         return is_about_runs or len(named & self.did) >= _ENOUGH or _are_most(named & self.shown, named)
 
@@ -118,6 +125,10 @@ def _are_most(words: frozenset[str], of: frozenset[str]) -> bool:
 
 _ENOUGH, _PLENTY = 3, 8  # words that a memory shares with what was run
 _OF_STATE = re.compile(r"\b(?:\d+ commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
+_TELLS_TO = re.compile(
+    r"^(?:push|merge|run|use|skip|disable)\b|\b(?:must|should|always|never|requires?|needs?|disable|skip)\b",
+    re.I,
+)
 DEEDS = ("bugfix", "feature", "refactor", "change")
 _GUESSES = re.compile(
     r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"

@@ -23,7 +23,7 @@ _COMMITS = frozenset(("add", "am", "cherry-pick", "commit", "merge", "push", "re
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
 _PRINTS = re.compile(
     r"(?:^|[\s;&|(`'\"/])"
-    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|gh|git\s+(?:clone|fetch|pull"
+    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|man|pydoc|pdftotext|lynx|w3m|unzip|zcat|gh|git\s+(?:clone|fetch|pull"
     r"|show|log|diff))"
     r"(?=$|[\s;&|)`'\"])"
 )
@@ -177,7 +177,8 @@ _DEED = re.compile(
 _FETCHES = re.compile(
     rf"{_BEGIN}(?:(?:curl|wget|http)(?![^;&|\n]*\shttps?://(?:localhost|127\.0\.0\.1|\[::1\])[:/])"
     r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"
-    r"(?![^;&|\n]* --name-only)(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comments|reviews|title|description))))"
+    r"(?![^;&|\n]* --name-only)"
+    r"(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comm(?:ent|it)s|[rR]eviews|title|description))))"
     rf"{_END}"
 )
 
@@ -236,9 +237,12 @@ def reads_outside(call: ToolUse) -> bool:
 
 
 def _only_runs(line: str) -> bool:
-    """What it picks its lines from is what programs printed."""
-    uses = {use for use, _ in shell.uses(line)}
-    return Use.RUN in uses and uses.isdisjoint(_LOOKING) and not re.search(r"\$\(|`|<", line)
+    """What it picks its lines from is what tests, builds and linters printed."""
+    if _FETCHES.search(line) or re.search(r"\$\(|`|<", line):
+        return False
+    found = list(shell.uses(line))
+    runs = [" ".join(command.words) for use, command in found if use is Use.RUN]
+    return bool(runs) and all(map(shell.proves, runs)) and _LOOKING.isdisjoint(use for use, _ in found)
 
 
 class _KnownPaths:

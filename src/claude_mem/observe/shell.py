@@ -177,7 +177,7 @@ _STEPPING = f"""
 _MOVING = "rm mv cp mkdir ln chmod touch rmdir remove-item move-item copy-item new-item"
 _LOOKING = """
     more jq yq strings xxd od diff cmp comm tr column tee xargs basename dirname realpath readlink
-    json.tool base64 tmux
+    json.tool base64 tmux man pydoc pdftotext lynx w3m unzip zcat
 """
 # Of a program that nobody knows the next words tell: a tracker's `show` and `close`.
 _SHOWING = """
@@ -199,13 +199,16 @@ _SHOW, _DO, _GIT_DO = (frozenset(words.split()) for words in (_SHOWING, _DOING, 
 _GIT_STATE = re.compile(
     r"git (?:status|branch|rev-parse|rev-list|merge-base|count-objects|ls-remote|fetch|worktree list|tag"
     r"|stash list|symbolic-ref|for-each-ref"
-    r"|(?:log|diff|show)(?= .*--(?:oneline|\w*stat|name-only|name-status|format))"
+    r"|diff(?= .*--(?:\w*stat|name-only|name-status))"
+    r"|(?:log|show)(?= .*--(?:oneline|format=\S*%))"  # other forms print what people wrote
     r"(?!.* (?:-[pSGLu]|--patch|--format=\S*%[bB])))(?: |$)"
 )
 _GIT_MAY_DO = re.compile(
     r"git (?:branch|stash|tag|worktree) .*(?:-[dDfmM]|\b(?:add|remove|push|pop|drop|apply))\b"
 )
-_FORGE_STATE = re.compile(r" (?:view|list) .*--json (?!.*(?:body|comments|reviews|description))| pr checks")
+_FORGE_STATE = re.compile(
+    r" (?:view|list) .*--json (?!.*(?:body|title|comm(?:ent|it)s|[rR]eviews|description))| pr checks"
+)
 _FORGE_DOES = re.compile(r" api .*(?: -[fF] | --(?:raw-)?field | -X (?!GET)| --method (?!GET))")
 _COMPUTES = re.compile(r"jq [\s\S]*\b(?:add|length|max_by|min_by|group_by)\b")
 _HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
@@ -256,6 +259,10 @@ def _use_of_forge(simple: SimpleCommand, line: str) -> Use:
 
 def _use_of_any(simple: SimpleCommand) -> Use:
     words = simple.plain()[:3]
+    if any(re.match(r"https?://", word) and not _HERE.match(word) for word in simple.words):
+        return Use.FETCH
+    if any(_USES.get(word) is Use.LOOK for word in words):
+        return Use.LOOK  # timeout 5 head README.md
     if not _DO.isdisjoint(words[:2]):
         return Use.DEED
     is_known = re.match(r"[\w.@~]", simple.program) is not None and simple.program not in _SHOW
@@ -288,6 +295,11 @@ class Purpose(Enum):
     PROVE = auto()  # a test, a build, a check: its end shows how it went
     COMMIT = auto()
     WORK = auto()
+
+
+def proves(line: str) -> bool:
+    """It runs tests, a build or a linter."""
+    return _PROVES.search(line) is not None
 
 
 def purpose(command: str) -> Purpose:

@@ -159,7 +159,8 @@ def _without_separator(text: str, at: int, end: int, after: int, space: int, kin
             return _assigned(text, at, space, kind, name, True)
         if before.endswith("<"):  # <secret name="x" value="X"/>
             return _sibling(text, space, kind)
-        if kind == PASSWORD and _opens_quote(text, space):
+        is_flag_or_folder = text.startswith("`-", space) or name.lower() == "$pwd"  # pass `--all`; $PWD "x"
+        if kind == PASSWORD and _opens_quote(text, space) and not is_flag_or_folder:
             return _quoted(text, space, kind)
     if text.startswith(("\n", "\r\n"), space) and kind != WEAK_KEY:
         return _on_next_line(text, space, kind)

@@ -190,9 +190,6 @@ def test_a_deed_in_a_tracker_supports_what_tells_of_it(deed: ToolCall) -> None:
 
 def test_a_note_of_what_was_read_does_not_verify_it() -> None:
     noted = ran("tracker update w-7 --note 'the walrus pool leaks since dive keeps a handle open'")
-    assert source_of(
-        Observation("discovery", "Dives", narrative="Each dive keeps a handle open."), [READ, noted]
-    )
     told = "The pool leaks since each dive keeps a handle open."
     assert source_of(Observation("discovery", "What herds do", narrative=told), [READ, noted]) == "external"
 
@@ -234,7 +231,7 @@ def test_a_forges_prose_is(prose: str) -> None:
 @pytest.mark.parametrize(
     ("title", "asked"),
     [
-        ("There are 5 open PRs", ["gh pr list --json number,title", "git fetch origin"]),
+        ("There are 5 open PRs", ["gh pr list --json number,state", "git fetch origin"]),
         ("The branch has work that is not merged", ["git status --short", "git branch --merged | cat"]),
         ("The 69 commits fall into two groups", ["git log --oneline main..HEAD", "git diff --stat main"]),
     ],
@@ -248,13 +245,19 @@ def test_the_state_of_a_repository_is_shown_by_asking_for_it(title: str, asked: 
 
 def test_the_state_of_one_request_is_shown_by_asking_for_it() -> None:
     ready = Observation("discovery", "PR #1558 is ready to merge")
-    assert source_of(ready, [READ, ran("gh pr view 1558 --json title,mergeable")]) == "work"
+    assert source_of(ready, [READ, ran("gh pr view 1558 --json state,mergeable")]) == "work"
     assert source_of(ready, [READ, ran("gh pr view 1558 --json body,mergeable")]) == "external"
 
 
 @pytest.mark.parametrize(
     "told",
-    ["git log -p main..HEAD", "git show HEAD", "git log --format=%B", "gh pr view 7 --json body,state"],
+    [
+        "git log -p main..HEAD",
+        "git show HEAD",
+        "git log --format=%B",
+        "git show --stat",
+        "gh pr view 7 --json body,state",
+    ],
 )
 def test_what_others_wrote_in_a_repository_is_no_state(told: str) -> None:
     assert (

@@ -208,6 +208,8 @@ arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-1a2b3c
 "AWS::SecretsManager::Secret": "2eb55aaee5aade37"
 if "-----BEGIN PRIVATE KEY-----" in text: raise ValueError
 docker run -u 1000:1000 image
+The command is wired to pass `--interrupted` on
+Join-Path $PWD "gomodcache"
 """.strip().splitlines()
 
 

@@ -261,6 +261,7 @@ def test_mem_pauses_and_resumes_a_session_and_the_status_line_tells(house: Claud
     with session(house, *steps) as (terminal, server):
         say(terminal, "Hi.", "Hello.")
         terminal.wait_for("mem ●")
+        house.settle()  # the worker that "Hi." woke may still be starting
         terminal.enter("/mem off")
         terminal.wait_for("Paused for one session")
         say(terminal, "Between us.", "A secret.")

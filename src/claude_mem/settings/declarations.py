@@ -126,7 +126,17 @@ def _url(value: object) -> str | None:
 
 def _database_url(value: object) -> str | None:
     address = _text(value)
-    if address is not None and urlsplit(address).scheme not in ("postgresql", "postgres"):
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    # A password's own @, /, % and space are written as %40, %2F, %25 and %20: else a part of it is taken for
+    # the server's name, and shown.
+    is_torn = parts.netloc.count("@") > 1 or "@" in parts.path + parts.query + parts.fragment
+    if (
+        parts.scheme not in ("postgresql", "postgres")
+        or is_torn
+        or re.search(r"%(?![0-9A-Fa-f]{2})|\s", address)
+    ):
         raise ValueError
     return address
 
@@ -378,7 +388,7 @@ class Settings(Struct, frozen=True):
         Takes("secret", _database_url, socket_only=True),
         "The address of a PostgreSQL database (15 or newer) that stores the memories, instead of the file in "
         "the data directory. Needs the extra `postgres`.",
-        allowed="an address such as postgresql://user:password@host/database",
+        allowed="postgresql://user:password@host/database, with the password percent-encoded",
     )
     worker_port: int = _worker(
         37777,

@@ -261,6 +261,35 @@ def test_what_two_accept_of_one_session_at_once_both_count(
     assert (numbers["first"], numbers["second"]) == (1, 2)
 
 
+def test_what_is_accepted_while_the_last_job_is_settled_is_handed_out(
+    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
+) -> None:
+    events, other = Events(), open_store()
+    store.events.accept(new_events(events.tool()))
+    lease = other.queue.lease(10)
+    assert lease is not None
+    written, leave = threading.Event(), threading.Event()
+
+    def accept(db: PostgresConnection) -> None:
+        first: Any = type(store.events).accept
+        first.__wrapped__(store.events, db, new_events(events.make(Kind.STOP, text="The last words.")))
+        written.set()
+        assert leave.wait(WAIT_S)
+
+    with ThreadPoolExecutor(2) as threads, psycopg.connect(url, autocommit=True) as db:
+        held = threads.submit(store.writer.run, accept)
+        try:
+            assert written.wait(WAIT_S)
+            waits = threads.submit(other.queue.settle, lease, Findings())
+            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+            assert _soon(lambda: db.execute(waiting).fetchone())
+        finally:
+            leave.set()
+        held.result(WAIT_S)
+        waits.result(WAIT_S)
+    assert store.queue.lease(10) is not None
+
+
 # Leases belong to who holds the lock
 
 
@@ -335,6 +364,21 @@ def test_a_server_that_is_not_there_is_named_without_the_password() -> None:
     seen = survey.survey_database("postgresql://me:hunter2@127.0.0.1:1/memory", NOON)
     assert seen.problem
     assert "hunter2" not in f"{seen.problem} {seen.path}"
+
+
+def test_an_address_that_cannot_be_read_is_not_quoted() -> None:
+    with pytest.raises(StoreUnavailable) as raised:
+        PostgresStore.open("postgresql://me:hunter2%off@127.0.0.1:1/memory", clock=SettableClock())
+    assert "hunter2" not in f"{raised.value} {raised.value.__cause__}"
+
+
+def test_an_error_does_not_quote_the_row(store: PostgresStore) -> None:
+    def work(db: PostgresConnection) -> None:
+        db.run("INSERT INTO counters (name, backend, value) VALUES ('my private words', 0, NULL)", {})
+
+    with pytest.raises(StoreError) as raised:
+        store.writer.run(work)
+    assert "private words" not in str(raised.value)
 
 
 # News

@@ -44,7 +44,9 @@ def _statements() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def error_of(error: psycopg.Error) -> StoreError:
-    detail = " ".join(str(error).split()) or type(error).__name__
+    """Without the server's DETAIL: that quotes the row."""
+    said = error.diag.message_primary or ("" if error.sqlstate else str(error))
+    detail = " ".join(said.split()) or type(error).__name__
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreUnavailable(detail)
     return StoreError(detail)
@@ -124,10 +126,29 @@ def _storable(value: Any) -> Any:
     return integer(int(value)) if isinstance(value, int) else value
 
 
+_PATIENCE = {
+    "connect_timeout": "10",
+    "keepalives_idle": "30",
+    "keepalives_interval": "10",
+    "tcp_user_timeout": "60000",
+}
+"""Else a connection that a sleeping machine or another network has lost is waited for many minutes."""
+
+
+def _address(url: str) -> dict[str, Any]:
+    try:
+        return dict(psycopg.conninfo.conninfo_to_dict(url))
+    except psycopg.Error:
+        # Not "from" the error: it quotes the address, and so the password.
+        raise StoreUnavailable(
+            "CLAUDE_MEM_DATABASE_URL is not the address of a PostgreSQL database"
+        ) from None
+
+
 def connect(url: str, holder: int | None = None) -> psycopg.Connection[Row]:
     try:
         raw = psycopg.connect(
-            url,
+            **(_PATIENCE | _address(url)),
             autocommit=True,
             row_factory=_rows,
             cursor_factory=psycopg.ClientCursor,
@@ -246,11 +267,6 @@ class Writer:
 
 def name_of(url: str) -> str:
     """What it is called in messages: never with its password."""
-    try:
-        given = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.Error as error:
-        raise StoreUnavailable(
-            "CLAUDE_MEM_DATABASE_URL is not the address of a PostgreSQL database"
-        ) from error
+    given = _address(url)
     database, host = given.get("dbname") or given.get("user") or "", given.get("host") or "localhost"
     return f"PostgreSQL database {database} on {host}"

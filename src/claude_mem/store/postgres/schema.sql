@@ -195,6 +195,8 @@ DECLARE
     of_session bigint := OLD.session_id;
     now_is     text := CASE WHEN TG_OP = 'UPDATE' THEN NEW.state END;
 BEGIN
+    -- Locked first: the statement after it sees the jobs of whoever held it, this one might not.
+    PERFORM 1 FROM queue_heads WHERE session_id = of_session FOR UPDATE;
     UPDATE queue_heads AS h
     SET ready = h.ready + CAST(now_is IS NOT DISTINCT FROM 'ready' AS integer) - CAST(OLD.state = 'ready' AS integer),
         leased = h.leased + CAST(now_is IS NOT DISTINCT FROM 'leased' AS integer) - CAST(OLD.state = 'leased' AS integer),

@@ -71,7 +71,8 @@ class Queue(Part):
         holding: int = head["session_id"]
         ready = execute(db, "ready_jobs", session_id=holding, limit=max(1, limit)).fetchall()
         run = list(_run(ready, now))
-        (number,) = execute(db, "next_lease").fetchone()
+        execute(db, "begin_lease")
+        (number,) = execute(db, "lease_number").fetchone()
         for job in run:
             execute(db, "lease_job", id=job.id, number=number)
         return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)

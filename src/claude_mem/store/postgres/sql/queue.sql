@@ -72,6 +72,10 @@ SELECT name, SUM(value) AS value FROM counters GROUP BY name;
 INSERT INTO counters AS c (name, backend, value) VALUES (:name, pg_backend_pid() % 64, :by)
 ON CONFLICT (name, backend) DO UPDATE SET value = c.value + excluded.value;
 
--- name: next_lease
--- The number of a new lease, and who holds it.
-INSERT INTO leases (holder) VALUES (CAST(current_setting('claude_mem.holder') AS integer)) RETURNING number;
+-- name: begin_lease
+-- A new lease, and who holds it.
+INSERT INTO leases (holder) VALUES (CAST(current_setting('claude_mem.holder') AS integer));
+
+-- name: lease_number
+-- The number of the lease that was begun.
+SELECT lastval();

@@ -62,7 +62,11 @@ SELECT name, value FROM counters;
 INSERT INTO counters (name, value) VALUES (:name, :by)
 ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
 
--- name: next_lease
--- The number of a new lease. Attempts start anew when a job is resumed, this never does.
+-- name: begin_lease
+-- Count a new lease. Attempts start anew when a job is resumed, this number never does.
 INSERT INTO counters (name, value) VALUES ('leases', 1)
-ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value;
+ON CONFLICT (name) DO UPDATE SET value = value + 1;
+
+-- name: lease_number
+-- The number of the lease that was begun: RETURNING needs SQLite 3.35.
+SELECT value FROM counters WHERE name = 'leases';

@@ -165,7 +165,8 @@ def test_what_is_forgotten_while_it_is_indexed_leaves_no_word(
     assert finds(store, "heron") == 0
     with store.readers.read() as db:
         left = db.run(
-            "SELECT COUNT(*) FROM memory_words UNION ALL SELECT SUM(documents) FROM text_totals", {}
+            "SELECT COUNT(*) FROM memory_words UNION ALL SELECT COALESCE(SUM(documents), 0) FROM text_totals",
+            {},
         )
         assert [row[0] for row in left] == [0, 0]
 

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
 from claude_mem.hook import spool_writer
 from claude_mem.model.structs import replace
-from claude_mem.privacy import rules
 from claude_mem.providers import registry
 from claude_mem.settings import foreign_database
+from claude_mem.settings.takes import (
+    AMOUNT,
+    DATABASE_URL,
+    EMBEDDER,
+    GLOBS,
+    LIST,
+    NAMES,
+    PROGRAM,
+    SECRET,
+    TABLE,
+    TEXT,
+    TOKENS,
+    URL,
+    Takes,
+    either,
+    integer,
+    one_of,
+)
 
 Verbosity = Literal["minimal", "normal", "verbose"]
-Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
 
 SWITCHES = ("CLAUDE_MEM_DATA_DIR", "CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER")
 """Variables of ours that are not settings."""
@@ -30,20 +44,6 @@ class SettingWarning(Struct, frozen=True):
     key: str
     says: str
     meant: str | None = None  # the setting that an unknown key was probably to be
-
-
-class Takes(Struct, frozen=True):
-    """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
-
-    kind: Kind  # how a page shows it
-    parse: Callable[[object], Any]
-    allowed: str = ""  # in words, where they do not depend on the setting
-    choices: tuple[str, ...] = ()
-    readable: Callable[[object], tuple[Any, int]] | None = None
-    """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
-    socket_only: bool = False
-    """It names a program, an address or a key: whoever could change it could take the user's keys, or run
-    what he likes. So it is changed in the file or over the worker's socket, never over the port."""
 
 
 class Setting(Struct, frozen=True):
@@ -63,125 +63,6 @@ class Setting(Struct, frozen=True):
     def parse(self, value: object) -> Any:
         """Raises ValueError or TypeError."""
         return self.takes.parse(value)
-
-
-def _integer(low: int, high: int) -> Takes:
-    def parse(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            raise TypeError
-        number = int(value)
-        if not low <= number <= high:
-            raise ValueError
-        return number
-
-    return Takes("integer", parse, f"a whole number from {low} to {high}")
-
-
-def _one_of(*allowed: str) -> Takes:
-    def parse(value: object) -> str:
-        if value not in allowed:
-            raise ValueError
-        return str(value)
-
-    return Takes("choice", parse, _either(allowed), allowed)
-
-
-def _either(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _amount(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise TypeError
-    try:
-        number = float(value)
-    except OverflowError:
-        raise ValueError from None
-    if not 0 <= number <= 1_000_000:
-        raise ValueError
-    return number
-
-
-def _text(value: object) -> str | None:
-    if not isinstance(value, str):
-        raise TypeError
-    if _has_control(value.strip()) or any("\ud800" <= letter < "\udc80" for letter in value):
-        raise ValueError  # and half letters; a path may hold bytes that are no text
-    return value.strip() or None
-
-
-def _has_control(text: str) -> bool:
-    """A line break in an address would begin a header; a terminal obeys others."""
-    return any(letter < " " or "\x7f" <= letter < "\xa0" or letter in "\u2028\u2029" for letter in text)
-
-
-def _url(value: object) -> str | None:
-    address = _text(value)
-    if address is not None:
-        if not re.match(r"https?://[^/\s]+", address):
-            raise ValueError
-        _ = urlsplit(address).port  # raises ValueError: it is parsed when the port is read
-    return address
-
-
-def _database_url(value: object) -> str | None:
-    address = _text(value)
-    if address is None:
-        return None
-    parts = urlsplit(address)
-    # A password's own @, /, % and space are written as %40, %2F, %25 and %20: else a part of it is taken for
-    # the server's name, and shown.
-    is_torn = parts.netloc.count("@") > 1 or "@" in parts.path + parts.query + parts.fragment
-    if (
-        parts.scheme not in ("postgresql", "postgres")
-        or is_torn
-        or re.search(r"%(?![0-9A-Fa-f]{2})|\s", address)
-    ):
-        raise ValueError
-    return address
-
-
-def _embedder(value: object) -> str | None:
-    """`static`, a URL, a folder (absolute, or from ~) or `owner/model`."""
-    name = _text(value)
-    if name is None or name == "static" or name.startswith(("/", "~/")):
-        return name
-    if "://" in name:
-        return _url(name)
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII):
-        raise ValueError
-    return name
-
-
-def _words(value: object) -> tuple[str, ...]:
-    """A JSON list of strings, or a comma-separated string."""
-    found, unreadable = rules.globs(value)
-    if unreadable:
-        raise TypeError
-    if any(map(_has_control, found)):
-        raise ValueError
-    return found
-
-
-def _patterns(value: object) -> tuple[tuple[str, str], ...]:
-    found, unreadable = rules.patterns(value)
-    if unreadable:
-        raise ValueError
-    return found
-
-
-_AMOUNT = Takes("number", _amount, "a number from 0 to 1000000")
-_LIST = Takes("list", _words)
-_GLOBS = Takes("list", _words, readable=rules.globs)
-_NAMES = Takes(
-    "list", lambda value: frozenset(_words(value)), "a list of tool names, or a comma-separated string"
-)
-_TABLE = Takes("table", _patterns, readable=rules.patterns)
-_TEXT = Takes("text", _text)
-_URL = Takes("text", _url, socket_only=True)
-_PROGRAM = Takes("text", _text, socket_only=True)
-_SECRET = Takes("secret", _text, socket_only=True)
-_TOKENS = _integer(0, 1_000_000_000)
 
 
 _DECLARED: list[Setting] = []  # in the order of the fields of Settings
@@ -221,83 +102,83 @@ class Settings(Struct, frozen=True):
 
     provider: str = _observer(
         "auto",
-        _one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
+        one_of("auto", *(each.name for each in registry.PROVIDERS), "offline"),
         "What turns events into memory; `claude-mem install` asks. auto: claude if Claude Code is logged in, "
         "otherwise offline, which needs no model. An API key alone does not select a provider.",
         instead="offline",
     )
     model: str | None = _observer(
         None,
-        _TEXT,
+        TEXT,
         "The model that observes. Default: the provider's low-cost model.",
         allowed="a model's name",
     )
     summary_model: str | None = _observer(
         None,
-        _TEXT,
+        TEXT,
         "The model for batches that end a turn. Default: CLAUDE_MEM_MODEL.",
         allowed="a model's name",
     )
     api_key: str | None = _observer(
-        None, _SECRET, f"The provider's API key. Default: {_either(registry.KEY_VARIABLES)}.", allowed="a key"
+        None, SECRET, f"The provider's API key. Default: {either(registry.KEY_VARIABLES)}.", allowed="a key"
     )
     base_url: str | None = _observer(
         None,
-        _URL,
+        URL,
         "The base URL of an OpenAI-compatible endpoint, or of one that uses Anthropic's protocol. "
         "If it is invalid, openai and anthropic are not used.",
         allowed="a URL such as http://127.0.0.1:11434/v1",
     )
     claude_path: str | None = _observer(
         None,
-        _PROGRAM,
+        PROGRAM,
         "The path of the claude command, if it is not on the PATH.",
         allowed="a path",
         key="CLAUDE_CODE_PATH",
     )
     observers: int = _observer(
         3,
-        _integer(1, 16),
+        integer(1, 16),
         "How many sessions are observed at the same time. A model that hangs blocks at most this many. "
         "Each call of your own Claude Code takes about 200 MB while it runs.",
     )
     verbosity: Verbosity = _observer(
-        "normal", _one_of("minimal", "normal", "verbose"), "How much to turn into memory."
+        "normal", one_of("minimal", "normal", "verbose"), "How much to turn into memory."
     )
     mode: str = _observer(
         "code",
-        _TEXT,
+        TEXT,
         "What to look for: `code`, or one of your own files in modes/ in the data directory.",
         allowed="the name of a mode",
     )
     language: str | None = _observer(
         None,
-        _TEXT,
+        TEXT,
         "The language in which memories are written. Default: the model decides.",
         allowed="a language's name, such as Deutsch",
     )
 
     daily_usd: float = _budget(
-        2.0, _AMOUNT, "The daily limit in US dollars, where prices are known. 0: no limit."
+        2.0, AMOUNT, "The daily limit in US dollars, where prices are known. 0: no limit."
     )
     daily_tokens: int = _budget(
         2_000_000,
-        _TOKENS,
+        TOKENS,
         "The daily limit in tokens; above it, the offline observer takes over. 0: no limit.",
     )
     session_usd: float = _budget(
-        1.0, _AMOUNT, "The limit per session in US dollars, where prices are known. 0: no limit."
+        1.0, AMOUNT, "The limit per session in US dollars, where prices are known. 0: no limit."
     )
-    session_tokens: int = _budget(1_000_000, _TOKENS, "The limit per session in tokens. 0: no limit.")
+    session_tokens: int = _budget(1_000_000, TOKENS, "The limit per session in tokens. 0: no limit.")
 
     skip_tools: frozenset[str] = _recorded(
         frozenset({"ListMcpResourcesTool", "SlashCommand", "Skill"}),
-        _NAMES,
+        NAMES,
         "Tools whose calls are not recorded.",
     )
     excluded_projects: tuple[str, ...] = _recorded(
         (),
-        _GLOBS,
+        GLOBS,
         "Projects in which nothing is recorded and nothing is injected. With a slash: a directory and "
         "everything below it; without: a project's name. Cannot be set in the environment.",
         allowed='a list of globs such as ["~/clients/*", "payroll"]',
@@ -305,79 +186,79 @@ class Settings(Struct, frozen=True):
     )
     exclude_paths: tuple[str, ...] = _recorded(
         (),
-        _GLOBS,
+        GLOBS,
         "Additional files whose contents are never recorded, as globs. Cannot be set in the environment.",
         allowed='a list such as ["*.secret", "**/vault/*"]',
         file_only=True,
     )
     secret_patterns: tuple[tuple[str, str], ...] = _recorded(
         (),
-        _TABLE,
+        TABLE,
         "Additional secrets to redact: names and regular expressions. Cannot be set in the environment.",
         allowed='an object such as {"employee-id": "E[0-9]{6}"}',
         file_only=True,
     )
     watch: tuple[str, ...] = _recorded(
         (),
-        _LIST,
+        LIST,
         "Folders of transcripts to follow as they grow, for agents without hooks.",
         allowed='a list such as ["~/.claude/projects"], or a comma-separated string',
     )
 
     context_characters: int = _injected(
         9_500,
-        _integer(0, 9_900),
+        integer(0, 9_900),
         "The maximum number of characters to inject at the start of a session. 0: inject nothing.",
     )
-    context_tokens: int = _injected(3_000, _integer(0, 10_000), "The same limit in tokens, approximately.")
+    context_tokens: int = _injected(3_000, integer(0, 10_000), "The same limit in tokens, approximately.")
     prompt_characters: int = _injected(
         2_400,
-        _integer(0, 9_900),
+        integer(0, 9_900),
         "The maximum number of characters to inject with a prompt. 0: inject nothing.",
     )
     command_hints: Literal["on", "off"] = _injected(
         "on",
-        _one_of("on", "off"),
+        one_of("on", "off"),
         "Whether the agent is told, before it runs a shell command, that the same command failed in earlier "
         "sessions, and why.",
     )
 
     vectors: Literal["builtin", "chroma", "off"] = _search(
         "builtin",
-        _one_of("builtin", "chroma", "off"),
+        one_of("builtin", "chroma", "off"),
         "Where the vectors for search by meaning are stored. builtin: in the database; chroma: in Chroma, "
         "which needs the extra `chroma`; off: nowhere, search uses full text only.",
     )
     embedder: str = _search(
         "static",
-        Takes("text", _embedder, socket_only=True),
+        EMBEDDER,
         "What makes the vectors. static: the model that comes with claude-mem; or a model of fastembed by "
         "name; or a folder with an ONNX model and tokenizer.json; or the URL of an OpenAI-compatible server, "
         "to which memories and queries are then sent. `claude-mem embedder use` checks it first.",
         allowed="static, a name such as BAAI/bge-small-en-v1.5, an absolute path, or a URL",
     )
     embedder_model: str | None = _search(
-        None, _TEXT, "The name of the model at that URL.", allowed="a model's name"
+        None, TEXT, "The name of the model at that URL.", allowed="a model's name"
     )
     embedder_key: str | None = _search(
-        None, _SECRET, "The API key for that URL, if it requires one.", allowed="a key"
+        None, SECRET, "The API key for that URL, if it requires one.", allowed="a key"
     )
     chroma_url: str | None = _search(
         None,
-        _URL,
+        URL,
         "The URL of a Chroma server. Default: chroma/ in the data directory.",
         allowed="a URL such as http://127.0.0.1:8000",
     )
 
     evidence_days: int = _retention(
         365,
-        _integer(0, 36_500),
+        integer(0, 36_500),
         "How many days to keep the raw input and output of tools, which search includes. 0: forever.",
         instead=0,
     )
     evidence_mb: int = _retention(
         2_000,
-        _integer(0, 1_000_000),
+        integer(0, 1_000_000),
         "How many megabytes of it to keep, approximately. Above that, the oldest is deleted; "
         "observations made from it stay. 0: no limit.",
         instead=0,
@@ -385,44 +266,44 @@ class Settings(Struct, frozen=True):
 
     database_url: str | None = _worker(
         None,
-        Takes("secret", _database_url, socket_only=True),
+        DATABASE_URL,
         "The address of a PostgreSQL database (15 or newer) that stores the memories, instead of the file in "
         "the data directory. Needs the extra `postgres`.",
         allowed="postgresql://user:password@host/database, with the password percent-encoded",
     )
     worker_port: int = _worker(
         37777,
-        _integer(1024, 65535),
+        integer(1024, 65535),
         "The worker's port on 127.0.0.1. If it is in use, the worker takes the next free one.",
     )
     log_level: str = _worker(
-        "INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "How much the worker writes to its log."
+        "INFO", one_of("DEBUG", "INFO", "WARNING", "ERROR"), "How much the worker writes to its log."
     )
     spool_max_files: int = _worker(
         spool_writer.MOST_FILES,
-        _integer(100, 10_000_000),
+        integer(100, 10_000_000),
         "The maximum number of events in the spool. Above it, new events are dropped and counted.",
     )
     spool_max_bytes: int = _worker(
         spool_writer.MOST_BYTES,
-        _integer(1 << 20, 1 << 40),
+        integer(1 << 20, 1 << 40),
         "The maximum size of the spool in bytes.",
         allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
     )
     queue_alert_events: int = _worker(
         2_000,
-        _integer(0, 10_000_000),
+        integer(0, 10_000_000),
         "Alert when more events than this wait to become memory: in `doctor`, /health and the viewer. "
         "0: never.",
     )
     queue_alert_minutes: int = _worker(
         60,
-        _integer(0, 100_000),
+        integer(0, 100_000),
         "Alert when the oldest of them has waited for more minutes than this. 0: never.",
     )
     delete_timeout_ms: int = _worker(
         5_000,
-        _integer(0, 60_000),
+        integer(0, 60_000),
         "How many milliseconds to wait for a deleted session's running work to stop.",
         key="CLAUDE_MEM_DELETE_TIMEOUT",
     )

@@ -252,18 +252,13 @@ def test_the_state_of_one_request_is_shown_by_asking_for_it() -> None:
 @pytest.mark.parametrize(
     "told",
     [
-        "git log -p main..HEAD",
-        "git show HEAD",
-        "git log --format=%B",
-        "git show --stat",
+        *("git log -p main..HEAD", "git show HEAD", "git log --format=%B", "git show --stat"),
         "gh pr view 7 --json body,state",
     ],
 )
 def test_what_others_wrote_in_a_repository_is_no_state(told: str) -> None:
-    assert (
-        source_of(Observation("discovery", "The 7 commits of this PR must be pushed"), [ran(told)])
-        == "external"
-    )
+    pushed = Observation("discovery", "The 7 commits of this PR are pushed")
+    assert source_of(pushed, [ran(told)]) == "external"
 
 
 def test_the_users_own_words_are_verified_whatever_was_read_beside_them() -> None:

@@ -66,6 +66,11 @@ def said(settings: Settings) -> dict[str, str]:
         ("CLAUDE_MEM_CHROMA_URL", "http://[half"),
         ("CLAUDE_MEM_CHROMA_URL", "http://host:port"),
         ("CLAUDE_MEM_API_KEY", 7),
+        ("CLAUDE_MEM_DATABASE_URL", "mysql://me:word@host/memory"),
+        ("CLAUDE_MEM_DATABASE_URL", "postgresql://me:wo@rd@host/memory"),
+        ("CLAUDE_MEM_DATABASE_URL", "postgresql://me:wo/rd@host/memory"),
+        ("CLAUDE_MEM_DATABASE_URL", "postgresql://me:50%off@host/memory"),
+        ("CLAUDE_MEM_DATABASE_URL", "postgresql://me:two words@host/memory"),
     ],
 )
 def test_a_bad_value_is_named_and_the_default_holds(tmp_path: Path, key: str, value: object) -> None:
@@ -77,6 +82,7 @@ def test_a_bad_value_is_named_and_the_default_holds(tmp_path: Path, key: str, va
     assert "settings.json" in warned.says
     assert "allowed:" in warned.says
     assert len(warned.says) < 400
+    assert "//me:" not in warned.says, "a password"
     assert replace(settings, warnings=()) == Settings(data_dir=tmp_path, verbosity="verbose")
 
 

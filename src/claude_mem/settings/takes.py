@@ -1,0 +1,149 @@
+"""What a setting takes: how a value is read, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from claude_mem.privacy import rules
+
+Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
+
+
+class Takes(Struct, frozen=True):
+    """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
+
+    kind: Kind  # how a page shows it
+    parse: Callable[[object], Any]
+    allowed: str = ""  # in words, where they do not depend on the setting
+    choices: tuple[str, ...] = ()
+    readable: Callable[[object], tuple[Any, int]] | None = None
+    """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
+    socket_only: bool = False
+    """It names a program, an address or a key: whoever could change it could take the user's keys, or run
+    what he likes. So it is changed in the file or over the worker's socket, never over the port."""
+
+
+def integer(low: int, high: int) -> Takes:
+    def parse(value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise TypeError
+        number = int(value)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return Takes("integer", parse, f"a whole number from {low} to {high}")
+
+
+def one_of(*allowed: str) -> Takes:
+    def parse(value: object) -> str:
+        if value not in allowed:
+            raise ValueError
+        return str(value)
+
+    return Takes("choice", parse, either(allowed), allowed)
+
+
+def either(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _amount(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise TypeError
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError from None
+    if not 0 <= number <= 1_000_000:
+        raise ValueError
+    return number
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str):
+        raise TypeError
+    if _has_control(value.strip()) or any("\ud800" <= letter < "\udc80" for letter in value):
+        raise ValueError  # and half letters; a path may hold bytes that are no text
+    return value.strip() or None
+
+
+def _has_control(text: str) -> bool:
+    """A line break in an address would begin a header; a terminal obeys others."""
+    return any(letter < " " or "\x7f" <= letter < "\xa0" or letter in "\u2028\u2029" for letter in text)
+
+
+def _url(value: object) -> str | None:
+    address = _text(value)
+    if address is not None:
+        if not re.match(r"https?://[^/\s]+", address):
+            raise ValueError
+        _ = urlsplit(address).port  # raises ValueError: it is parsed when the port is read
+    return address
+
+
+def _database_url(value: object) -> str | None:
+    address = _text(value)
+    if address is None:
+        return None
+    parts = urlsplit(address)
+    # A password's own @, /, % and space are written as %40, %2F, %25 and %20: else a part of it is taken for
+    # the server's name, and shown.
+    is_torn = parts.netloc.count("@") > 1 or "@" in parts.path + parts.query + parts.fragment
+    if (
+        parts.scheme not in ("postgresql", "postgres")
+        or is_torn
+        or re.search(r"%(?![0-9A-Fa-f]{2})|\s", address)
+    ):
+        raise ValueError
+    return address
+
+
+def _embedder(value: object) -> str | None:
+    """`static`, a URL, a folder (absolute, or from ~) or `owner/model`."""
+    name = _text(value)
+    if name is None or name == "static" or name.startswith(("/", "~/")):
+        return name
+    if "://" in name:
+        return _url(name)
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII):
+        raise ValueError
+    return name
+
+
+def _words(value: object) -> tuple[str, ...]:
+    """A JSON list of strings, or a comma-separated string."""
+    found, unreadable = rules.globs(value)
+    if unreadable:
+        raise TypeError
+    if any(map(_has_control, found)):
+        raise ValueError
+    return found
+
+
+def _patterns(value: object) -> tuple[tuple[str, str], ...]:
+    found, unreadable = rules.patterns(value)
+    if unreadable:
+        raise ValueError
+    return found
+
+
+AMOUNT = Takes("number", _amount, "a number from 0 to 1000000")
+LIST = Takes("list", _words)
+GLOBS = Takes("list", _words, readable=rules.globs)
+NAMES = Takes(
+    "list", lambda value: frozenset(_words(value)), "a list of tool names, or a comma-separated string"
+)
+TABLE = Takes("table", _patterns, readable=rules.patterns)
+TEXT = Takes("text", _text)
+URL = Takes("text", _url, socket_only=True)
+PROGRAM = Takes("text", _text, socket_only=True)
+DATABASE_URL = Takes("secret", _database_url, socket_only=True)
+EMBEDDER = Takes("text", _embedder, socket_only=True)
+SECRET = Takes("secret", _text, socket_only=True)
+TOKENS = integer(0, 1_000_000_000)

@@ -25,8 +25,8 @@ from claude_mem.observe.offline.turns import (
 from claude_mem.observe.tool_calls import ReadEvent
 
 MOST_COMMITS = 2  # of one turn that are told apart
-_CONCEDES, _CURED, _UNDER_WAY, _LEANS = (
-    prose.pattern("turn", name) for name in ("concedes", "cured", "under_way", "leans")
+_CONCEDES, _BROKEN, _CURED, _UNDER_WAY, _LEANS = (
+    prose.pattern("turn", name) for name in ("concedes", "broken", "cured", "under_way", "leans")
 )
 _RULE = re.compile(r"^description:\s*[\"']?(.{10,400}?)[\"']?\s*$", re.M)
 _NAMED = re.compile(r"\w[./]\w|\w_\w|[a-z][A-Z]|\(\)")
@@ -167,7 +167,7 @@ def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
     if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
         return found
     wanted = request.plan_heading(turn.request) or turn.request[:400]
-    if FIXES.search(wanted) or _CURED.search(turn.message[:400]):
+    if FIXES.search(wanted) or _BROKEN.search(wanted[:160]) or _CURED.search(turn.message[:400]):
         return "bugfix"
     return "feature" if any(change.created for change in code) else "change"
 

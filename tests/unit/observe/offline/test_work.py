@@ -32,6 +32,22 @@ def test_what_the_request_calls_a_fix_is_a_bugfix() -> None:
         assert acted.only().type == "bugfix"
 
 
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ("parse_weight('1,5 kg') raises ValueError. Please accept a decimal comma.", "bugfix"),
+        ("the build is failing", "bugfix"),
+        ("the login page throws when the name is empty", "bugfix"),
+        ("the branch is show-hints-if-cmd-fails; its hint goes to a.py", "change"),
+    ],
+)
+def test_work_on_what_the_request_reports_as_broken_is_a_bugfix(asked: str, kind: str) -> None:
+    acted = Acting(asked).edit("src/a.py", "-    x", "+    y")
+    assert (
+        acted.stop("parse_weight now takes a decimal comma as well as a point, in a.py.").only().type == kind
+    )
+
+
 def test_the_agents_reasons_are_the_narrative_and_its_points_the_facts() -> None:
     message = (
         "Fixed the refund page. It rounded twice because `tax()` rounds as well.\n\n"

@@ -247,8 +247,6 @@ def sheets(old: Path, new: Path, folder: Path, seed: int, count: int, without: l
     shown = {
         id for each in without for id in json.loads(_key(each).read_text()).values() for id in [id["id"]]
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "rubric.md").write_text(RUBRIC)
     chance = random.Random(seed + 1)
     key: dict[str, dict[str, str]] = {}
     texts: list[str] = []
@@ -260,9 +258,15 @@ def sheets(old: Path, new: Path, folder: Path, seed: int, count: int, without: l
             for name, which in (("A", first), ("B", second))
         ]
         texts.append("\n".join([f"# Turn {number} (project {turn['source']})", _evidence(turn), *told]))
-    for start in range(0, len(texts), SHEET):
-        (folder / f"sheet-{start // SHEET + 1}.md").write_text("\n\n".join(texts[start : start + SHEET]))
+    write_sheets(folder, RUBRIC, texts, SHEET)
     _key(folder).write_text(json.dumps(key, indent=1))
+
+
+def write_sheets(folder: Path, rubric: str, texts: list[str], size: int) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "rubric.md").write_text(rubric)
+    for start in range(0, len(texts), size):
+        (folder / f"sheet-{start // size + 1}.md").write_text("\n\n".join(texts[start : start + size]))
 
 
 def _key(folder: Path) -> Path:

@@ -1,14 +1,11 @@
-"""Does a session start with what the next person needs, and is "(read, not verified)" where it belongs?
+"""Does a session start with what the next person needs?
 
     python benchmarks/judge_starts.py starts FOLDER --seed 7 --count 25
-    python benchmarks/judge_starts.py marks FOLDER --seed 7 --count 100 [--without FOLDER ...]
-    python benchmarks/judge_starts.py table FOLDER      what the readers found, for either
+    python benchmarks/judge_starts.py table FOLDER      what the readers found
 
 Sessions of the seven projects are put into a store in their order, observed offline, and what the product
 would inject is rendered before some of them, drawn by seed; readers see those lines, what the last session
-was about and what the next one asked. `marks` shows single memories with their evidence and whether we would
-mark them; `--without` leaves out what other folders' sheets have shown. A reader writes
-verdicts-SHEET-NAME.jsonl beside the sheets.
+was about and what the next one asked. A reader writes verdicts-SHEET-NAME.jsonl beside the sheets.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ import json
 import random
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC
 from pathlib import Path
@@ -29,11 +25,7 @@ import msgspec
 
 import corpora
 import judge
-from claude_mem.model.events import Event, Kind, Origin
-from claude_mem.model.memory import Batch, Observed
-from claude_mem.observe import evidence
-from claude_mem.observe.offline import Offline
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.model.events import Kind, Origin
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.recall.search import Search
@@ -43,10 +35,10 @@ from claude_mem.store.values import NewEvent
 from claude_mem.wiring import observer_setup
 from finders import no_git
 
-STARTS_SHEET, MARKS_SHEET = 5, 25
+SHEET = 5
 EARLIEST = 4  # sessions a project has had before one of its starts is drawn
 
-STARTS_RUBRIC = """\
+RUBRIC = """\
 # How to judge the start of a session
 
 You are the developer who opens this project on that day. A tool put the numbered lines in front of your agent
@@ -64,21 +56,6 @@ For each start write one JSON line; name every line that is not wanted, with a r
 
 `untrue`: lines that the evidence contradicts. Judge every start. `{}` and `[]` if nothing is wrong. Write
 your lines to verdicts-SHEET-NAME.jsonl beside the sheet (sheet-3.md, by anna: verdicts-3-anna.jsonl).
-"""
-
-MARKS_RUBRIC = """\
-# Is the mark right?
-
-Each memory below was saved from the evidence above it. Some carry the mark "(read, not verified)". The rule:
-what the user said, what the agent edited or committed, and what a test or command showed, is verified. What
-the agent merely read somewhere (files, web pages, issues, words of others) and repeated is not: it is marked.
-
-For each memory write one JSON line:
-
-    {"memory": 12, "right": true, "why": "few words"}
-
-`right` is false if the memory carries the mark and should not, or carries none and should. Judge all of them.
-Write your lines to verdicts-SHEET-NAME.jsonl beside the sheet (sheet-3.md, by anna: verdicts-3-anna.jsonl).
 """
 
 
@@ -110,7 +87,9 @@ def starts(folder: Path, seed: int, count: int) -> None:
         for before, following, told in rendered(project, places):
             texts.append(_start(project, before, following, told))
     random.Random(seed).shuffle(texts)
-    _write(folder, STARTS_RUBRIC, [text for text, _ in texts], "Start", STARTS_SHEET)
+    judge.write_sheets(
+        folder, RUBRIC, [f"# Start {number}\n{text}" for number, (text, _) in enumerate(texts, 1)], SHEET
+    )
     lines = {str(number): count for number, (_, count) in enumerate(texts, 1)}
     judge._key(folder).write_text(json.dumps({"lines": lines}))
 
@@ -171,43 +150,6 @@ def _start(project: str, before: dict[str, Any], following: dict[str, Any], told
     return "\n".join(parts), count
 
 
-def marks(folder: Path, seed: int, count: int, without: list[Path]) -> None:
-    """Memories of turns drawn by seed, each with our mark; half of them from turns that changed nothing."""
-    texts: list[str] = []
-    seen_before = "\n".join(sheet.read_text() for each in without for sheet in each.glob("sheet-*.md"))
-    for turn in judge.drawn(seed, 8 * count, set()):
-        shown = judge._evidence(turn)
-        said = shown.partition("\nAGENT'S LAST MESSAGE: ")[2].partition("\nAFTER THIS TURN ")[0]
-        if (said or shown) in seen_before:
-            continue  # the same turn, or one that a session took over from another
-        seen_before += f"\n{said or shown}"
-        events: list[Event] = turn["events"]
-        seen = read_all(events)
-        asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
-        batch = Batch(turn["source"], events[0].session, tuple(events), asked, ())
-        memory = Observed(evidence.marked(Offline().observe(batch, seen), seen)).findings
-        for made in memory.observations[:1]:
-            mark = " (read, not verified)" if memory.source_of(made) == "external" else ""
-            said = judge._memory(msgspec.to_builtins(msgspec.structs.replace(memory, observations=(made,))))
-            first, _, rest = said.partition("\n")
-            texts.append(f"{shown}\n### Memory\n{first}{mark}\n{rest}")
-    changed = [text for text in texts if "\n  files: " in text]
-    others = [text for text in texts if "\n  files: " not in text]
-    chosen = [*others[: count // 2], *changed[: count - min(count // 2, len(others))]]
-    random.Random(seed).shuffle(chosen)
-    _write(folder, MARKS_RUBRIC, chosen, "Memory", MARKS_SHEET)
-    marked = sum("(read, not verified)\n" in text for text in chosen)
-    judge._key(folder).write_text(json.dumps({"memories": len(chosen), "marked": marked}))
-
-
-def _write(folder: Path, rubric: str, texts: list[str], name: str, size: int) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "rubric.md").write_text(rubric)
-    told = [f"# {name} {number}\n{text}" for number, text in enumerate(texts, 1)]
-    for start in range(0, len(told), size):
-        (folder / f"sheet-{start // size + 1}.md").write_text("\n\n".join(told[start : start + size]))
-
-
 def _cut(text: str | None, most: int) -> str:
     flat = " ".join((text or "").split())
     return flat if len(flat) <= most else f"{flat[:most]} …"
@@ -221,32 +163,20 @@ def table(folder: Path) -> None:
         for line in path.read_text().splitlines()
         if line.strip().startswith("{")
     ]
-    if "lines" in key:
-        told = sum(key["lines"][str(each["start"])] for each in verdicts)
-        unwanted = sum(len(each["unwanted"]) for each in verdicts)
-        untrue = sum(len(each.get("untrue", ())) for each in verdicts)
-        wanted = 100 * (told - unwanted) / max(1, told)
-        print(f"{len(verdicts)} verdicts on {len({each['start'] for each in verdicts})} starts, {told} lines")
-        print(f"wanted {wanted:.0f} of 100; untrue {untrue}")
-        by_start: dict[int, list[set[str]]] = {}
-        for each in verdicts:
-            by_start.setdefault(each["start"], []).append(set(each["unwanted"]))
-        pairs = [(start, found) for start, found in by_start.items() if len(found) > 1]
-        lines = sum(key["lines"][str(start)] for start, _ in pairs)
-        apart = sum(len(found[0] ^ found[1]) for _, found in pairs)
-        if pairs:
-            print(f"two readers agree on {100 * (lines - apart) / max(1, lines):.0f} of 100 lines")
-        return
-    wrong = Counter(each["memory"] for each in verdicts if not each["right"])
-    readers = Counter(each["memory"] for each in verdicts)
-    share = 100 * wrong.total() / max(1, len(verdicts))
-    print(f"{len(verdicts)} verdicts on {len(readers)} memories, {key['marked']} of them marked")
-    both = [each for each in readers if readers[each] > 1]
-    alike = sum(wrong[each] in (0, readers[each]) for each in both)
-    agreed = sorted(each for each in wrong if wrong[each] == readers[each])
-    print(f"wrong in {share:.1f} of 100 verdicts; by all readers: {agreed}")
-    if both:
-        print(f"two readers agree on {alike} of {len(both)} memories")
+    told = sum(key["lines"][str(each["start"])] for each in verdicts)
+    unwanted = sum(len(each["unwanted"]) for each in verdicts)
+    untrue = sum(len(each.get("untrue", ())) for each in verdicts)
+    wanted = 100 * (told - unwanted) / max(1, told)
+    print(f"{len(verdicts)} verdicts on {len({each['start'] for each in verdicts})} starts, {told} lines")
+    print(f"wanted {wanted:.0f} of 100; untrue {untrue}")
+    by_start: dict[int, list[set[str]]] = {}
+    for each in verdicts:
+        by_start.setdefault(each["start"], []).append(set(each["unwanted"]))
+    pairs = [(start, found) for start, found in by_start.items() if len(found) > 1]
+    lines = sum(key["lines"][str(start)] for start, _ in pairs)
+    apart = sum(len(found[0] ^ found[1]) for _, found in pairs)
+    if pairs:
+        print(f"two readers agree on {100 * (lines - apart) / max(1, lines):.0f} of 100 lines")
 
 
 def main(arguments: Iterable[str]) -> int:
@@ -254,19 +184,16 @@ def main(arguments: Iterable[str]) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, count in (("starts", 25), ("marks", 100), ("table", 0)):
-        command = commands.add_parser(name)
-        command.add_argument("folder", type=Path)
-        command.add_argument("--seed", type=int, default=7)
-        command.add_argument("--count", type=int, default=count)
-        command.add_argument("--without", type=Path, nargs="*", default=[])
+    drawing = commands.add_parser("starts")
+    drawing.add_argument("folder", type=Path)
+    drawing.add_argument("--seed", type=int, default=7)
+    drawing.add_argument("--count", type=int, default=25)
+    commands.add_parser("table").add_argument("folder", type=Path)
     asked = parser.parse_args(list(arguments))
     if asked.command == "table":
         table(asked.folder)
-    elif asked.command == "starts":
-        starts(asked.folder, asked.seed, asked.count)
     else:
-        marks(asked.folder, asked.seed, asked.count, asked.without)
+        starts(asked.folder, asked.seed, asked.count)
     return 0
 
 

@@ -1,13 +1,14 @@
 """How work grows with the length of its text, without a clock: a busy machine changes nothing here.
 
 Python's steps are counted, as are the characters that a text's own methods go over. What happens inside of a
-regular expression cannot be counted from Python: there the text is so long that linear work takes a fraction
-of a second and quadratic work minutes, and a watchdog ends the process long before that.
+regular expression cannot be counted from Python: there the text is so long that quadratic work takes many
+times the processor time of linear work, and a watchdog that counts processor time ends the process.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -16,11 +17,13 @@ from typing import Any
 import pytest
 
 SHORT = 1_000
-LONG = 500_000
+LONG = 200_000
 MOST = 6.0  # four times the text costs about four times the steps; a square would be sixteen
 
-# A search holds the interpreter and may let no signal through, so pytest's own timeout may come too late.
-WATCHDOG_S = 60
+# A search holds the interpreter and may let no handler of Python run: pytest's own timeout may be too late;
+# faulthandler's handler is C. The slowest linear work takes a third of this on a busy machine, and a typical
+# quadratic pattern twice as much.
+PROCESSOR_S = 10.0
 many_long_runs = pytest.mark.timeout(0)  # the watchdog has an eye on each
 
 Work = Callable[[str], object]
@@ -144,7 +147,7 @@ def assert_steps_grow_with_length(work: Work, piece: str, prefix: str = "", suff
 
 
 class Finish:
-    """Runs work over half a million characters; what takes forever is ended and named on stderr."""
+    """Runs work over two hundred thousand characters; what takes too long is ended and named on stderr."""
 
     def __init__(self, stderr: int) -> None:
         self.stderr = stderr
@@ -156,8 +159,11 @@ class Finish:
         # The dump of the stack names functions, and nothing else of what was going on.
         run.__code__ = run.__code__.replace(co_name=f"{prefix!r} + {piece[:40]!r} * n + {suffix!r}")
         text = repeated(piece, LONG, prefix, suffix)
-        faulthandler.dump_traceback_later(WATCHDOG_S, exit=True, file=self.stderr)
+        # Chained to what the signal does otherwise, which is to end the process.
+        faulthandler.register(signal.SIGVTALRM, file=self.stderr, all_threads=False, chain=True)
+        signal.setitimer(signal.ITIMER_VIRTUAL, PROCESSOR_S)
         try:
             run(text)
         finally:
-            faulthandler.cancel_dump_traceback_later()
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            faulthandler.unregister(signal.SIGVTALRM)

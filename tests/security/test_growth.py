@@ -49,7 +49,7 @@ def test_stripping_tags_takes_steps_in_proportion_to_the_text(subtests: pytest.S
 
 @pytest.mark.prove
 @many_long_runs
-def test_half_a_million_characters_of_tags_are_stripped(finish: Finish) -> None:
+def test_two_hundred_thousand_characters_of_tags_are_stripped(finish: Finish) -> None:
     for piece in HOSTILE_TAGS:
         for prefix, suffix in AROUND_TAGS:
             finish(tags.strip, piece, prefix, suffix)
@@ -92,7 +92,7 @@ def test_every_scanner_takes_steps_in_proportion_to_the_text(subtests: pytest.Su
 
 
 @many_long_runs
-def test_every_pattern_reads_half_a_million_likely_characters(finish: Finish) -> None:
+def test_every_pattern_reads_two_hundred_thousand_likely_characters(finish: Finish) -> None:
     for number, rule in enumerate(PATTERNS):
         for piece, prefix, suffix in likely_cases(rule)[number % 3 :: 3]:  # all of them in `make prove`
             finish(partial(secrets.find, rules=(rule,)), piece, prefix, suffix)
@@ -101,7 +101,9 @@ def test_every_pattern_reads_half_a_million_likely_characters(finish: Finish) ->
 @pytest.mark.prove
 @many_long_runs
 @pytest.mark.parametrize("rules", [RULES[part::12] for part in range(12)], ids=range(12))
-def test_every_rule_reads_half_a_million_characters_of_any_kind(finish: Finish, rules: list[Rule]) -> None:
+def test_every_rule_reads_two_hundred_thousand_characters_of_any_kind(
+    finish: Finish, rules: list[Rule]
+) -> None:
     for rule in rules:
         for piece, prefix, suffix in cases(rule):
             finish(partial(secrets.find, rules=(rule,)), piece, prefix, suffix)
@@ -188,7 +190,9 @@ def test_redacting_with_every_rule_takes_steps_in_proportion_to_the_text(
 @pytest.mark.prove
 @many_long_runs
 @pytest.mark.parametrize("pieces", [HOSTILE[part::4] for part in range(4)], ids=range(4))
-def test_half_a_million_characters_are_redacted_with_every_rule(finish: Finish, pieces: list[str]) -> None:
+def test_two_hundred_thousand_characters_are_redacted_with_every_rule(
+    finish: Finish, pieces: list[str]
+) -> None:
     for piece in pieces:
         for prefix, suffix in AROUND:
             finish(secrets.redact, piece, prefix, suffix)
@@ -203,6 +207,7 @@ def test_matching_globs_takes_steps_in_proportion_to_the_path(subtests: pytest.S
 
 
 def scrub_as_every_part(text: str) -> object:
+    text = text[: len(text) // 2]  # the whole is more than twice as long as the text
     payload: dict[str, object] = {
         "prompt": text,
         "tool_input": {"command": text, "path": text},
@@ -222,7 +227,7 @@ def test_scrubbing_a_whole_payload_takes_steps_in_proportion_to_it(subtests: pyt
 
 @pytest.mark.prove
 @many_long_runs
-def test_a_payload_of_half_a_million_characters_in_every_part_is_scrubbed(finish: Finish) -> None:
+def test_a_payload_of_two_hundred_thousand_characters_in_every_part_is_scrubbed(finish: Finish) -> None:
     for piece in PAYLOADS:
         finish(scrub_as_every_part, piece)
 
@@ -238,7 +243,7 @@ def test_scrubbing_a_long_list_takes_steps_in_proportion_to_it(subtests: pytest.
 
 
 @many_long_runs
-def test_half_a_million_characters_are_judged_suspect_or_not(finish: Finish) -> None:
+def test_two_hundred_thousand_characters_are_judged_suspect_or_not(finish: Finish) -> None:
     for piece in ("://", "://a:", "<private", "\\", "token ", ".env", "x"):
         finish(lambda text: suspect.is_suspect(text.encode()), piece)
 

@@ -11,8 +11,9 @@ ALL := $(VENV)/.ready-to-prove
 LOCKER := build/locker
 # Else pytest rewrites every test file anew in each process.
 unexport PYTHONDONTWRITEBYTECODE
-# A file's tests share a worker or a browser, so a file stays together.
-PARALLEL := --numprocesses auto --dist loadfile
+# A file's tests share a worker or a browser, so a file stays together. They wait for processes more than they
+# compute, so there are two for each core. tests/conftest.py says which begin first.
+PARALLEL := --numprocesses $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN)) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools

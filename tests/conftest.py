@@ -24,6 +24,19 @@ IN_MAKE_TEST = {
 }
 """Of each of these folders `make test` runs one file; the rest is for `make prove`."""
 
+LONGEST_FIRST = (
+    "tests/e2e/agents",
+    "tests/e2e/client",
+    "tests/browser",
+    "tests/security/test_growth.py",
+    "tests/torture",
+    "tests/e2e",
+    "tests/migration",
+    "tests/security",
+    "tests/contracts",
+)
+"""A long file that begins last is waited for alone. So these begin first; the quick ones fill the gaps."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", action="store_true", help="run the hour-long torture tests too")
@@ -37,6 +50,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.prove)
         if item.get_closest_marker("long") and not config.getoption("--long"):
             item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
+    items.sort(key=lambda item: turn(item.path.relative_to(config.rootpath).as_posix()))
+
+
+def turn(path: str) -> int:
+    """When a file's tests begin."""
+    return next((at for at, part in enumerate(LONGEST_FIRST) if path.startswith(part)), len(LONGEST_FIRST))
 
 
 @pytest.fixture

@@ -37,18 +37,18 @@ def page(there: str) -> str:
 def _row(agent: Agent) -> tuple[str, ...]:
     dialect = catalog.dialect(agent.name)
     events = set(dialect.EVENTS.values()) if dialect else {*registration.RECORDED}
-    places = dialect.PLACES if dialect else {"SessionStart", "UserPromptSubmit", "PreToolUse"}
+    shown_at = dialect.INJECTION_EVENTS if dialect else {"SessionStart", "UserPromptSubmit", "PreToolUse"}
     captured = [word for word, event in CAPTURED.items() if event in events]
     if "prompts" not in captured and dialect and hasattr(dialect, "prompt"):
         captured.insert(0, "prompts")
-    at_a_tool = "before a tool" if "PreToolUse" in places else "after a tool"
+    at_a_tool = "before a tool" if "PreToolUse" in shown_at else "after a tool"
     return (
         f"{agent.title} (`{agent.name}`)",
         _version(agent.name) or "-",
         ", ".join(captured) or "-",
-        "yes" if "SessionStart" in places else "at the first tool" if "PreToolUse" in places else "-",
-        "yes" if "UserPromptSubmit" in places else "-",
-        at_a_tool if places & {"PreToolUse", "PostToolUse"} else "-",
+        "yes" if "SessionStart" in shown_at else "at the first tool" if "PreToolUse" in shown_at else "-",
+        "yes" if "UserPromptSubmit" in shown_at else "-",
+        at_a_tool if shown_at & {"PreToolUse", "PostToolUse"} else "-",
         "yes" if agent.name == CLAUDE_CODE or _has_server(agent) else "-",
         "yes" if agent.name in catalog.with_transcripts() else "-",
         _tested(agent.name),

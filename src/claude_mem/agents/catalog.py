@@ -227,14 +227,14 @@ def limits(agent: Agent) -> str:
     spoken = dialect(agent.name)
     if spoken is None:
         return ""
-    places: frozenset[str] = spoken.PLACES
-    missing = [words for event, words in _PLACES.items() if event not in places]
+    shown_at: frozenset[str] = spoken.INJECTION_EVENTS
+    missing = [words for event, words in _EVENT_NAMES.items() if event not in shown_at]
     if not missing:
         return ""
     return f"{agent.title} shows its model no memory {' and '.join(missing)}; there it can search by MCP"
 
 
-_PLACES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a prompt"}
+_EVENT_NAMES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a prompt"}
 
 
 def transcripts(name: str) -> TranscriptReader:

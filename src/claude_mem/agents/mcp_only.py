@@ -18,7 +18,7 @@ from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine
 
 EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
-PLACES: frozenset[str] = frozenset()
+INJECTION_EVENTS: frozenset[str] = frozenset()
 
 
 class Row(NamedTuple):

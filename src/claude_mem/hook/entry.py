@@ -1,7 +1,11 @@
-"""One hook's whole life: read, scrub, spool, wake the worker or ask it, answer, leave with 0.
+"""The hook process: reads, scrubs and spools the payload, wakes or queries the worker, answers, exits 0.
 
-Every tool call of the user's agent waits for this file, so it takes the short way wherever it may: `posix` in
-place of `os` (which costs 1.2 ms), nothing parsed that holds neither tag nor secret, the rest imported late.
+    main > _read > _respond > _record_and_answer > _spool_and_query    an event that is recorded
+                            > _answer_before_tool                      PreToolUse: answered, not recorded
+                            > slash_command                            /mem
+
+The agent waits for this file at every tool call. So it uses `posix` instead of `os` (which costs 1.2 ms),
+does not parse a payload that contains neither tags nor secrets, and imports everything else only when needed.
 """
 
 from __future__ import annotations
@@ -21,12 +25,12 @@ if TYPE_CHECKING:
     from claude_mem.hook.translate import Translator
 
 
-ALL_WITHIN_S = 8.0  # a starved machine is no reason to lose an event; installed hooks may take 10 s
+ALL_WITHIN_S = 8.0  # generous, so that a busy machine loses no event; installed hooks may take 10 s
 COUNT_WITHIN_S = 0.5
 ANSWER = b'{"continue": true, "suppressOutput": true}\n'
 SILENT = "compact"
-"""The verb of a compaction's hooks: what they print, the client takes for instructions to the model that
-compacts, and shows to the user."""
+"""The verb of the compaction hooks. They print nothing: the client would take it as instructions to the model
+that compacts, and show it to the user."""
 
 EVENT = b'"hook_event_name":"'
 RECORDED = frozenset(
@@ -43,19 +47,20 @@ RECORDED = frozenset(
         b"SessionEnd",
     )
 )
-"""PreToolUse is answered but not recorded: its content comes again, with the outcome, after the tool."""
+"""PreToolUse is answered but not recorded: PostToolUse repeats its content, with the outcome."""
 
 
-PLACES = ("SessionStart", "UserPromptSubmit", "PreToolUse")
-"""Claude Code's; after a tool, too, but before it is better."""
+INJECTION_EVENTS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
+"""The events at which Claude Code shows its model what a hook returns. It does so after a tool, too, but
+before the tool is more useful."""
 
-_when_answered: list[Callable[[], None]] = []
-"""What may be done only once the answer is written: a client that has gone has seen nothing."""
+_after_answer: list[Callable[[], None]] = []
+"""Callbacks that run once the answer is written: if the client has gone, nothing was shown to it."""
 
 
 def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
-    """Never returns, never fails: exits 0 with a valid answer whatever happens. `plugin`: the version of the
-    plugin that runs the hook (see `plugin_check`)."""
+    """Never returns and never fails: exits 0 with a valid answer, whatever happens. `plugin`: the version of
+    the plugin that runs the hook (see `plugin_check`)."""
     answer = None
     try:
         _plugin.append(plugin)
@@ -75,7 +80,7 @@ def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
                 pause.note_skipped(verb, *given)
             elif given:
                 answer = _respond(verb, *given)
-    except BaseException:  # noqa: S110 - even telling failed; the user's agent goes on all the same
+    except BaseException:  # noqa: S110 - not even reporting it worked; the agent must go on
         pass
     try:
         stdin.deadline(COUNT_WITHIN_S)
@@ -84,38 +89,38 @@ def main(verb: str, agent: str = spool_writer.AGENT, plugin: str = "") -> None:
             rest = _translator[0].answer(rest) if _translator else b""
         while rest:
             rest = rest[posix.write(1, rest) :]
-        for settle in _when_answered:
+        for settle in _after_answer:
             settle()
     finally:
         posix._exit(0)
 
 
 _translator: list[Translator] = []
-"""Of the agent that runs the hook, if that is not Claude Code."""
+"""The translator for the agent that runs the hook; empty for Claude Code."""
 
 
 def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
-    """The payload's head, the tail of what was over the cap, and whether it is whole; another agent's in the
-    words of Claude Code's. None: there is nothing to record."""
+    """The payload's head, the tail of what exceeded the cap, and whether the head is complete. Another
+    agent's payload is translated to Claude Code's format. None: there is nothing to record."""
     began = time.monotonic()
     head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
     is_claude_codes = agent == spool_writer.AGENT
-    if is_claude_codes and not _is_copilots(head):
+    if is_claude_codes and not _is_from_copilot(head):
         return head, tail, whole
     try:
         from claude_mem.hook import translate
 
         translator = translate.Translator(COPILOT if is_claude_codes else agent, verb)
         _translator.append(translator)
-        if is_claude_codes and _has_own_hooks():
-            translator.places = frozenset()
+        if is_claude_codes and _copilot_has_own_hooks():
+            translator.injection_events = frozenset()
         given = translator.payload(head, tail, whole)
         stdin.deadline(translator.within_s(ALL_WITHIN_S) - (time.monotonic() - began))
     except BaseException as error:
         given = None
         if not paths.is_off(posix.environ):
-            _enter()
+            _enter_data_directory()
             _count_loss(error)
     return given
 
@@ -124,15 +129,15 @@ COPILOT, COPILOT_HOOKS = "copilot", b"/hooks/claude-mem.json"
 _TIMED, _TRANSCRIPT, _OF_COPILOT = b'"timestamp":', b'"transcript_path":', b"/session-state/"
 
 
-def _is_copilots(head: bytes) -> bool:
-    """Copilot runs a project's hooks for Claude Code, too. It says when; Claude Code, which may be run by
-    Copilot, never does, and names the transcript in every payload."""
+def _is_from_copilot(head: bytes) -> bool:
+    """Copilot also runs the hooks that a project has for Claude Code. Its payloads have a timestamp; those of
+    Claude Code (which Copilot may run) never do, and always name the transcript."""
     begins = head[:1024] if b"COPILOT_CLI" in posix.environ else b""
     return _TIMED in begins and (_TRANSCRIPT not in begins or _OF_COPILOT in begins)
 
 
-def _has_own_hooks() -> bool:
-    """Copilot runs its own hooks of ours as well: those inject what there is."""
+def _copilot_has_own_hooks() -> bool:
+    """Whether Copilot also runs our hooks from its own settings. If so, only those inject context."""
     home = posix.environ.get(b"COPILOT_HOME") or posix.environ.get(b"HOME", b"") + b"/.copilot"
     try:
         posix.stat(home + COPILOT_HOOKS)
@@ -142,65 +147,70 @@ def _has_own_hooks() -> bool:
 
 
 def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
-    """Returns an answer if there is one."""
+    """Dispatches by event. Returns the answer, if there is one."""
     event = _named_event(head)
     if _translator and _translator[0].lacks_prompts:
         try:
-            _note_prompt(event, head)
+            _record_unreported_prompt(event, head)
         except OSError:
-            pass  # whatever keeps it from being recorded keeps the event from it, too, which is reported
+            pass  # the event itself will fail for the same reason, and that is reported
     if event == b"PreToolUse":
-        return _before_tool(head) if _reaches_model("PreToolUse") else None
-    if _may_be_our_command(event, head):
+        return _answer_before_tool(head) if _reaches_model("PreToolUse") else None
+    if _may_be_slash_command(event, head):
         from claude_mem.hook import slash_command
 
         found = slash_command.find(verb, head)
         if found is not None:
             return slash_command.answer(verb, *found, head)
-    return _capture(event, verb, head, tail, whole)
+    return _record_and_answer(event, verb, head, tail, whole)
 
 
 _entered: list[bool] = []
 
 
-def _enter() -> None:
-    """The data directory becomes the working directory, once: its path may be relative. Raises OSError."""
+def _enter_data_directory() -> None:
+    """Makes the data directory the working directory, once: its path may be relative. Raises OSError."""
     if not _entered:
         paths.enter(paths.data_directory(posix.environ))
         _entered.append(True)
 
 
-def _note_prompt(event: bytes, head: bytes) -> None:
-    """Where no hook reports prompts, the first event after one does, before itself: else nothing would be
-    known of the turn, not even that it is private."""
+def _record_unreported_prompt(event: bytes, head: bytes) -> None:
+    """If the agent has no prompt hook, the first event after a prompt records the prompt, before itself.
+    Otherwise nothing would be known about the turn, not even that it is private."""
     from claude_mem.hook import transcript_peek
 
     session = private_turns.session_of(head)
     if session is None or event not in transcript_peek.TELLING:
         return
-    _enter()
+    _enter_data_directory()
     prompt = transcript_peek.unreported_prompt(event, private_turns.spelled(session), _translator[0].prompt)
     if prompt:
-        _capture(b"", "hook", prompt, b"", True)
+        _record_and_answer(b"", "hook", prompt, b"", True)
 
 
 def _reaches_model(event: str) -> bool:
-    """Whether the agent shows its model what a hook says at that event."""
-    return event in (_translator[0].places if _translator else PLACES)
+    """Whether the agent shows its model what a hook returns at that event."""
+    return event in (_translator[0].injection_events if _translator else INJECTION_EVENTS)
 
 
-def _capture(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
-    """Record an event."""
+def _record_and_answer(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+    """Records an event, unless it is excluded or paused. Returns the answer: what the model is shown and, at
+    a session's start, notices for the user."""
     if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
-        event = b""  # to be read carefully
+        event = b""  # unknown until the payload is parsed
     if event and event not in RECORDED:
         return None
     try:
-        _enter()
+        _enter_data_directory()
     except OSError as error:
         from claude_mem.hook import notices
 
-        return notices.tell(notices.describe("io_error", error), ANSWER) if _starts(verb, event) else None
+        return (
+            notices.tell(notices.describe("io_error", error), ANSWER)
+            if _is_session_start(verb, event)
+            else None
+        )
     if _is_excluded(event, head, tail, whole):
         return None
     if paths.is_there(paths.OFF):
@@ -210,52 +220,53 @@ def _capture(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> 
         if switch:
             from claude_mem.hook import notices
 
-            return notices.tell(pause.describe(switch, head), ANSWER) if _starts(verb, named) else None
-    event, shown, problem = _record(verb, event, head, tail, whole)
-    if _starts(
-        verb, event
-    ):  # else the user is working; what went wrong is counted, and shown at the next start
+            return (
+                notices.tell(pause.describe(switch, head), ANSWER) if _is_session_start(verb, named) else None
+            )
+    event, shown, problem = _spool_and_query(verb, event, head, tail, whole)
+    if _is_session_start(verb, event):
+        # Only here: in mid-session, what went wrong is counted, and shown at the next start.
         from claude_mem.hook import notices
 
         message, was_shown = notices.due(problem)
-        if differs := _version_news():
+        if differs := _version_notice():
             message = f"{message}\n{differs}".strip()
         if message:
             shown = notices.tell(message, shown or ANSWER)
-            _when_answered.append(was_shown)
+            _after_answer.append(was_shown)
     return shown
 
 
 _plugin: list[str] = []
 
 
-def _version_news() -> str:
-    """One line, once, if the plugin is of another version than the program."""
+def _version_notice() -> str:
+    """One line, shown once, if the plugin's version differs from the program's."""
     if not _plugin or _plugin[0].removeprefix("static-") in ("", __version__):
         return ""
     from claude_mem.hook import plugin_check
 
     says = plugin_check.news(_plugin[0])
     if says:
-        _when_answered.append(lambda: plugin_check.was_told(says))
+        _after_answer.append(lambda: plugin_check.was_told(says))
     return says
 
 
 def _check_version(plugin: str) -> bytes | None:
-    """For the client's Setup: nothing is recorded."""
+    """For the client's Setup event, which is not recorded."""
     from claude_mem.hook import notices, plugin_check
 
     says = plugin_check.difference(plugin)
     return notices.tell(says, ANSWER) if says else None
 
 
-def _before_tool(head: bytes) -> bytes | None:
-    """What is known of the file that a tool is about to touch, or of the command it is about to run. Nothing
-    is recorded, and no worker started."""
+def _answer_before_tool(head: bytes) -> bytes | None:
+    """What is known about the file a tool is about to touch, or the command it is about to run. Records
+    nothing and starts no worker."""
     asked = _tool_question(head)
     if asked is None:
         return None
-    _enter()
+    _enter_data_directory()
     if paths.is_there(paths.OFF):
         from claude_mem.hook import pause
 
@@ -263,23 +274,23 @@ def _before_tool(head: bytes) -> bytes | None:
             return None
     if _is_excluded(b"PreToolUse", asked):
         return None
-    if _must_be_careful(asked):
+    if _needs_scrubbing(asked):
         from claude_mem.privacy import scrub_payload
 
         _, asked, flags = scrub_payload.prepare("", asked, b"", True)
         if asked is None or not worker_link.may_be_asked(flags):
             return None
-    return _about_tool(b"PreToolUse", asked)
+    return _ask_about_tool(b"PreToolUse", asked)
 
 
 def _tool_question(payload: bytes) -> bytes | None:
-    from claude_mem.hook import json_peek
+    from claude_mem.hook import json_text
 
-    return json_peek.tool_question(payload, starts=bool(_translator) and _translator[0].starts_at_a_tool)
+    return json_text.tool_question(payload, starts=bool(_translator) and _translator[0].starts_at_a_tool)
 
 
-def _about_tool(event: bytes, asked: bytes | None) -> bytes | None:
-    """What the worker knows of a tool's file or command, as an answer to the event."""
+def _ask_about_tool(event: bytes, asked: bytes | None) -> bytes | None:
+    """What the worker knows about a tool's file or command, as an answer to the event."""
     try:
         within = worker_link.TOOL_WITHIN_S
         return worker_link.ask(b"PreToolUse", asked, within, answers=event) if asked else None
@@ -288,7 +299,8 @@ def _about_tool(event: bytes, asked: bytes | None) -> bytes | None:
 
 
 def _rendered_start(asked: bytes) -> bytes | None:
-    """Once, what a start is shown, to a session that could not be shown it then, without a worker."""
+    """Without a worker: the pre-rendered start context, once, for a session that could not get it at its
+    start."""
     session = private_turns.session_of(asked)
     if not (_translator and _translator[0].starts_at_a_tool and session):
         return None
@@ -302,29 +314,29 @@ def _rendered_start(asked: bytes) -> bytes | None:
 
 
 def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
-    """It is of a project of which the user wants nothing recorded."""
-    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in _settings():
+    """Whether the event belongs to a project that the user has excluded."""
+    if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in _raw_settings():
         return False
     from claude_mem.privacy import excluded_projects
 
-    return excluded_projects.is_hook_excluded(_settings(), event, head, tail, whole)
+    return excluded_projects.is_hook_excluded(_raw_settings(), event, head, tail, whole)
 
 
-def _starts(verb: str, event: bytes) -> bool:
+def _is_session_start(verb: str, event: bytes) -> bool:
     return event == b"SessionStart" or verb == "context"
 
 
-def _record(
+def _spool_and_query(
     verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
 ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
-    """Spool the event, and wake the worker or ask it. Returns the event's name, what the model is to be shown
-    (as an answer), and what went wrong (the reason, counted by then, and a sentence)."""
-    shown, asks = None, False  # where a start finds nothing rendered, and for every prompt
+    """Spools the event, then wakes or queries the worker. Returns the event's name, the answer with what the
+    model is shown, and what went wrong (the reason, already counted, and a sentence)."""
+    shown, asks = None, False  # asks: query the worker, because no context was rendered for this start
     try:
         payload: bytes | None = head
         flags: tuple[bytes, ...] = ()
         stamp = b""
-        if not event or _must_be_careful(head) or _may_be_our_command(event, head):
+        if not event or _needs_scrubbing(head) or _may_be_slash_command(event, head):
             from claude_mem.privacy import scrub_payload
 
             event, payload, flags = scrub_payload.prepare(verb, head, tail, whole)
@@ -336,7 +348,7 @@ def _record(
 
             stamp, shown, asks = session_context.find(payload, agent)
         spool_writer.put(event, payload, time.time_ns(), agent=agent, flags=flags, context=stamp)
-    except BaseException as error:  # the hook's one catch-all: counted, shown to the user and by doctor
+    except BaseException as error:  # the hook's only catch-all: counted, and shown to the user and by doctor
         if verb == "context" and (unnamed := _context_of_no_session(error, head)):
             payload, shown, asks = unnamed
             event, flags = b"SessionStart", ()
@@ -347,17 +359,17 @@ def _record(
             shown = _ask(event, payload, flags) or shown
         else:
             worker_link.wake(sys.executable)
-            # Where nothing can be said before a tool, it is said after it.
+            # If the agent injects nothing before a tool, inject it after the tool.
             after = _reaches_model("PostToolUse") and not _reaches_model("PreToolUse")
             if after and event == b"PostToolUse" and worker_link.may_be_asked(flags):
-                shown = _about_tool(event, _tool_question(payload))
+                shown = _ask_about_tool(event, _tool_question(payload))
     except OSError:
-        pass  # the event is safe; a worker finds it by itself
+        pass  # the event is safe; the next worker finds it
     return event, shown, None
 
 
 def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, bytes | None, bool] | None:
-    """What a start is shown that somebody typed, who has no session; nothing of it is recorded."""
+    """The start context for somebody who typed the command and has no session; nothing is recorded."""
     from claude_mem.hook import drop_counters
 
     if not isinstance(error, drop_counters.NoSession):
@@ -381,7 +393,7 @@ def _count_loss(error: BaseException) -> tuple[str, str]:
 
 
 def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None:
-    """What the worker remembers of it, as an answer. The query wakes it; there may be none yet."""
+    """The worker's context for the event, as an answer. The query also wakes the worker, or starts one."""
     from claude_mem.hook import worker_link
 
     if not worker_link.may_be_asked(flags):
@@ -395,7 +407,7 @@ def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None
 
 
 def _named_event(payload: bytes) -> bytes:
-    """The event's name if the payload has the shape the client writes, with the head before all else."""
+    """The event's name, if the payload starts the way the client writes it; otherwise empty."""
     if not payload.startswith(private_turns.HEAD):
         return b""
     start = payload.find(EVENT, 0, 2048) + len(EVENT)
@@ -404,16 +416,16 @@ def _named_event(payload: bytes) -> bytes:
     return payload[start : payload.find(b'"', start)]
 
 
-def _must_be_careful(payload: bytes) -> bool:
+def _needs_scrubbing(payload: bytes) -> bool:
     if suspect.is_suspect(payload):
         return True
     session = private_turns.session_of(payload)
     if session is None or b'"source":"fork"' in payload or b'"source":"resume"' in payload:
-        return True  # which carries on another session, or may
+        return True  # it continues, or may continue, another session
     return private_turns.is_marked(session) or _has_custom_rules()
 
 
-def _may_be_our_command(event: bytes, payload: bytes) -> bool:
+def _may_be_slash_command(event: bytes, payload: bytes) -> bool:
     if event == b"UserPromptSubmit":
         at = payload.find(b'"prompt":"/')
         return at >= 0 and b"mem" in payload[at : at + 64]
@@ -421,16 +433,15 @@ def _may_be_our_command(event: bytes, payload: bytes) -> bool:
 
 
 def _has_custom_rules() -> bool:
-    content = _settings()
+    content = _raw_settings()
     return b"CLAUDE_MEM_SECRET_PATTERNS" in content or b"CLAUDE_MEM_EXCLUDE_PATHS" in content
 
 
 _settings_read: list[bytes] = []
 
 
-def _settings() -> bytes:
-    """What `settings.json` says, unparsed; read once. Empty for what is no file or cannot be read: the worker
-    says so."""
+def _raw_settings() -> bytes:
+    """`settings.json`, unparsed and read once. Empty if it cannot be read, which the worker reports."""
     if not _settings_read:
         try:
             _settings_read.append(paths.content(paths.SETTINGS, paths.MOST_SETTINGS))

@@ -1,6 +1,10 @@
-"""Reads and writes JSON by what `json` itself is made of: importing that costs as much as a whole hook.
+"""JSON for the hook, without `json`: importing that costs as much as a whole hook.
 
-No number and no byte that an agent can send makes it fail.
+`parse` and `dumps` use the C functions behind it. They never fail, whatever bytes or numbers an agent sends.
+
+The other functions read single strings without parsing the rest. A quote inside a JSON string is escaped, so
+a name between bare quotes with a colon after it is always a key, never part of somebody's text. Of a tool's
+payload, which may contain a whole file, only the shape that the client writes is understood.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ _BLANKS = " \t\r\n"
 
 
 def parse(text: str) -> dict[str, object] | None:
-    """None when it is no JSON object."""
+    """The JSON object, or None if the text is anything else."""
     text = text.removeprefix("\ufeff").strip(_BLANKS)
     try:
         value, end = _scanner()(text, 0)
@@ -57,3 +61,113 @@ def dumps(value: object, *, ascii: bool = True) -> str:
 
         return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii)
     return "".join(encoder(value, 0))
+
+
+_CONTROLS = bytes(range(32))
+_ESCAPES = '"/bfnrt'  # and \\ and \u, which are looked at by themselves
+_HEX = "0123456789abcdefABCDEF"
+_BACKSLASH = 0x5C
+
+
+def member(text: bytes, key: bytes) -> bytes:
+    """The string, quotes and all, that the first member of that name has; empty where there is none."""
+    mark = b'"%s":' % key
+    at = text.find(mark)
+    return string_at(text, at + len(mark)) if at >= 0 else b""
+
+
+def string_at(text: bytes, start: int) -> bytes:
+    """The string that begins there, quotes and all; empty where none does, or it does not end."""
+    if text[start : start + 1] != b'"':
+        return b""
+    end = text.find(b'"', start + 1)
+    while end > 0 and _is_escaped(text, end):
+        end = text.find(b'"', end + 1)
+    return text[start : end + 1] if end > 0 else b""
+
+
+def _is_escaped(text: bytes, at: int) -> bool:
+    before = at
+    while text[before - 1] == _BACKSLASH:
+        before -= 1
+    return (at - before) % 2 == 1
+
+
+def text_of(string: bytes) -> bytes:
+    """What the string says; empty for none, and for one that is no JSON."""
+    if b"\\" not in string:
+        return string[1:-1]
+    import json
+
+    try:
+        return str(json.loads(string)).encode(errors="surrogatepass")
+    except ValueError:
+        return b""
+
+
+def is_string(text: bytes, most: int) -> bool:
+    """Whether it is one JSON string and nothing else, of so many bytes at most."""
+    if not 2 <= len(text) <= most or not text[0] == text[-1] == 0x22:
+        return False
+    if len(text.translate(None, _CONTROLS)) < len(text):
+        return False
+    try:
+        inside = text[1:-1].decode()
+    except UnicodeDecodeError:
+        return False
+    plain, *escaped = inside.replace("\\\\", "--").split("\\")  # two for two: what was apart stays apart
+    return '"' not in plain and all(map(_is_escape, escaped))
+
+
+def _is_escape(text: str) -> bool:
+    """Whether this may follow a backslash: an escape, and then no bare quote."""
+    if not text or '"' in text[1:]:
+        return False
+    return text[0] in _ESCAPES or (text[0] == "u" and len(text) > 4 and all(c in _HEX for c in text[1:5]))
+
+
+MOST_BYTES = 64 << 10  # the path comes early, or not at all
+_INPUT = b'"tool_input":{'
+_PATHS = (b'"file_path"', b'"notebook_path"', b'"path"', b'"absolute_path"', b'"filePath"')
+_COMMAND = (b'"command"',)
+_SHELLS = (b'"Bash"', b'"bash"', b'"run_shell_command"', b'"Execute"', b'"execute_command"')
+MOST_COMMAND = 1_500
+
+
+def tool_question(payload: bytes, *, starts: bool = False) -> bytes | None:
+    """The question for the worker, as JSON: of the tool's input, only the path, or a shell's command. None if
+    there is none. `starts`: nothing could be injected into the session before its first tool."""
+    head, _, given = payload[:MOST_BYTES].partition(_INPUT)
+    session, cwd, turn, tool = (
+        member(head, key) for key in (b"session_id", b"cwd", b"prompt_id", b"tool_name")
+    )
+    is_shell = tool in _SHELLS
+    about = _value(given, _COMMAND if is_shell else _PATHS)
+    if is_shell and len(about) > MOST_COMMAND:
+        about = b""
+    if not (session and cwd and tool and (about or starts)):
+        return None
+    return (b'{"session_id":%s,"cwd":%s,"hook_event_name":"PreToolUse",%s"tool_name":%s%s%s}') % (
+        session,
+        cwd,
+        b'"prompt_id":%s,' % turn if turn else b"",
+        tool,
+        b',"%s":%s' % (b"command" if is_shell else b"file_path", about) if about else b"",
+        b',"source":"tool"' if starts else b"",
+    )
+
+
+def _value(given: bytes, keys: tuple[bytes, ...]) -> bytes:
+    """The string that the first of these keys has; empty when a list or an object comes before it."""
+    at = 0
+    while key := string_at(given, at):
+        at += len(key) + 1
+        value = string_at(given, at)
+        if key in keys:
+            return value
+        rest = at + len(value)
+        comma = given.find(b",", rest)
+        if comma < 0 or not (comma == rest if value else given[rest:comma].isalnum()):
+            break
+        at = comma + 1
+    return b""

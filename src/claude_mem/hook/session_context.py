@@ -1,19 +1,19 @@
-"""Finds the context for a session's start. The worker renders it ahead of time, so none is needed then.
+"""Finds the context for a session's start. It was rendered ahead of time, so no worker has to be running.
 
-    context/<SHA-1 of the working directory>     what is worth knowing there
-    context/s-<SHA-1 of the session's id>        that session's own memory, for when it was compacted
+    context/<SHA-1 of the working directory>     the context for sessions that start there
+    context/s-<SHA-1 of the session's id>        that session's own memory, for after a compaction
 
     <stamp: 16 hexadecimal digits>
-    {"continue": true, …}                        the hook's whole answer; empty when there is nothing to tell
+    {"continue": true, …}                        the hook's complete answer; empty if there is nothing to show
 
-The stamp goes into the spool with the event: so the worker learns what was shown, also if it was down.
+The stamp is spooled with the event, so that the worker learns what was shown, even if it was down.
 """
 
 from __future__ import annotations
 
 import posix
 
-from claude_mem.hook import json_peek, paths, worker_link
+from claude_mem.hook import json_text, paths, worker_link
 
 MOST_BYTES = 64 << 10
 STAMP = 16
@@ -21,15 +21,16 @@ _HEX = b"0123456789abcdef"
 
 
 def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes | None, bool]:
-    """For a session's start: the stamp of what was rendered for it, the answer that shows that, and whether
-    the worker is to be queried instead; with both, if it answers."""
-    source = json_peek.member(payload, b"source")
-    directory = json_peek.text_of(json_peek.member(payload, b"cwd"))
+    """For a session's start: the stamp of the rendered context, the answer that shows it, and whether to
+    query the worker. If there is an answer and the worker is to be queried, the worker's reply takes
+    precedence."""
+    source = json_text.member(payload, b"source")
+    directory = json_text.text_of(json_text.member(payload, b"cwd"))
     if source in (b'"resume"', b'"fork"'):
-        return b"", None, True  # the client replays what was told; only the worker knows what is new
+        return b"", None, True  # the client replays what was injected; only the worker knows what is new
     files = [paths.directory_context(directory, agent)] if directory else []
     if source == b'"compact"':
-        session = json_peek.text_of(json_peek.member(payload, b"session_id"))
+        session = json_text.text_of(json_text.member(payload, b"session_id"))
         files.insert(0, paths.session_context(session))
     for file in files:
         try:
@@ -37,21 +38,19 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
         except FileNotFoundError:
             continue
         except (OSError, ValueError):
-            return b"", None, False  # damaged, or not ours: the worker writes it anew
+            return b"", None, False  # damaged, or not ours: the worker will rewrite it
         return stamp if shown else b"", shown, False
     if agent != paths.CLAUDE_CODE and source != b'"compact"':
-        # The agent's first session here: the worker names who did what; without one, what is there will do.
+        # This agent's first session here: only the worker can render for it; without one, use Claude Code's.
         _, shown, asks = find(payload)
         return b"", shown, asks or shown is not None
     return b"", None, bool(directory)
 
 
 def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
-    """A start's payload that somebody typed, who has no session, by its directory alone; the answer, and
-    whether the worker is to be queried instead."""
+    """For a command typed by somebody who has no session: a payload with the directory alone, the answer, and
+    whether to query the worker instead."""
     import json
-
-    from claude_mem.hook import json_text
 
     given = json_text.parse(head.decode(errors="replace")) or {}
     cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
@@ -61,7 +60,7 @@ def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
 
 
 def _read(file: str) -> tuple[bytes, bytes | None]:
-    """The stamp, and the answer if there is something to inject. Raises ValueError if it is no rendering."""
+    """The stamp, and the answer if there is something to inject. Raises ValueError for any other file."""
     fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
     try:
         content = posix.read(fd, MOST_BYTES)

@@ -1,12 +1,12 @@
-"""Writes one event as one durable file, and counts what waits.
+"""Writes each event as one durable file, and keeps count of what is waiting.
 
-The envelope is joined to the payload's own bytes, so that an innocent payload is never parsed:
+The envelope is joined to the payload's bytes, so that a payload with nothing to scrub is never parsed:
 
     {"v":2,"by":"<version>","agent":"claude-code","id":"<name>","at":<epoch ms>,"event":"PostToolUse",
      "flags":["private"],"context":"<stamp>","payload":{…}}
 
-`flags` (of FLAGS) and `context` are ours, and are there only when there is something to say; the payload
-holds what the agent wrote, and nothing else. Version 1 had no agent, and our flags inside the payload.
+`flags` (from FLAGS) and `context` are ours, and are left out when empty; the payload contains only what the
+agent wrote. Version 1 had no agent, and our flags inside the payload.
 
 The ledger names the next event and bounds the spool. It is one line of fixed width beside the spooled files,
 changed in place under a record lock, so that it can be updated on a full disk and costs no directory listing:
@@ -14,7 +14,7 @@ changed in place under a record lock, so that it can be updated on a full disk a
     <last name's time, ns> <files> <bytes> <most files> <most bytes>
 
 The time never runs backwards: a name is the wall clock or, when that was set back, one more than the last.
-The worker subtracts what it has drained and writes the user's limits.
+The worker subtracts what it has drained, and writes the user's limits.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from claude_mem.hook import paths, stdin
 VERSION = 2
 SUFFIX = ".json"
 AGENT = paths.CLAUDE_CODE
-"""Whose payloads a hook reads if its command names no agent."""
+"""The agent a hook belongs to if its command names none."""
 PRIVATE, CUT_OFF, SCRUB_AGAIN = FLAGS = (b"private", b"cut_off", b"scrub_again")
-"""None of its text was stored; it was too long, or broke off; it was scrubbed without the user's rules."""
+"""PRIVATE: none of its text was stored. CUT_OFF: it was too long, or incomplete. SCRUB_AGAIN: it was scrubbed
+without the user's rules."""
 MOST_FILES = 200_000
 MOST_BYTES = 1 << 30
 WIDTH = 20
@@ -38,7 +39,7 @@ TRIES, TRY_EVERY_S = 40, 0.005
 
 
 class SpoolFull(Exception):
-    """The spool is at its bound; the newest event is dropped and counted."""
+    """The spool has reached its limit; the new event is dropped and counted."""
 
 
 def _line(numbers: tuple[int, ...]) -> bytes:
@@ -55,8 +56,8 @@ def parse_ledger(line: bytes) -> tuple[int, int, int, int, int]:
 
 
 def _open() -> tuple[int, bool]:
-    """Open and lock; the lock goes with the descriptor. Whoever holds it for long was stopped in the middle:
-    then the ledger is read and left as it is, for an event must not wait for it."""
+    """Opens and locks the ledger; closing the descriptor unlocks it. A process that holds the lock for long
+    was suspended: then the ledger is only read, not updated, so that the event does not wait."""
     flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK
     folder = paths.open_folder(paths.SPOOL)
     try:
@@ -74,7 +75,7 @@ def _open() -> tuple[int, bool]:
 
 
 def admit(size: int, now_ns: int) -> int:
-    """Count one more event of `size` bytes in and return the time that names it, or raise SpoolFull."""
+    """Counts one more event of `size` bytes, and returns the time that names it. Raises SpoolFull."""
     fd, locked = _open()
     try:
         last, files, total, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
@@ -89,7 +90,7 @@ def admit(size: int, now_ns: int) -> int:
 
 
 def discharge(files: int, size: int) -> None:
-    """Count events out that have left the spool (or never reached it)."""
+    """Subtracts events that have left the spool, or never reached it."""
     fd, locked = _open()
     try:
         last, had_files, had_size, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
@@ -100,7 +101,8 @@ def discharge(files: int, size: int) -> None:
 
 
 def reset_ledger(files: int, size: int, most_files: int, most_bytes: int) -> None:
-    """Write what a listing found and the limits in force: killed hooks leave their weight behind."""
+    """Writes the counts found by a listing, and the current limits: killed hooks leave wrong counts
+    behind."""
     fd, locked = _open()
     try:
         last = parse_ledger(posix.pread(fd, 256, 0))[0]
@@ -111,7 +113,7 @@ def reset_ledger(files: int, size: int, most_files: int, most_bytes: int) -> Non
 
 
 def counted_files() -> int:
-    """How many files the ledger believes are waiting."""
+    """How many files are waiting, according to the ledger."""
     fd, _ = _open()
     try:
         return parse_ledger(posix.pread(fd, 256, 0))[1]
@@ -128,15 +130,15 @@ def put(
     flags: tuple[bytes, ...] = (),
     context: bytes = b"",
 ) -> str:
-    """Spool `payload` and return its name once it would survive a power cut. `context`: the stamp of what the
-    session was shown."""
+    """Spools `payload`, and returns its name once it would survive a power cut. `context`: the stamp of the
+    context that the session was shown."""
     size = len(payload) + 128
     try:
-        time = admit(size, now_ns)
+        stamp_ns = admit(size, now_ns)
     except FileNotFoundError:
-        _make_room()
-        time = admit(size, now_ns)
-    name = f"{time:020d}-{posix.getpid()}-{posix.urandom(2).hex()}"
+        _create_spool()
+        stamp_ns = admit(size, now_ns)
+    name = f"{stamp_ns:020d}-{posix.getpid()}-{posix.urandom(2).hex()}"
     head = b'{"v":%d,"by":"%s","agent":"%s","id":"%s","at":%d,"event":"%s",%s%s"payload":' % (
         VERSION,
         __version__.encode(),
@@ -156,11 +158,11 @@ def put(
             _rename(folder, temporary, final)
             posix.fsync(folder)  # without this a power cut can forget the rename
         except stdin.Late:
-            # The disk is slow, not broken. An event a power cut may take beats one that is surely lost.
-            _finish(folder, temporary, final)
+            # The disk is slow, not broken. Better an event that a power cut may lose than none at all.
+            _rename_unsynced(folder, temporary, final)
     except BaseException:
-        # Not accepted: leave neither a file nor its weight in the ledger.
-        _forget(folder, temporary, final, size)
+        # Not accepted: leave no file, and correct the ledger.
+        _discard(folder, temporary, final, size)
         raise
     finally:
         posix.close(folder)
@@ -171,14 +173,14 @@ def _rename(folder: int, temporary: str, final: str) -> None:
     posix.rename(temporary, final, src_dir_fd=folder, dst_dir_fd=folder)
 
 
-def _finish(folder: int, temporary: str, final: str) -> None:
+def _rename_unsynced(folder: int, temporary: str, final: str) -> None:
     try:
         _rename(folder, temporary, final)
     except FileNotFoundError:
         posix.stat(final, dir_fd=folder)  # already renamed
 
 
-def _make_room() -> None:
+def _create_spool() -> None:
     from claude_mem.hook import drop_counters
 
     try:
@@ -207,7 +209,7 @@ def _sync(folder: int, name: str) -> None:
         posix.close(fd)
 
 
-def _forget(folder: int, temporary: str, final: str, size: int) -> None:
+def _discard(folder: int, temporary: str, final: str, size: int) -> None:
     for name in (temporary, final):
         try:
             posix.unlink(name, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""Reads the hook's payload from standard input: never more than a cap, never longer than a deadline."""
+"""Reads the hook's payload from stdin, up to a cap and a deadline."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
-MOST_BYTES = 2 << 20  # what is used of a payload; the rest is read and thrown away
-TAIL_BYTES = 64 << 10  # of the end, which names the tool use, as much as this
+MOST_BYTES = 2 << 20  # of a longer payload, the rest is read and discarded
+TAIL_BYTES = 64 << 10  # kept from its end, which names the tool use
 CHUNK = 1 << 20
-READ_WITHIN_S = 2.0  # the client writes its payload at once; this is for one that never closes the pipe
+READ_WITHIN_S = 2.0  # for a client that never closes the pipe; others write the payload at once
 
 
 class Late(BaseException):
-    """The deadline has passed. Not an Exception: nothing on the way out may swallow it."""
+    """The deadline has passed. Not an Exception, so that no handler swallows it."""
 
 
 def _raise_late(*_: object) -> NoReturn:
@@ -25,16 +25,14 @@ def _raise_late(*_: object) -> NoReturn:
 
 
 def deadline(seconds: float) -> None:
-    """From `seconds` on, whatever is being waited for is interrupted by Late. Replaces the one before."""
+    """Raises Late in the main thread after `seconds`. Replaces the previous deadline; 0: none."""
     _signal.signal(_signal.SIGALRM, _raise_late)
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def read(seconds: float) -> tuple[bytes, bytes, bool]:
-    """The payload's head, the tail of what was over the cap, and whether all of it is in the head.
-
-    When the deadline passes before the end, what has come until then is the head, and it is not whole.
-    """
+    """The payload's head, the tail of what exceeded the cap, and whether the head is the whole payload. If
+    the deadline passes first, the head is what has arrived."""
     head, tail, size = [], b"", 0
     try:
         deadline(seconds)

@@ -7,7 +7,7 @@ agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as 
 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
     KEYS      its keys, and ours; what is not named keeps its name; optional
-    PLACES    those of our events at which text reaches its model
+    INJECTION_EVENTS  those of our events at which text reaches its model
     AS_IS     its events whose payload is Claude Code's but for names, which `read` leaves alone; optional
     prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional
     WITHIN_S  of some of our events: the seconds that the agent leaves a hook; optional
@@ -44,8 +44,10 @@ class Translator:
         self.own_event = self._event = ""
         self._spoken: dict[str, object] = {}
         self._unparsed = b""
-        self.places: frozenset[str] = self._dialect.PLACES
-        self.starts_at_a_tool = "SessionStart" not in self.places and "PreToolUse" in self.places
+        self.injection_events: frozenset[str] = self._dialect.INJECTION_EVENTS
+        self.starts_at_a_tool = (
+            "SessionStart" not in self.injection_events and "PreToolUse" in self.injection_events
+        )
 
     def payload(self, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes, bool] | None:
         """As standard input would have held it; None: nothing to record. Raises NotAPayload for what is no

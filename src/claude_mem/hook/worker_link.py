@@ -4,9 +4,8 @@
     {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}
     {"type":"command",…}: see `slash_command`          ->   the same
 
-Asking wakes it, too: what was spooled before is drained. What it says is a JSON string that goes into the
-hook's answer without being parsed; it is checked first, so that what the client reads is valid whatever a
-damaged file or a confused worker holds.
+A query also wakes the worker, so that it drains the spool. Its answer is a JSON string, which goes into the
+hook's answer unparsed; it is checked first, so that the client always reads valid JSON.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 START_AT_MOST_EVERY_S = 5
 SILENT_S = 20
-"""A worker that has answered nobody for so long is looked into (serve/replacement.py decides)."""
+"""A worker that has not answered for this long may be replaced (serve/replacement.py decides)."""
 
 
 def wake(executable: str) -> None:
-    if not poke():
+    if not send_wake():
         start(executable)
 
 
-def poke() -> bool:
-    """Send one line; False when nobody listens. A worker that is busy or stopped still counts as there."""
+def send_wake() -> bool:
+    """Sends one line; False if nobody is listening. A worker that is busy or suspended still counts."""
     import _socket  # half the price of `socket`
 
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -42,7 +41,7 @@ def poke() -> bool:
         sock.connect(paths.HOOK_SOCK)
         sock.send(b'{"type":"wake","version":"%s"}\n' % __version__.encode())
     except BlockingIOError:
-        note_silence()  # its backlog is full: it has plenty to wake up to, or never will
+        note_silence()  # its backlog is full: it is very busy, or hangs
     except OSError:
         return False
     finally:
@@ -51,8 +50,8 @@ def poke() -> bool:
 
 
 def note_silence() -> None:
-    """The worker is there and did not answer in time. When nobody was answered for a while, a new one is
-    started that takes its place, if it hangs."""
+    """The worker did not answer in time. If it has answered nobody for a while, starts another one, which
+    replaces it if it hangs."""
     import sys
 
     try:
@@ -64,13 +63,13 @@ def note_silence() -> None:
         return
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
     fd = posix.open(paths.SILENT, flags, 0o600)
-    posix.utime(fd)  # from here on it counts anew
+    posix.utime(fd)  # the silence is counted from now
     posix.close(fd)
     if since and silent_s > 0:
         start(sys.executable, "--replace")
 
 
-def _heard() -> None:
+def _clear_silence() -> None:
     try:
         posix.unlink(paths.SILENT)
     except OSError:
@@ -78,15 +77,15 @@ def _heard() -> None:
 
 
 def start(executable: str, *more: str) -> None:
-    """Start a worker that outlives this process, at most once every few seconds over all hooks."""
+    """Starts a worker that outlives this process; all hooks together start at most one every few seconds."""
     if not executable or not _is_my_turn():
         return
     if posix.fork():
         return
     try:
         posix.setsid()  # the client kills its hooks' process group
-        _let_go_of_the_client()
-        # By its whole path: a relative one meant the directory the client was in.
+        _detach_from_client()
+        # An absolute path: a relative one was relative to the client's directory.
         environ = posix.environ | {b"CLAUDE_MEM_DATA_DIR": posix.getcwdb()}
         posix.execve(executable, [*worker_command(executable, from_hook=True), *more], environ)
     finally:
@@ -106,7 +105,7 @@ def _is_my_turn() -> bool:
     try:
         posix.lockf(fd, posix.F_TLOCK, 0)
         stamp = posix.fstat(fd)
-        # A stamp far in the future is a clock that was set back; just ahead of us, it is a hook beside us.
+        # A stamp far in the future means that the clock was set back; one slightly ahead is another hook's.
         if stamp.st_size and abs(time.time() - stamp.st_mtime) < START_AT_MOST_EVERY_S:
             return False
         posix.pwrite(fd, b"started by a hook\n", 0)
@@ -118,8 +117,8 @@ def _is_my_turn() -> bool:
     return True
 
 
-def _let_go_of_the_client() -> None:
-    """The client waits until every copy of the hook's pipes is closed."""
+def _detach_from_client() -> None:
+    """Closes our copies of the hook's pipes: the client waits until every copy is closed."""
     try:
         posix.mkdir(paths.LOGS, 0o700)
     except FileExistsError:
@@ -139,16 +138,16 @@ _ANSWER_CONTEXT = b'"additionalContext": %s}}\n'
 
 
 def answer_with(event: bytes, string: bytes) -> bytes | None:
-    """A hook's answer that shows the model what the JSON string says; None when there is nothing to show."""
-    from claude_mem.hook import json_peek
+    """A hook's answer that shows the model this JSON string; None if it is empty or not valid."""
+    from claude_mem.hook import json_text
 
-    if string == b'""' or not json_peek.is_string(string, MOST_ANSWER):
+    if string == b'""' or not json_text.is_string(string, MOST_ANSWER):
         return None
     return _ANSWER_HEAD % event + _ANSWER_CONTEXT % string
 
 
 def checked_answer(event: bytes, line: bytes) -> bytes | None:
-    """The line, if it is what `answer_with` would have made."""
+    """The line, if `answer_with` would have produced exactly that."""
     string = line.removeprefix(_ANSWER_HEAD % event + b'"additionalContext": ').removesuffix(b"}}\n")
     return line if answer_with(event, string) == line else None
 
@@ -162,25 +161,25 @@ CLOSING = b"}\n"
 
 
 class NobodyListens(Exception):
-    """There is no worker."""
+    """No worker is running."""
 
 
 def may_be_asked(flags: tuple[bytes, ...]) -> bool:
-    """Not about what is private, nor with what was scrubbed without the user's own rules."""
+    """Whether a payload with these flags may be sent to the worker: not a private one, nor one that was
+    scrubbed without the user's own rules."""
     return spool_writer.PRIVATE not in flags and spool_writer.SCRUB_AGAIN not in flags
 
 
 def ask(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") -> bytes | None:
-    """The hook's answer that shows what the worker says; None when it says nothing, nonsense, or too late.
-    `answers`: the event that the answer is to, if that is another. Raises NobodyListens."""
-    # A line break between JSON's tokens is a blank like any other; inside a string there is none.
+    """The hook's answer with the worker's context; None if that is empty, invalid or too late. `answers`: the
+    event to be answered, if it differs. Raises NobodyListens."""
+    # A line break between JSON tokens is whitespace; inside a string there can be none.
     said = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
     return None if said in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % said
 
 
 def exchange(line: bytes, within_s: float) -> bytes:
-    """What the worker says, as a JSON string; empty when it says nonsense, or too late. Raises
-    NobodyListens."""
+    """The worker's answer as a JSON string; empty if it is invalid or too late. Raises NobodyListens."""
     import _socket
 
     deadline = time.monotonic() + within_s
@@ -195,25 +194,26 @@ def exchange(line: bytes, within_s: float) -> bytes:
         except OSError as error:
             raise NobodyListens from error
         sock.sendall(line)
-        said = _hear(sock, deadline)
+        said = _read_line(sock, deadline)
     except TimeoutError:
         note_silence()
         return b""
     except OSError:
-        return b""  # hung up on
+        return b""  # the worker hung up
     finally:
         sock.close()
-    _heard()
+    _clear_silence()
     if not said.startswith(OPENING) or not said.endswith(CLOSING):
         return b""
-    from claude_mem.hook import json_peek
+    from claude_mem.hook import json_text
 
     string = said[len(OPENING) : -len(CLOSING)]
-    return string if json_peek.is_string(string, MOST_ANSWER) else b""
+    return string if json_text.is_string(string, MOST_ANSWER) else b""
 
 
-def _hear(sock: socket, deadline: float) -> bytes:
-    """One line, or what there is of it. Raises OSError past the deadline, also for a line that drips in."""
+def _read_line(sock: socket, deadline: float) -> bytes:
+    """One line, or as much as arrived. Raises TimeoutError at the deadline, however slowly the line
+    arrives."""
     said = b""
     while not said.endswith(b"\n") and len(said) <= MOST_LINE:
         left = deadline - time.monotonic()

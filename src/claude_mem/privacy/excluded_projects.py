@@ -11,7 +11,7 @@ from __future__ import annotations
 import posix
 import time
 
-from claude_mem.hook import json_peek
+from claude_mem.hook import json_text
 from claude_mem.privacy import excluded_files
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
@@ -97,7 +97,7 @@ def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> 
 def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | None:
     """The working directory; None where it may stand behind the cut."""
     if event:
-        return json_peek.text_of(json_peek.member(head, b"cwd")).decode(errors="surrogateescape")
+        return json_text.text_of(json_text.member(head, b"cwd")).decode(errors="surrogateescape")
     from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from claude_mem import agents
-from claude_mem.hook import json_peek
+from claude_mem.hook import json_text
 from claude_mem.hook.drop_counters import NotAPayload
 from claude_mem.hook.translate import Translator
 
@@ -26,7 +26,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     made = {
         "EVENTS": {"beforeTool": "PreToolUse", "ends": "SessionEnd"},
         "KEYS": {"chat": "session_id", "dir": "cwd"},
-        "PLACES": frozenset(("PreToolUse",)),
+        "INJECTION_EVENTS": frozenset(("PreToolUse",)),
         "WITHIN_S": {"SessionEnd": 1.0},
         "read": _read,
     }
@@ -46,7 +46,7 @@ def test_a_payload_comes_in_the_words_and_the_order_that_the_hook_reads_without_
     head, tail, whole = translated
     assert (tail, whole) == (b"", True)
     assert head.startswith(b'{"session_id":"toy:c-1","cwd":"/w","hook_event_name":"PreToolUse"')
-    question = json_peek.tool_question(head)
+    question = json_text.tool_question(head)
     assert question is not None
     assert json.loads(question)["file_path"] == "/w/a.py"
 

@@ -18,7 +18,7 @@ EVENTS = {
     "TaskError": "StopFailure",
     "SessionShutdown": "SessionEnd",
 }
-PLACES = frozenset(("PreToolUse",))
+INJECTION_EVENTS = frozenset(("PreToolUse",))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:

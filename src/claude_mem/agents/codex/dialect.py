@@ -9,7 +9,7 @@ EVENTS = same(
 )
 KEYS = {"turn_id": "prompt_id"}
 AS_IS = frozenset(("PostToolUse",))
-PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
 WITHIN_S = {"SessionEnd": 2.5}  # it ends such a hook after three seconds, whatever its settings say
 
 _FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ")

@@ -25,7 +25,7 @@ KEYS = {
     "initialPrompt": "initial_prompt",
     "stopReason": "stop_reason",
 }
-PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
 _TOOLS = {"Write": "create", "Edit": "edit", "Read": "view", "Bash": "bash"}
 _TRIES, _TRY_EVERY_S = 20, 0.02
 _ANSWER = {"result_type": "resultType", "text_result_for_llm": "textResultForLlm"}

@@ -16,7 +16,7 @@ KEYS = {
     "tool_output": "tool_response",
     "error_message": "error",
 }
-PLACES = frozenset(("SessionStart", "UserPromptSubmit"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit"))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:

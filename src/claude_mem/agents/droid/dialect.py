@@ -8,7 +8,7 @@ from claude_mem.hook.translate import same
 
 EVENTS = same("SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompact SessionEnd")
 AS_IS = frozenset(("PostToolUse",))
-PLACES = frozenset(("SessionStart", "PostToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "PostToolUse"))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ EVENTS = {
 }
 KEYS = {"prompt_response": "last_assistant_message"}
 AS_IS = frozenset(("AfterTool",))
-PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:

@@ -14,7 +14,7 @@ KEYS = {
     "tool_call_id": "tool_use_id",
     "tool_output": "tool_response",
 }
-PLACES: frozenset[str] = frozenset()
+INJECTION_EVENTS: frozenset[str] = frozenset()
 EDIT = {"before": "old_string", "after": "new_string"}
 OURS = "claude-mem__"
 

@@ -6,4 +6,4 @@ from claude_mem.hook.translate import same
 
 EVENTS = same("SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop PostCompact")
 AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
-PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PreToolUse"))

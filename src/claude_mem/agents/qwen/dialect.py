@@ -8,7 +8,7 @@ EVENTS = same(
     "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd"
 )
 AS_IS = frozenset(("PostToolUse", "PostToolUseFailure"))
-PLACES = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:

@@ -15,7 +15,7 @@ EVENTS = {
     "post_cascade_response": "Stop",
 }
 KEYS = {"trajectory_id": "session_id", "execution_id": "prompt_id"}
-PLACES: frozenset[str] = frozenset()
+INJECTION_EVENTS: frozenset[str] = frozenset()
 SAID = "### Planner Response"
 
 

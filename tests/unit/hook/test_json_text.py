@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.hook import json_peek
+from claude_mem.hook import json_text
 
 # Strings of what matters here: quotes, backslashes, keys, and anything else.
 texts = st.text(alphabet=st.one_of(st.sampled_from('"\\:,{}ucwd01'), st.characters(codec="utf-8")))
@@ -28,22 +28,22 @@ def is_json_string(text: bytes) -> bool:
 @given(inside=bytes_of_strings)
 def test_what_json_takes_for_a_string_is_one_and_nothing_else_is(inside: bytes) -> None:
     text = b'"' + inside + b'"'
-    assert json_peek.is_string(text, MOST) == is_json_string(text)
+    assert json_text.is_string(text, MOST) == is_json_string(text)
 
 
 @given(text=texts, ascii_only=st.booleans())
 def test_a_string_that_was_written_as_json_is_one(text: str, ascii_only: bool) -> None:
-    assert json_peek.is_string(json.dumps(text, ensure_ascii=ascii_only).encode(), 10_000)
+    assert json_text.is_string(json.dumps(text, ensure_ascii=ascii_only).encode(), 10_000)
 
 
 @pytest.mark.parametrize("text", [b"", b'"', b"x", b'"x', b'x"', b"1", b"null", b' "x"', b'"x" ', b'"x""'])
 def test_what_is_no_string_is_none(text: bytes) -> None:
-    assert not json_peek.is_string(text, MOST)
+    assert not json_text.is_string(text, MOST)
 
 
 def test_a_string_over_the_bound_is_none() -> None:
-    assert json_peek.is_string(b'"' + b"x" * (MOST - 2) + b'"', MOST)
-    assert not json_peek.is_string(b'"' + b"x" * (MOST - 1) + b'"', MOST)
+    assert json_text.is_string(b'"' + b"x" * (MOST - 2) + b'"', MOST)
+    assert not json_text.is_string(b'"' + b"x" * (MOST - 1) + b'"', MOST)
 
 
 @given(before=texts, value=texts, after=texts, ascii_only=st.booleans())
@@ -52,15 +52,15 @@ def test_a_member_is_found_whatever_the_strings_around_it_hold(
 ) -> None:
     payload = {"a": before, "cwd": value, "b": after}
     text = json.dumps(payload, separators=(",", ":"), ensure_ascii=ascii_only).encode()
-    found = json_peek.member(text, b"cwd")
+    found = json_text.member(text, b"cwd")
     assert json.loads(found) == value
-    assert json_peek.text_of(found) == value.encode()
+    assert json_text.text_of(found) == value.encode()
 
 
 @given(value=texts)
 def test_a_key_inside_a_string_is_no_key(value: str) -> None:
     text = json.dumps({"a": '"cwd":"/forged"' + value, "b": value}, separators=(",", ":")).encode()
-    assert json_peek.member(text, b"cwd") == b""
+    assert json_text.member(text, b"cwd") == b""
 
 
 @pytest.mark.parametrize(
@@ -68,12 +68,12 @@ def test_a_key_inside_a_string_is_no_key(value: str) -> None:
     [b"", b"{}", b'{"cwd":7}', b'{"cwd":', b'{"cwd":"', b'{"cwd":"x', b'{"cwd":"x\\"', b'{"cwd": "x"}'],
 )
 def test_a_member_that_is_not_a_whole_string_is_not_there(text: bytes) -> None:
-    assert json_peek.member(text, b"cwd") == b""
+    assert json_text.member(text, b"cwd") == b""
 
 
 def test_half_a_character_and_a_bad_escape_are_no_obstacle() -> None:
-    assert json_peek.text_of(rb'"\ud800"') == "\ud800".encode(errors="surrogatepass")
-    assert json_peek.text_of(rb'"\x"') == b""
+    assert json_text.text_of(rb'"\ud800"') == "\ud800".encode(errors="surrogatepass")
+    assert json_text.text_of(rb'"\x"') == b""
 
 
 def before_bash(command: str, **more: object) -> bytes:
@@ -85,7 +85,7 @@ def before_bash(command: str, **more: object) -> bytes:
 
 
 def test_before_a_shell_command_the_worker_is_asked_about_that_alone() -> None:
-    question = json_peek.tool_question(before_bash('echo "a" \\ b'))
+    question = json_text.tool_question(before_bash('echo "a" \\ b'))
     assert question is not None
     assert json.loads(question) == {
         "session_id": "s",
@@ -97,5 +97,5 @@ def test_before_a_shell_command_the_worker_is_asked_about_that_alone() -> None:
 
 
 def test_before_a_script_of_a_command_nothing_is_asked() -> None:
-    assert json_peek.tool_question(before_bash("x" * json_peek.MOST_COMMAND)) is None
-    assert json_peek.tool_question(before_bash("")) is not None
+    assert json_text.tool_question(before_bash("x" * json_text.MOST_COMMAND)) is None
+    assert json_text.tool_question(before_bash("")) is not None

@@ -25,10 +25,11 @@ IN_MAKE_TEST = {
 """Of each of these folders `make test` runs one file; the rest is for `make prove`."""
 
 LONGEST_FIRST = (
+    "tests/security/test_redaction_growth.py",
+    "tests/security/test_growth.py",
     "tests/e2e/agents",
     "tests/e2e/client",
     "tests/browser",
-    "tests/security/test_growth.py",
     "tests/torture",
     "tests/e2e",
     "tests/migration",

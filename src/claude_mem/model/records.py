@@ -162,3 +162,13 @@ def parse_name(name: str) -> tuple[str, int, str | None] | None:
     if not session_id or not at.isdecimal() or len(at) > 15:
         return None
     return session_id, int(at), None if rest == "-" else rest
+
+
+def name_of_summary(session_id: str, at: int) -> str:
+    """What a summary goes by."""
+    return f"{session_id}/{at}/summary"
+
+
+def name_of_prompt(session_id: str, number: int) -> str:
+    """What a prompt goes by."""
+    return f"{session_id}/{number}/prompt"

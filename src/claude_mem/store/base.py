@@ -306,7 +306,9 @@ class Transfer(Protocol):
     """Export and import of memories as records."""
 
     def records(self, chosen: v.ExportSelection) -> Iterator[Record]: ...
-    def absorb(self, records: Sequence[Record], *, own: bool) -> v.ImportResult: ...
+    def absorb(
+        self, records: Sequence[Record], *, own: bool, author: str | None = None
+    ) -> v.ImportResult: ...  # `author`: the member of the team whose they are
 
 
 class Statistics(Protocol):

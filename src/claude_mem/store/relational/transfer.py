@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, get_args
 
+from msgspec import Struct
+
 from claude_mem.model import records as model_records
 from claude_mem.model.clock import LAST_MS, iso
 from claude_mem.model.events import Kind, Origin
@@ -17,8 +19,16 @@ from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED,
 from claude_mem.model.refs import TYPES, Source
 from claude_mem.store.relational import observations, projects
 from claude_mem.store.relational.part import Connection, Part, Row, added, execute, transaction
-from claude_mem.store.relational.rows import Value, array, batches, columns, text, value_of
-from claude_mem.store.values import ExportSelection, ImportResult
+from claude_mem.store.relational.rows import (
+    Value,
+    array,
+    batches,
+    columns,
+    session_digest,
+    text,
+    value_of,
+)
+from claude_mem.store.values import ExportSelection, ImportResult, Revision
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps
 MOST_ITEMS = 10_000
@@ -76,10 +86,27 @@ UNNAMED = "unknown"
 SOURCES: tuple[str, ...] = get_args(Source)
 
 
-def absorb(db: Connection, records: Sequence[Record], now: int, *, own: bool) -> ImportResult:
+class Whose(Struct, frozen=True):
+    """Whose records they are: one's own, a member's of one's team, or a stranger's."""
+
+    own: bool
+    author: str | None = None  # the member
+
+    @property
+    def is_stranger(self) -> bool:
+        return not self.own and self.author is None
+
+
+def absorb(
+    db: Connection, records: Sequence[Record], now: int, *, own: bool, author: str | None = None
+) -> ImportResult:
     """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
     may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
-    to a session of one's own and replaces no memory of one's own."""
+    to a session of one's own and replaces no memory of one's own.
+
+    `author`: a member of the team wrote them. They are kept as they are, in sessions marked as the member's;
+    they add to no other session. What the member changed since (pinned, wrong) is changed here."""
+    whose = Whose(own and author is None, author)
     taken, known, refused = Counter[str](), Counter[str](), []
     for number, record in enumerate(records):
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -87,7 +114,7 @@ def absorb(db: Connection, records: Sequence[Record], now: int, *, own: bool) ->
             continue
         try:
             fields = checked(record)
-            fresh = _TAKE[str(kind)](db, fields | {"now": now}, own)
+            fresh = _TAKE[str(kind)](db, fields | {"now": now}, whose)
         except RecordRefused as error:
             refused.append((number, str(error)))
         else:
@@ -95,14 +122,14 @@ def absorb(db: Connection, records: Sequence[Record], now: int, *, own: bool) ->
     return ImportResult(dict(taken), dict(known), tuple(refused))
 
 
-def _project(db: Connection, fields: Fields, own: bool) -> bool:
+def _project(db: Connection, fields: Fields, whose: Whose) -> bool:
     # A stranger's paths are not ours: git would be asked in that directory.
-    root = (fields["root"] or "") if own else ""
+    root = (fields["root"] or "") if whose.own else ""
     origin = Origin(fields["key"], fields["name"], root, fields["remote"])
     known = execute(db, "find_project", key=origin.key).fetchone()
     created_at = fields["created_at"]
     projects.project_of(db, origin, fields["now"] if created_at is None else created_at)
-    if known is None and own:  # a stranger's would lead the work of other projects here
+    if known is None and whose.own:  # a stranger's would lead the work of other projects here
         for alias in fields["aliases"]:
             execute(db, "absorb_alias", key=origin.key, alias=alias)
         if fields["named"]:
@@ -110,7 +137,7 @@ def _project(db: Connection, fields: Fields, own: bool) -> bool:
     return known is None
 
 
-def _session(db: Connection, fields: Fields, own: bool) -> bool:
+def _session(db: Connection, fields: Fields, whose: Whose) -> bool:
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
         raise RecordRefused(f"Session {fields['session_id']}: no earlier record defines its project.")
@@ -118,7 +145,10 @@ def _session(db: Connection, fields: Fields, own: bool) -> bool:
     if status not in tuple(SessionStatus):
         raise RecordRefused(f"Unknown session status {status!r}.")
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
+        _check_author(db, fields, whose)
         return False
+    if whose.author is not None and _is_forgotten(db, fields["session_id"]):
+        raise RecordRefused(f"Session {fields['session_id']} was forgotten here.")
     ended, changed = fields["completed_at"], fields["updated_at"]
     changed = fields["created_at"] if changed is None else changed
     values = fields | {
@@ -132,18 +162,22 @@ def _session(db: Connection, fields: Fields, own: bool) -> bool:
         "updated_at_iso": iso(changed),
         "completed_at_iso": None if ended is None else iso(ended),
     }
-    if not own:
+    if not whose.own:
         # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
-        values |= {"client": FOREIGN, "cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
+        values |= {"cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
+    if whose.is_stranger:
+        values["client"] = FOREIGN
     execute(db, "absorb_session", **values)
+    if whose.author is not None:
+        execute(db, "set_author", session_id=fields["session_id"], author=whose.author)
     return True
 
 
-def _prompt(db: Connection, fields: Fields, own: bool) -> bool:
-    return _add_new(db, "prompt", fields | _session_context(db, fields), own)
+def _prompt(db: Connection, fields: Fields, whose: Whose) -> bool:
+    return _add_new(db, "prompt", fields | _session_context(db, fields), whose)
 
 
-def _event(db: Connection, fields: Fields, own: bool) -> bool:
+def _event(db: Connection, fields: Fields, whose: Whose) -> bool:
     key = fields["effect_key"] or fields["event_id"]
     if not key:
         raise RecordRefused("The event has neither event_id nor effect_key.")
@@ -152,15 +186,17 @@ def _event(db: Connection, fields: Fields, own: bool) -> bool:
     texts = (fields["text"], fields["tool_input"], fields["tool_response"])
     values = fields | {
         "effect_key": key,
-        "event_id": fields["event_id"] if own and fields["event_id"] else _made_id(fields["session_id"], key),
+        "event_id": fields["event_id"]
+        if whose.own and fields["event_id"]
+        else _made_id(fields["session_id"], key),
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
-    values |= _session_context(db, fields) | ({} if own else {"cwd": None})
-    return _add_new(db, "event", values, own)
+    values |= _session_context(db, fields) | ({} if whose.own else {"cwd": None})
+    return _add_new(db, "event", values, whose)
 
 
-def _observation(db: Connection, fields: Fields, own: bool) -> bool:
+def _observation(db: Connection, fields: Fields, whose: Whose) -> bool:
     if fields["type"] not in TYPES:
         raise RecordRefused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
     _check_source(fields)
@@ -168,15 +204,19 @@ def _observation(db: Connection, fields: Fields, own: bool) -> bool:
     if key is None and not fields["text"]:
         raise RecordRefused("The observation is empty.")
     context = _session_context(db, fields) | _other_project(db, fields["project"])
-    if _is_known(_named(db, fields["session_id"], fields["at"], key), fields, context["project_id"]):
+    known = _known(_named(db, fields["session_id"], fields["at"], key), fields, context["project_id"])
+    if known is not None:
+        if whose.author is not None:
+            _check_author(db, fields, whose)
+            _follow(db, known, fields)
         return False
-    if not own and observations.same(db, context["project_id"], key, fields["at"]) is not None:
+    if whose.is_stranger and observations.same(db, context["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
-    _may_add(context, own)
-    older = _superseded(db, fields, context["project_id"], own)
+    _may_add(db, fields | context, whose)
+    older = _superseded(db, fields, context["project_id"], whose)
     values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
     values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
-    if not own:
+    if whose.is_stranger:
         values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
     newer = added(db, "absorb_observation", **values)
     if older is not None:
@@ -189,29 +229,29 @@ def _check_source(fields: Fields) -> None:
         raise RecordRefused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
 
 
-def _sighting(db: Connection, fields: Fields, own: bool) -> bool:
+def _sighting(db: Connection, fields: Fields, whose: Whose) -> bool:
     seen = _referred(db, fields["observation"])
     if seen is None:
         raise RecordRefused("The sighting refers to an observation that no earlier record defines.")
     values = fields | _session_context(db, fields) | {"observation_id": seen["id"]}
     if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
-    _may_add(values, own)
-    if not own and seen["session_client"] != FOREIGN:
+    _may_add(db, values | {"session_id": fields["session_id"]}, whose)
+    if whose.is_stranger and seen["session_client"] != FOREIGN:
         raise RecordRefused("An untrusted file cannot confirm one of your own memories.")
     values |= {"session_id": values["id"], "created_at": values["at_iso"], "created_at_epoch": fields["at"]}
     execute(db, "add_sighting", **values)
     return True
 
 
-def _summary(db: Connection, fields: Fields, own: bool) -> bool:
+def _summary(db: Connection, fields: Fields, whose: Whose) -> bool:
     _check_source(fields)
     values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
-    values["source"] = (fields["source"] or "work") if own else "external"
-    return _add_new(db, "summary", fields | values | _session_context(db, fields), own)
+    values["source"] = "external" if whose.is_stranger else (fields["source"] or "work")
+    return _add_new(db, "summary", fields | values | _session_context(db, fields), whose)
 
 
-_TAKE: dict[str, Callable[[Connection, Fields, bool], bool]] = {
+_TAKE: dict[str, Callable[[Connection, Fields, Whose], bool]] = {
     "project": _project,
     "session": _session,
     "prompt": _prompt,
@@ -240,21 +280,40 @@ def _other_project(db: Connection, key: str | None) -> Fields:
     return {"project": row["name"], "project_id": row["id"]}
 
 
-def _add_new(db: Connection, kind: str, values: Fields, own: bool) -> bool:
+def _add_new(db: Connection, kind: str, values: Fields, whose: Whose) -> bool:
     """False: it is there already."""
     if execute(db, f"find_{kind}", **values).fetchone() is not None:
         return False
-    _may_add(values, own)
+    _may_add(db, values, whose)
     execute(db, f"absorb_{kind}", **values)
     return True
 
 
-def _may_add(values: Fields, own: bool) -> None:
-    """Something new. What a session here holds is what happened here: strangers have no part in it."""
-    if not own and values["session_client"] != FOREIGN:
+def _may_add(db: Connection, values: Fields, whose: Whose) -> None:
+    """Something new. What a session here holds is what happened here: strangers have no part in it, and a
+    member only in the member's own."""
+    _check_author(db, values, whose)
+    if whose.is_stranger and values["session_client"] != FOREIGN:
         raise RecordRefused(
             "It would change one of your own sessions. If you wrote this file, import it with --own."
         )
+
+
+def _check_author(db: Connection, fields: Fields, whose: Whose) -> None:
+    if whose.author is None:
+        return
+    found = execute(db, "session_author", session_id=fields["session_id"]).fetchone()
+    if found is not None and found["author"] != whose.author:
+        raise RecordRefused(f"Session {fields['session_id']} belongs to somebody else.")
+
+
+def _is_forgotten(db: Connection, session_id: str) -> bool:
+    return execute(db, "is_forgotten", digest=session_digest(session_id)).fetchone() is not None
+
+
+def _follow(db: Connection, id: int, fields: Fields) -> None:
+    """What its author has changed since. An edited one goes by another name, and is a new one."""
+    observations.revise(db, [Revision(id, {name: fields[name] for name in ("pinned", "wrong")})], ())
 
 
 def _made_id(session_id: str, key: str) -> str:
@@ -262,21 +321,29 @@ def _made_id(session_id: str, key: str) -> str:
     return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
 
 
-def _superseded(db: Connection, fields: Fields, project_id: int, own: bool) -> int | None:
-    """What it replaces: nothing made later. An untrusted one may replace an untrusted one of its project."""
+def _superseded(db: Connection, fields: Fields, project_id: int, whose: Whose) -> int | None:
+    """What it replaces: nothing made later. An untrusted one may replace an untrusted one of its project, a
+    member's one of the member's."""
     older = _referred(db, fields["supersedes"])
     if older is None or older["created_at_epoch"] > fields["at"]:
         return None
-    foreign = older["session_client"] == FOREIGN and older["project_id"] == project_id
-    return int(older["id"]) if own or foreign else None
+    if whose.own:
+        return int(older["id"])
+    may = older["session_client"] == FOREIGN
+    if whose.author is not None:
+        session = model_records.parse_name(fields["supersedes"])
+        found = execute(db, "session_author", session_id=session[0]).fetchone() if session else None
+        may = found is not None and found["author"] == whose.author
+    return int(older["id"]) if may and older["project_id"] == project_id else None
 
 
-def _is_known(named: list[Row], fields: Fields, project_id: int) -> bool:
-    """Of those without a key, a session may have several at a time; of the others one for each project."""
-    return any(
-        row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"])
-        for row in named
-    )
+def _known(named: list[Row], fields: Fields, project_id: int) -> int | None:
+    """The id of the one that is there already. Of those without a key, a session may have several at a time;
+    of the others one for each project."""
+    for row in named:
+        if row["project_id"] == project_id and (row["content_key"] or row["text"] == fields["text"]):
+            return int(row["id"])
+    return None
 
 
 def _referred(db: Connection, name: str | None) -> Row | None:
@@ -355,5 +422,7 @@ class Transfer(Part):
             yield from records(db, chosen, self._clock())
 
     @transaction
-    def absorb(self, db: Connection, records: Sequence[Record], *, own: bool) -> ImportResult:
-        return absorb(db, records, self._clock(), own=own)
+    def absorb(
+        self, db: Connection, records: Sequence[Record], *, own: bool, author: str | None = None
+    ) -> ImportResult:
+        return absorb(db, records, self._clock(), own=own, author=author)

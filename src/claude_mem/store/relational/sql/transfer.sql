@@ -46,6 +46,14 @@ VALUES (
 -- Where a session's memories belong.
 SELECT id, project, project_id, client AS session_client FROM sdk_sessions WHERE claude_session_id = :session_id
 
+-- name: set_author
+-- A session is a member's of the team.
+UPDATE sdk_sessions SET author = :author WHERE claude_session_id = :session_id
+
+-- name: session_author
+-- Whose a session is; NULL: one's own.
+SELECT author FROM sdk_sessions WHERE claude_session_id = :session_id
+
 -- name: find_prompt
 -- Whether a prompt is there already.
 SELECT 1 FROM user_prompts WHERE session_id = :id AND prompt_number = :number

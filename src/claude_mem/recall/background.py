@@ -63,7 +63,7 @@ class BackgroundWork:
     def step(self) -> bool:
         """Index or render some of what is new; False: all is done."""
         with self._indexing:
-            indexed = self._store.text_index.step()
+            indexed = self._store.text_index.step(hurried=False)
         return bool(indexed) or self._rendered()
 
     def _rendered(self) -> bool:

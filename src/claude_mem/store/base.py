@@ -333,7 +333,8 @@ class TextIndex(Protocol):
     """One call at a time, from a loop of the worker or from a caller that has just added something."""
 
     def prepare(self) -> None: ...  # rebuild it if another version made it
-    def step(self) -> int: ...  # index some new rows; returns how many. 0: up to date
+    def step(self, *, hurried: bool = True) -> int:
+        """Index some new rows; returns how many. 0: up to date. `hurried`: in a short transaction."""
 
 
 class VectorTable(Protocol):

@@ -135,7 +135,7 @@ def test_what_is_forgotten_while_it_is_being_indexed_is_not_indexed(
             Observation("decision", "pelican", narrative="n"), ORIGIN, session="a", at=NOON
         )
         with store.readers.read() as db:
-            drafts = text_index._draft(db)
+            drafts = text_index._draft(db, text_index.STEP)
         assert drafts is not None
         assert len(drafts.entries) == 2
         keeping.deletion.forget(ForgetPlan(refs=(gone,)))

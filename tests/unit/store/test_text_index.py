@@ -19,7 +19,7 @@ from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref, kind_at, ref_at, span
 from claude_mem.store.sqlite import SqliteStore, text_index
 from claude_mem.store.sqlite.connection import SqliteConnection
-from claude_mem.store.sqlite.text_index import STEP, TextIndex, size_of_all
+from claude_mem.store.sqlite.text_index import STEP, UNHURRIED, TextIndex, size_of_all
 from claude_mem.store.values import TextMatches, TextQuery
 
 
@@ -94,12 +94,26 @@ def test_a_step_is_short_and_many_of_them_lose_nothing(
     assert finds(store, "common") == 2 * STEP + 5
 
 
+def test_when_nobody_waits_a_step_is_larger_but_holds_no_more_text_than_before(
+    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_index, "STEP", 3)
+    for number in range(3 * UNHURRIED + 1):
+        keep(f"common {number}")
+    assert [index.step(hurried=False), index.step(hurried=False)] == [3 * UNHURRIED, 1]
+    index.rebuild()
+    monkeypatch.setattr(text_index, "MOST_TEXT", 1)
+    assert [index.step(hurried=False), index.step()] == [1, 1]
+    index.catch_up()
+    assert finds(store, "common") == 3 * UNHURRIED + 1
+
+
 def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
     store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
 ) -> None:
     keep("first heron")
     with store.readers.read() as db:
-        drafts = text_index._draft(db)
+        drafts = text_index._draft(db, STEP)
     assert drafts is not None
 
     def reword(db: SqliteConnection) -> None:
@@ -122,7 +136,7 @@ def test_two_who_read_the_same_write_it_once(
         lambda db: db.execute("UPDATE observations SET files_read = '[\"a.py\"]'").rowcount
     )  # and a file, of which no row is written twice
     with store.readers.read() as db:
-        drafts = text_index._draft(db)
+        drafts = text_index._draft(db, STEP)
     assert drafts is not None
     index.catch_up()
     before = content(store)

@@ -30,6 +30,10 @@ from claude_mem.store.relational.text_document import VERSION, TextDocument, doc
 from claude_mem.store.relational.text_matcher import Matcher, Span
 
 STEP = 128
+UNHURRIED = 8
+"""So many times as many rows in one transaction when nobody waits: a large index is made sooner."""
+MOST_TEXT = 1_000_000
+"""Characters of one transaction, more than a step's rows mostly have: it holds up no writer for longer."""
 
 
 class _Drafts(Struct, frozen=True):
@@ -59,10 +63,10 @@ class TextIndex(Part):
         execute(db, "set_derived", name="text_version", value=VERSION)
         _next_generation(db)
 
-    def step(self) -> int:
+    def step(self, *, hurried: bool = True) -> int:
         """Index some of what is new; how many rows that were. 0: it is in step."""
         with self._readers.read() as db:
-            drafts = _draft(db)
+            drafts = _draft(db, STEP if hurried else STEP * UNHURRIED)
         if drafts is None:
             return 0
         self._write(drafts)
@@ -111,14 +115,23 @@ def _indexed(db: Connection, refs: Sequence[Ref]) -> Iterator[TextDocument]:
             yield from _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1))
 
 
-def _draft(db: Connection) -> _Drafts | None:
+def _draft(db: Connection, most: int) -> _Drafts | None:
     # Observations before evidence: what was understood is worth more than what it was understood from.
     for kind in KINDS:
         after, last = _mark(db, kind), last_id(db, kind)
         if after < last:
-            rows = _rows(db, kind, after, last, STEP)
-            upto = rows[-1]["id"] if len(rows) == STEP else last
-            return _Drafts(_generation(db), kind, after, upto, list(_entries(kind, rows)))
+            rows = _rows(db, kind, after, last, most)
+            upto = rows[-1]["id"] if len(rows) == most else last
+            entries: list[TextDocument] = []
+            text = 0
+            for row in rows:
+                for made in _entries(kind, [row]):
+                    entries.append(made)
+                    text += len(made.title) + len(made.body) + len(made.tool)
+                if text >= MOST_TEXT:
+                    upto = row["id"]
+                    break
+            return _Drafts(_generation(db), kind, after, upto, entries)
     return None
 
 

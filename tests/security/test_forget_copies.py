@@ -19,7 +19,7 @@ from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.recall.exported_files import ExportedFiles
+from claude_mem.recall.deletion import ExportedFiles
 from claude_mem.store.sqlite import SqliteStore, backup, copies, recovery, schema
 from claude_mem.store.sqlite.connection import open_writer
 from claude_mem.store.values import DeletionRequest, ExportSelection, Selection

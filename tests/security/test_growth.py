@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from tests.harness.growth import Finish, assert_steps_grow_with_length, many_long_runs, repeated
 
-from claude_mem.privacy import excluded_files, scrub_payload, secrets, suspect, tags, vendor_tokens
+from claude_mem.privacy import excluded_files, scrub_payload, secret_rules, secrets, suspect, tags
 
 HOSTILE_TAGS = [
     *(
@@ -58,7 +58,7 @@ def test_two_hundred_thousand_characters_of_tags_are_stripped(finish: Finish) ->
 # Rows that differ in the keyword alone share their pattern or scanner.
 RULES = list({(rule[0], rule[2], rule[3]): rule for rule in secrets.RULES}.values())
 PREFIXED = [
-    row[2] for row in vendor_tokens.ROWS[len(vendor_tokens.TABLE) :]
+    row[2] for row in secret_rules.VENDOR_TOKENS[len(secret_rules.VENDOR_TABLE) :]
 ]  # all of one shape: some will do
 PATTERNS = [rule for rule in RULES if rule[2] and rule[2] not in (*PREFIXED[:40], *PREFIXED[41:])]
 SCANNERS = [rule for rule in RULES if not rule[2]]

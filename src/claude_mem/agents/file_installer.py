@@ -17,8 +17,15 @@ from msgspec import Struct
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.catalog import Agent, Installation, Wanted
 from claude_mem.agents.claude_code import registration
-from claude_mem.agents.file_changes import Change, Journal, Plan, read_text
-from claude_mem.agents.install_record import InstallRecord, SavedText, load_record
+from claude_mem.agents.file_changes import (
+    Change,
+    InstallRecord,
+    Journal,
+    Plan,
+    SavedText,
+    load_record,
+    read_text,
+)
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.settings_file import Malformed
 from claude_mem.hook import paths

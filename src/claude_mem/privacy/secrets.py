@@ -1,14 +1,15 @@
 """Replaces secrets by a mark: applies every rule to a text, and to what the text spells in another encoding.
 
-The rules are tables: `vendor_tokens`, `credential_commands` and `credential_files` hold one row each (name,
-keywords, pattern, example), SCANNED below names those that a scanner finds: assignments (`assignments`),
+The rules are the tables in `secret_rules`, with one row each (name, keywords, pattern, example), and SCANNED
+below, which names those that a scanner finds: assignments (`assignments`),
 private keys, URLs and headers (`secret_scanners`). A test feeds each row its example; another checks that its
 work grows in proportion to the text. Best effort, and promised as no more.
 """
 
 from __future__ import annotations
 
-from claude_mem.privacy import credential_commands, credential_files, credential_names, vendor_tokens
+from claude_mem.privacy import credential_names
+from claude_mem.privacy.secret_rules import CREDENTIAL_COMMANDS, CREDENTIAL_FILES, VENDOR_TOKENS, Row
 from claude_mem.privacy.secret_values import (
     MARK,
     is_address,
@@ -17,7 +18,6 @@ from claude_mem.privacy.secret_values import (
     is_random,
     is_wordy,
 )
-from claude_mem.privacy.vendor_tokens import Row
 
 Span = tuple[int, int]
 
@@ -47,14 +47,14 @@ SCANNED: tuple[Row, ...] = (
 RULES: tuple[Row, ...] = tuple(
     (name, keyword, pattern, example)
     for name, keywords, pattern, example in (
-        *vendor_tokens.ROWS,
-        *credential_files.ROWS,
-        *credential_commands.ROWS,
+        *VENDOR_TOKENS,
+        *CREDENTIAL_FILES,
+        *CREDENTIAL_COMMANDS,
         *SCANNED,
     )
     for keyword in keywords.split("|")
 )
-_VENDORS = frozenset(name for name, _, _, _ in vendor_tokens.ROWS)
+_VENDORS = frozenset(name for name, _, _, _ in VENDOR_TOKENS)
 
 _GUESSED = ("told-login", "call-login", "command-login")  # what they find is a secret if it looks like one
 _HEADERS = ("authorization", "cookie")

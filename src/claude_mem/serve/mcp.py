@@ -1,8 +1,8 @@
 """Serves MCP at `/mcp`: one message in, one response out, no state in between.
 
-The protocol itself is the official SDK's (`mcp_server`). It costs most of a second and 56 MiB to import, so
-that is left to the first message, and to a thread. Whoever asked before a restart may go on asking after it:
-what is to be remembered of a client travels in its session id.
+The protocol itself is implemented with the official SDK (`mcp_sdk`). Importing that takes most of a second
+and 56 MiB, so it is done at the first message, in a thread. A client may go on after the worker restarts:
+what must be known about it is in its session id.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _invalid(message: dict[str, object]) -> dict[str, object]:
 
 
 def _sdk() -> Callable[[Running, Visitor, Headers, bytes], Awaitable[tuple[int, bytes]]]:
-    from claude_mem.serve import mcp_server
+    from claude_mem.serve import mcp_sdk
 
-    return mcp_server.answer
+    return mcp_sdk.answer
 
 
 def _headers(message: dict[str, object], meta: dict[str, object], version: str) -> list[tuple[bytes, bytes]]:

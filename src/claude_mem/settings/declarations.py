@@ -13,7 +13,7 @@ from claude_mem.hook import spool_writer
 from claude_mem.model.structs import replace
 from claude_mem.providers import registry
 from claude_mem.settings import foreign_database
-from claude_mem.settings.takes import (
+from claude_mem.settings.value_types import (
     AMOUNT,
     DATABASE_URL,
     EMBEDDER,
@@ -26,7 +26,7 @@ from claude_mem.settings.takes import (
     TEXT,
     TOKENS,
     URL,
-    Takes,
+    ValueType,
     either,
     integer,
     one_of,
@@ -52,7 +52,7 @@ class Setting(Struct, frozen=True):
     group: str
     key: str
     default: Any
-    takes: Takes
+    takes: ValueType
     meaning: str
     allowed: str  # in words, for people: what it takes is decided by `takes`
     instead: object = None
@@ -71,7 +71,7 @@ _DECLARED: list[Setting] = []  # in the order of the fields of Settings
 def _setting(
     group: str,
     default: Any,
-    takes: Takes,
+    takes: ValueType,
     meaning: str,
     *,
     allowed: str | None = None,

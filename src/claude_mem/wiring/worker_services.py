@@ -24,10 +24,9 @@ from claude_mem.recall.background import BackgroundWork, ContextUpdater
 from claude_mem.recall.context_files import ContextFiles
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.dates import local_zone
-from claude_mem.recall.deletion import MemoryDeleter, OtherCopies
+from claude_mem.recall.deletion import ExportedFiles, MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.exchange import Exporter, Importer
-from claude_mem.recall.exported_files import ExportedFiles
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector

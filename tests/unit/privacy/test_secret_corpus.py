@@ -13,7 +13,7 @@ import pytest
 from tests.harness import payloads
 from tests.harness.secret_corpus.cases import Case, lookalikes, secret_cases
 
-from claude_mem.privacy import credential_commands, credential_files, scrub, secrets, suspect, vendor_tokens
+from claude_mem.privacy import scrub, secret_rules, secrets, suspect
 
 CASES = secret_cases(rounds=1)
 LEAST, LEAST_OF_A_GROUP, MOST_LOOKALIKES = 0.95, 0.92, 0.03
@@ -81,7 +81,7 @@ GENERAL = frozenset(
 
 def test_without_its_row_an_example_is_not_hidden(subtests: pytest.Subtests) -> None:
     """A row that others make superfluous is one too many."""
-    rows = (*vendor_tokens.ROWS, *credential_files.ROWS, *credential_commands.ROWS)
+    rows = (*secret_rules.VENDOR_TOKENS, *secret_rules.CREDENTIAL_FILES, *secret_rules.CREDENTIAL_COMMANDS)
     for name, keywords, pattern, example in rows:
         with subtests.test(name, keywords=keywords):
             own = secrets.find(example, tuple(rule for rule in secrets.RULES if rule[2] == pattern))

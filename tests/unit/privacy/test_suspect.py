@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.privacy import credential_names, scrub, secrets, suspect, tags, vendor_tokens
+from claude_mem.privacy import credential_names, scrub, secret_rules, secrets, suspect, tags
 
 CAP = 10_000
 # What can stand before a file name, or after it, in a JSON payload: a path separator, a separator of shell
@@ -42,7 +42,7 @@ def test_every_tag_and_every_excluded_file_is_suspect(subtests: pytest.Subtests)
 
 
 def test_every_prefix_of_a_token_is_suspect(subtests: pytest.Subtests) -> None:
-    for name, keywords, _, example in vendor_tokens.ROWS:
+    for name, keywords, _, example in secret_rules.VENDOR_TOKENS:
         for keyword in keywords.split("|"):
             if keyword[-1] in "_-." and name not in IN_COMPANY:
                 with subtests.test(name, keyword=keyword):

@@ -12,8 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.agents import launcher
-from claude_mem.agents.file_changes import run_program
-from claude_mem.agents.install_record import InstallRecord
+from claude_mem.agents.file_changes import InstallRecord, run_program
 from claude_mem.hook.paths import INSTALLED
 
 SCOPES = ("user", "project")

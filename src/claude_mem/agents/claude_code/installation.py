@@ -11,8 +11,16 @@ from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.catalog import Installation, Wanted
 from claude_mem.agents.claude_code import install_paths, install_plan, registration
 from claude_mem.agents.claude_code.install_paths import InstallPaths
-from claude_mem.agents.file_changes import Change, Journal, Plan, Step, read_text
-from claude_mem.agents.install_record import InstallRecord, SavedText, load_record
+from claude_mem.agents.file_changes import (
+    Change,
+    InstallRecord,
+    Journal,
+    Plan,
+    SavedText,
+    Step,
+    load_record,
+    read_text,
+)
 from claude_mem.agents.settings_file import Malformed
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError

@@ -12,7 +12,7 @@ from claude_mem.model.memory import Findings, Observation, Summary, content_key
 from claude_mem.model.refs import Ref
 from claude_mem.store.relational.part import Connection, added, execute
 from claude_mem.store.relational.rows import Value, array, columns, text, value_of
-from claude_mem.store.similarity import supersedes
+from claude_mem.store.supersession import supersedes
 from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 
 

@@ -1,8 +1,8 @@
-"""MCP with the official SDK. Importing this file is expensive; only `mcp` does, for the first message.
+"""MCP with the official SDK. Importing this file is expensive; only `mcp` does, at the first message.
 
-The low-level server, since the other one sets up the process's logging, and offers prompts and resources
-we have none of. Server and transport are made anew for every message: that takes microseconds, and leaves
-nothing open.
+It uses the low-level server: the other one configures the process's logging, and offers prompts and
+resources, of which we have none. Server and transport are created for each message, which takes microseconds
+and leaves nothing open.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Tokens that vendors mark with a prefix: one row each, from the vendors' own documents as of 2026.
+"""The rules that find secrets, one row each: tokens that vendors mark with a prefix (from the vendors' own
+documents as of 2026), the content of credential files, and passwords that commands, SQL statements and
+library calls take.
 
 A rule is its name, lower-case keywords separated by | (cheap to look for), a pattern, and an example that the
 tests feed to it. The pattern's last group that matched, if it has one, is the secret; else all of it is.
@@ -6,6 +8,9 @@ tests feed to it. The pattern's last group that matched, if it has one, is the s
 Three habits keep every pattern linear and redaction idempotent: nothing unbounded stands before the keyword;
 a class that repeats without bound is either the pattern's end or guarded by a look-behind for the same
 class; and the end takes every letter and digit that follows, so that no match begins where another ended.
+
+Values whose name says what they are (NAME=value, YAML, JSON, XML; --password, --token) need no row:
+`credential_names` finds them.
 """
 
 from __future__ import annotations
@@ -19,7 +24,7 @@ _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 # fmt: off
 # ruff: noqa: E501 - a rule reads as one row
-TABLE: tuple[Row, ...] = (
+VENDOR_TABLE: tuple[Row, ...] = (
     # Clouds
     ("aws-key-id", "akia|asia|abia|acca", START + r"A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}[0-9A-Za-z]*", "AKIAIOSFODNN7EXAMPLE"),
     ("aws-secret-key", "secret_access_key|secretaccesskey|secret access key", r"(?i:secret[_ ]?access[_ ]?key)(?: \[[\w*]{1,24}\])?[\"'\\ \t:=]{1,24}([A-Za-z0-9/+]{40,})", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
@@ -224,8 +229,8 @@ _PREFIXES: tuple[tuple[str, str, int], ...] = (
 )
 _SAMPLE = "Ab1Cd2Ef3Gh4Ij5Kl6Mn7Op8Qr9" * 8
 
-ROWS: tuple[Row, ...] = (
-    *TABLE,
+VENDOR_TOKENS: tuple[Row, ...] = (
+    *VENDOR_TABLE,
     *(
         (
             name,
@@ -236,3 +241,120 @@ ROWS: tuple[Row, ...] = (
         for name, prefixes, least in _PREFIXES
     ),
 )
+
+
+# -- Credential files, recognized by their content, and headers --
+
+# fmt: off
+CREDENTIAL_FILES: tuple[Row, ...] = (
+    ("pgpass-line", ":5432:|:3306:|:*:|:6432:|:5433:", r"(?<![\w.*-])[\w.*-]{1,120}:(?:[0-9]{2,5}|\*):[\w.*-]{1,64}:[\w.*@-]{1,64}:((?!\[redacted:|[$<{/])[^\s:\"']{4,})(?=[\s\"'\\]|$)", "db.example.com:5432:app:jo:hunter2hunter2"),
+    ("password-hash", "$apr1$|$1$|$2a$|$2b$|$2y$|$2x$|$5$|$6$|$7$|$y$|$gy$|$argon2|$scrypt|pbkdf2", r"(?:\$(?:apr1|1|2[abxy]|5|6|7|g?y|argon2(?:id|i|d)|scrypt)\$|pbkdf2[\w:-]{0,16}\$)(?=[^\s\"']{0,24}[\w./+])[\w./$=,+-]{16,}", "jo:$6$AbCdEfGh$AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
+    ("password-hash", "{sha|{ssha|{md5}|{smd5}|{crypt}|{pbkdf2", r"\{(?i:S?SHA(?:256|512)?|S?MD5|CRYPT|PBKDF2[\w-]{0,16})\}((?!\[redacted:)[\w./$=+-]{16,})", "admin:{SHA}0DPiKuNIrrVmD8IUCuw1hQxNqZc="),
+    ("password-hash", '"md5', r"\"(md5[0-9a-f]{32})\\{0,3}\"", '"jo" "md50123456789abcdef0123456789abcdef"'),
+    ("password-hash", "scram-sha-", r"SCRAM-SHA-(?:1|256|512)\$[0-9]{1,8}:([A-Za-z0-9+/=$:]{40,})", "SCRAM-SHA-256$4096:" + "AbCdEfGhIjKlMnOpQrStUv==$" + "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG=:" * 2),
+    ("putty-key", "private-lines|private-mac", r"Private-(?:Lines: ?[0-9]{1,4}(?:\\{1,4}n|\s){1,4}((?:[A-Za-z0-9+/=]{16,90}(?:\\{1,4}n|\s){0,4}){1,400})|MAC: ?([0-9a-f]{32,}))", "Private-Lines: 1\nAbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGh\n"),
+    ("jwk", "kty", r"[\"']\\{0,3}(?:d|p|q|dp|dq|qi|k)\\{0,3}[\"'] ?: ?\\{0,3}[\"']([\w-]{20,})", '{"kty":"EC","crv":"P-256","d":"AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfG"}'),
+    ("rsa-xml-key", "rsakeyvalue", r"<(?:D|P|Q|DP|DQ|InverseQ)>([A-Za-z0-9+/]{30,}={0,2})(?=<)", "<RSAKeyValue><D>AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGh</D></RSAKeyValue>"),
+    ("openvpn-key", "static key v1", r"Static key V1-----(?:\\{1,4}n|\s){1,8}((?:[0-9a-f]{16,64}(?:\\{1,4}n|\s){0,8}){1,64})", "-----BEGIN OpenVPN Static key V1-----\n0123456789abcdef0123456789abcdef\n-----END OpenVPN Static key V1-----"),
+    ("signify-key", "secret key", r"secret key(?:\\{1,4}n|\s){1,4}(RW[A-Za-z0-9+/]{60,}=*)", "untrusted comment: signify secret key\nRWRCSwAAAA" + "AbCdEfGhIjKlMnOpQrSt" * 4),
+    ("auth-user-pass", "auth-user-pass", r"auth-user-pass>?(?:\\{1,4}n|\s){1,4}[\w.@-]{1,64}(?:\\{1,4}n|\r?\n)((?!\[redacted:)[^\s<\\]{4,})", "<auth-user-pass>\njo\nhunter2hunter2\n</auth-user-pass>"),
+    ("kubernetes-secret", "kind: secret", r"(?<=\n)(?:data|stringData):(?:\\{1,4}n|\r?\n)((?:[ \t]{1,8}[\w.-]{1,64}: (?!\[redacted:)[^\n]{4,4000}(?:\n|$)){1,64})", "kind: Secret\ndata:\n  url: cG9zdGdyZXM6Ly9hcHA6aHVudGVyMg==\n"),
+    ("github-oauth", "github-oauth|gitlab-oauth|gitlab-token", r"git(?:hub|lab)-(?:oauth|token)[\"'\\]{1,4} ?: ?\{[\s\"'\\]{1,8}[\w.-]{1,64}[\"'\\]{1,4} ?: ?[\"'\\]{1,4}([\w.-]{16,})", '{"github-oauth":{"github.com":"0123456789abcdef0123456789abcdef01234567"}}'),
+    ("ipsec-secret", "eap ", r"(?<=: )(?:EAP|XAUTH|NTLM) \"([^\"\n]{4,})\"", 'jo : EAP "hunter2hunter2"'),
+    ("ipsec-secret", "isakmp key", r"isakmp key (?:[0-9] )?(\S{4,}) (?=address|hostname)", "crypto isakmp key hunter2hunter2 address 0.0.0.0"),
+    ("chap-secret", "chap-secrets|l2tp|pptp|pppoe", r"(?:^|\n)\"?[\w.@-]{1,64}\"?[ \t]{1,16}(?:\*|\"?[\w.-]{1,32}\"?)[ \t]{1,16}\"?((?!\[redacted:|\*)[^\s\"]{4,64})\"?[ \t]{1,16}(?:\*|[0-9.]{7,15})", 'chap-secrets\n"jo" l2tpd "hunter2hunter2" *'),
+    ("redis-password", "masterauth|+@all|allkeys", r"(?:masterauth[ =]|(?<= )on(?: \S{1,24}){0,3} >)((?!\[redacted:)[^\s\"']{4,})", "user default on >hunter2hunter2 ~* +@all"),
+    ("network-password", "community ", r"snmp-server community (\S{4,})", "snmp-server community hunter2hunter2 RO"),
+    ("network-password", "password 7|password 5|password 0|secret 5|secret 9|secret 0|key 7", r"(?:password|secret|key) [05789] ([^\s\"']{6,})", "username admin password 7 0822455D0A16"),
+    ("cookie-jar", "\ttrue\t|\tfalse\t", r"\t(?:TRUE|FALSE)\t[^\t\n]{1,200}\t(?:TRUE|FALSE)\t[0-9]{1,12}\t[^\t\n]{1,120}\t([^\s]{8,})", ".example.com\tTRUE\t/\tTRUE\t1799999999\tsid\t0123456789abcdef"),
+    ("bundler-credential", "bundle_", r"BUNDLE_\w{3,80}[\"':= ]{1,4}[\w.@-]{1,64}:([^\s\"']{4,})", 'BUNDLE_GEMS__EXAMPLE__COM: "jo:hunter2hunter2"'),
+    ("smtp-login", ":587 |:465 |:25 |:2525 ", r"(?<![\w.-])\[?[\w.-]{3,120}\]?:(?:25|465|587|2525)[ \t]{1,16}[\w.@+-]{1,120}:((?!\[redacted:)[^\s:\"'\\]{4,})", "[smtp.example.com]:587 jo@example.com:hunter2hunter2"),
+    ("recovery-code", "backup code|recovery code|scratch code", r"(?i:(?:backup|recovery|scratch) codes?)[^\n:]{0,24}(?::[ \t]{0,4}|:?\r?\n)[\s*]{0,6}((?=[A-Za-z-]{0,24}[0-9])[0-9A-Za-z][0-9A-Za-z-]{6,24}(?:[\s,*]{1,6}(?=[A-Za-z-]{0,24}[0-9])[0-9A-Za-z][0-9A-Za-z-]{6,24}){0,20})", "backup codes: 0a1b2-c3d4e 5f6g7-h8i9j"),
+    ("keystore-json", "ciphertext", r"[\"'](?:ciphertext|mac)\\{0,3}[\"'] ?: ?\\{0,3}[\"']([0-9a-f]{32,})", '"ciphertext": "0123456789abcdef0123456789abcdef"'),
+    ("azure-key", "primarykey|secondarykey|masterkey|keyname", r"(?i:primary\w{0,16}key|secondary\w{0,16}key|keyname\\{0,3}[\"'] ?: ?\\{0,3}[\"'][\w-]{1,24}\\{0,3}[\"'],[^{}]{0,80}?[\"']value)[\"'\\ :=]{1,8}([A-Za-z0-9+/]{40,}={0,2})", '"primaryKey": "' + "AbCdEfGhIjKlMnOpQrSt" * 4 + '=="'),
+    ("publish-profile", "userpwd", r"userPWD=\\{0,3}[\"']([^\"'\n]{8,})", '<publishProfile userPWD="AbCdEfGhIjKlMnOpQrSt0123456789" />'),
+    ("function-key", "code=", r"[?&]code=((?=[^&\s]{0,64}[0-9])[\w%+/.-]{20,}=*)", "https://app.azurewebsites.net/api/f?code=AbCdEfGhIjKlMnOpQrSt0123456789=="),
+    ("url-signature", "signature=|sig=|key-pair-id=|security-token=|-credential=", r"(?i:[?&;,\s](?:x-\w{1,5}-)?(?:signature|sig|key-pair-id|security-token|oauth_signature)=)\"?((?!\[redacted:)(?=[^&\s]{0,80}[0-9])[\w%+/~.-]{12,}=*)", "https://x.org/f?Expires=1&Signature=AbCdEfGh0123456789AbCdEf%3D"),
+    ("session-token", "session-token|session_token|sessiontoken", r"(?i:session[-_]?token)[\"'\\ :=]{1,8}([A-Za-z0-9+/%]{60,}={0,2})", "aws_session_token = " + "FwoGZXIvYXdzEAbCdEfGh0123456789" * 4),
+    ("app-password", "mail|smtp|app password", r"(?i:pass(?:word)?)[\"'\\ :=]{1,6}((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])", "SMTP_PASS=abcd efgh ijkl mnop"),
+    ("jwt", "eyj", RUN_START + r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"),
+    ("bearer-token", "bearer|ssws|xoauth2|geniekey", r"(?i:bearer|ssws|xoauth2|geniekey)[ ,]{1,4}((?=[A-Za-z_~+/.-]{0,60}[0-9])[\w.~+/-]{12,}=*)", "Bearer 0b79bab50daca910b000d4f1a2b675d604257e42"),
+)
+# fmt: on
+
+
+# -- Passwords that commands, SQL statements and library calls take --
+
+# A word of a shell: quoted with anything in it, or not. Not what was redacted, and no variable.
+WORD = (
+    r"(?!\\{0,3}[\"']?(?:\[redacted:|\$[A-Za-z_{(]\w*[\"']?(?:\s|$)|<[a-z]))"
+    r"(?:\\{0,3}\"((?:[^\"\\\n]|\\[^\"\n]){3,200})\\{0,3}\"|\\{0,3}'([^'\n]{3,200}?)\\{0,3}'|([^\s\"'\\|;&<>()]{3,200}))"
+)
+_GAP = r"[^\n|;&]{0,200}?"
+
+
+def _flag(commands: str, flags: str, separator: str = "[ =]{1,2}") -> str:
+    return rf"(?<![\w-])(?:{commands})(?:\.exe)?[ ]{_GAP}(?<=[ \t])(?:{flags}){separator}{WORD}"
+
+
+# fmt: off
+CREDENTIAL_COMMANDS: tuple[Row, ...] = (
+    ("command-password", "mysql|mariadb|mycli", _flag("mysql(?:dump|admin|import|check|show|sh)?|mariadb(?:-dump|-admin)?|mycli", "-p", r"(?=[^\s$])"), "mysql -u root -phunter2hunter2 shop"),
+    ("command-password", "sshpass", _flag("sshpass", "-p", "[ ]?"), "sshpass -p hunter2hunter2 ssh root@h"),
+    ("command-password", " login", r"(?<![\w-])(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|cf|argocd|rancher)\b[^\n|;&]{0,60}? login [^\n|;&]{0,200}?(?<= )-p[ =]?" + WORD, "docker login -u jo -p hunter2hunter2 registry"),
+    ("command-password", "redis-cli", _flag("redis-cli", "-a|--pass"), "redis-cli -h cache -a hunter2hunter2 ping"),
+    ("command-password", "ldap", _flag("ldap(?:search|add|modify|delete|passwd|whoami|compare|modrdn)", "-w|-s|-a"), "ldapsearch -x -D cn=admin -w hunter2hunter2"),
+    ("command-password", "pass:", r"(?:-pass(?:in|out|word)?|-?-?ks-pass|--key-pass|--(?:next-)?signer-pass|-k)[ =]{1,2}pass:" + WORD, "openssl enc -aes-256-cbc -pass pass:hunter2hunter2"),
+    ("command-password", "openssl", _flag("openssl", "-k|-K|-iv|-hmac|-passwd"), "openssl aes-256-cbc -k hunter2hunter2 -d"),
+    ("command-password", "sqlcmd|bcp |osql|tsql", _flag("sqlcmd|bcp|osql|tsql", "-P", "[ ]?"), "sqlcmd -S db -U sa -P hunter2hunter2"),
+    ("command-password", "zip ", _flag("unzip|zip|zipcloak", "-P", "[ ]?"), "unzip a.zip -P hunter2hunter2"),
+    ("command-password", "7z|rar ", _flag("7z[az]?|7zr|unrar|rar|p7zip", "-p|-hp", ""), "7z x a.7z -phunter2hunter2"),
+    ("command-password", "mongo|cqlsh|clickhouse-client|beeline|rdesktop|evil-winrm|crackmapexec|nxc |ncftp|twine |kinit|psexec|impala-shell|virsh", _flag("mongo(?:sh|dump|restore|export|import|stat)?|cqlsh|clickhouse-client|beeline|rdesktop|evil-winrm|crackmapexec|nxc|ncftp(?:put|get)?|twine|kinit|psexec|impala-shell|virsh", "-p|-P"), "mongosh -u admin -p hunter2hunter2"),
+    ("command-password", "ssh-keygen", _flag("ssh-keygen", "-N|-P"), "ssh-keygen -t ed25519 -N hunter2hunter2 -f id"),
+    ("command-password", "useradd|usermod|adduser", _flag("useradd|usermod|adduser", "-p|--password"), "useradd -p hunter2hunter2 jo"),
+    ("command-password", "dotnet nuget|nuget push", _flag("dotnet|nuget", "-k|-ApiKey|--api-key"), "nuget push a.nupkg -k 0123456789abcdef"),
+    ("command-password", "doctl|nordvpn|glab|sentry-cli|vercel|netlify|railway|surge|firebase|heroku", _flag("doctl|nordvpn|glab|sentry-cli|vercel|netlify|railway|surge|firebase|heroku", "-t|--token|--auth|--auth-token"), "doctl auth init -t 0123456789abcdef0123"),
+    ("command-password", " --auth", r"(?<= )--auth(?:-?key|-token)?[ =]{1,2}" + WORD, "yarn npm publish --auth 0123456789abcdef"),
+    ("curl-user", "curl |wget |http |https |xh ", r"(?<![\w-])(?:curl|wget|https?|xh)(?:\.exe)? [^\n|;&]{0,400}?(?<=[ \t])(?:-u|--user|-U|--proxy-user|-a|--auth)[ =]{0,2}(?:\\{0,3}\"[\w.@%+-]{0,64}:([^\"\n]{3,200}?)\\{0,3}\"|\\{0,3}'[\w.@%+-]{0,64}:([^'\n]{3,200}?)\\{0,3}'|[\w.@%+-]{0,64}:((?!\[redacted:)[^\s\"'\\$<{:][^\s\"'\\]{2,200}))", "curl -u admin:hunter2hunter2 https://example.com/"),
+    ("command-password", "smbclient|rpcclient|mount|smbmap|winexe", r"(?<![\w-])(?:smbclient|rpcclient|mount|smbmap|winexe)\b[^\n|;&]{0,200}?-U[ =]?(?:'[\w.\\/@-]{1,64}%([^'\n]{3,200})'|\\{0,3}\"[\w.\\/@-]{1,64}%([^\"\\\n]{3,200})|[\w.\\/@-]{1,64}%([^\s\"'|;&]{3,}))", "smbclient //h/s -U jo%hunter2hunter2"),
+    ("command-password", "net use|net user", r"(?<!\w)net(?:\.exe)? (?:use [^\n]{0,80}?/user:\S{1,64} |use (?:[A-Za-z*]: )?\\\\\S{1,120} (?!/)|user \S{1,64} )" + WORD, "net user jo hunter2hunter2 /add"),
+    ("command-password", "rclone obscure|wpa_passphrase|cargo login|vault login|wandb login|snyk auth|mc alias|mc config", r"(?:rclone obscure|wpa_passphrase \S{1,64}|(?:cargo|vault|wandb) login|snyk auth|mc (?:alias set|config host add) \S{1,64} \S{1,200} \S{1,128})(?: -[\w-]{1,24}(?:=\S{1,24})?){0,3} (?:token=)?" + WORD, "rclone obscure hunter2hunter2"),
+    ("command-password", "htpasswd", r"(?<![\w-])htpasswd(?= [^\n]{0,40}-[A-Za-z]{0,6}b)(?: -[A-Za-z]{1,8}| -C \d+){1,4}(?: (?!-)\S{1,120})? (?!-)\S{1,64} " + WORD, "htpasswd -b -c f jo hunter2hunter2"),
+    ("command-password", "rabbitmqctl", r"rabbitmqctl [^\n]{0,60}?(?:add_user|change_password|authenticate_user) \S{1,64} " + WORD, "rabbitmqctl add_user jo hunter2hunter2"),
+    ("command-password", "lftp", r"(?<!\w)lftp [^\n|;&]{0,80}?-u[ ]?[\w.@-]{1,64},([^\s\"']{3,})", "lftp -u jo,hunter2hunter2 ftp.example.com"),
+    ("command-password", "freerdp", r"freerdp[^\n|;&]{0,200}? [\"']?/p:" + WORD, "xfreerdp /u:jo /p:hunter2hunter2 /v:h"),
+    ("command-password", "sqlplus|jdbc:oracle|as sysdba|expdp|impdp", r"(?:(?:sqlplus|expdp|impdp|rman)(?: -\w{1,8}){0,3} |jdbc:oracle:\w{1,8}:|^|\s)[\w$]{1,32}/([^\s/@\"'$<][^\s/@\"']{2,64})@", "sqlplus system/hunter2hunter2@ORCL"),
+    ("command-password", "chpasswd|-stdin|--with-token|wg pubkey|openconnect|cryptsetup|kinit|sudo -s|sudo -k|keys add|login|passwd| su ", r"(?:echo|printf)(?: -[neE]{1,3})?(?: [\"']%s(?:\\{1,2}n)?[\"'])? (?:\"(?:[\w.-]{1,32}:(?=[^\"\n]{1,200}\" ?\| ?(?:sudo )?chpasswd))?([^\"\n$]{3,200})\"|'(?:[\w.-]{1,32}:(?=[^'\n]{1,200}' ?\| ?(?:sudo )?chpasswd))?([^'\n]{3,200})'|([^\s\"'|$;&]{3,200})) ?\| ?(?=[^\n|]{0,120}(?:chpasswd|password-stdin|passwd|--with-token|--stdin|wg pubkey|openconnect|cryptsetup|kinit|sudo -S|passwd-on-stdin|keys add|login|(?<=[ |])su ))", "echo hunter2hunter2 | docker login -u jo --password-stdin"),
+    ("command-password", "<<<", r"(?:passwd|--with-token|sudo -S|login|--stdin|password-stdin|-on-stdin|cryptsetup|kinit|env add|secrets? (?:set|put|add|create)|passphrase-fd|wg pubkey)[^\n|;&]{0,80}?<<<[ ]?" + WORD, "sudo -S <<< hunter2hunter2 ls"),
+    ("command-password", "from-literal", r"--from-literal[ =][\"']?[\w.-]{1,64}=" + WORD, "kubectl create secret generic x --from-literal=pin=hunter2hunter2"),
+    ("command-password", "kv put|vault write|secrets set|config:set|env:set|secret set|--secret-string|put-parameter|config set --secret|secret create", r"(?:kv put \S{1,120} [\w.-]{1,64}=|vault write \S{1,120} [\w.-]{1,64}=|secrets? set \w{1,64}=|config:set \w{1,64}=|env:set \w{1,64} |keyvault secret set [^\n]{0,120}--value[ =]|--secret-string[ =]|put-parameter [^\n]{0,160}SecureString[^\n]{0,80}--value[ =]|put-parameter [^\n]{0,160}--value[ =](?=[^\n]{0,200}SecureString)|secret set [^\n]{0,80}(?:-b|--body)[ =]|config set --secret \S{1,64} )" + WORD, "vault kv put secret/db pin=hunter2hunter2"),
+    ("command-password", "helm ", r"(?<!\w)helm [^\n|;&]{0,200}?--set(?:-string)? [\w.-]{0,80}(?:[pP]ass|[sS]ecret|[tT]oken|[kK]ey)\w{0,24}=" + WORD, "helm install x --set auth.rootPass=hunter2hunter2"),
+    ("command-password", "password_cmd|password-command|pass-command", r"pass(?:word)?[_-](?:cmd|command)[ =]{1,2}[\"']echo (?:-n )?([^\s\"']{3,})", "restic --password-command 'echo hunter2hunter2'"),
+    ("command-password", "expect |assword:", r"(?<!\w)send(?: --)? \\{0,3}\"([^\"\\\n\r$]{6,64})(?:\\{1,4}r|\r)\\{0,3}\"", 'expect -c \'send "hunter2hunter2\\r"\''),
+    # Whatever the command: a user, and then a password; or both in one word
+    ("command-login", " -p", r"(?<=[ \t])(?:-u|-U|-l|--user(?:name)?|--login)[ =]?[\w.@\\/-]{1,64} [^\n|;&]{0,160}?(?<=[ \t])-[pPw][ =]?" + WORD, "tool -u jo -p hunter2hunter2"),
+    ("command-login", " -u |--user| -a |--auth|--cred| -auth", r"(?<=[ \t])(?:-u|-U|-A|--user|--creds?|--?auth[a-z-]{0,12}|--proxy-user|--http-user)[ =][\"']?[\w.@+-]{1,64}:((?!//)[^\s\"'|;&]{4,200})", "etcdctl --user root:hunter2hunter2 get x"),
+    ("command-password", "::add-mask::", r"::add-mask::([^\s\"']{4,200})", "echo ::add-mask::hunter2hunter2"),
+    # SQL and shells of databases
+    ("sql-password", "identified", r"(?i:identified(?: with \w{1,40})?(?: by| as)(?: password)?) " + WORD, "CREATE USER app IDENTIFIED BY 'hunter2hunter2';"),
+    ("sql-password", "set password", r"(?i:set password (?:for [^\n=]{1,120})?= ?(?:password ?\( ?)?)" + WORD, "SET PASSWORD FOR 'a'@'h' = 'hunter2hunter2'"),
+    ("sql-password", "auth ", r"(?:^|\n|> )AUTH (?:\w{1,32} )?([^\s\"']{5,}[^\s\"'\\])(?=\\*[\"']?(?:[\s\"'\\,;})\]]|$))", "127.0.0.1:6379> AUTH hunter2hunter2"),
+    ("sql-password", "values (", r"(?i:insert into [^\n()]{1,80}\([^\n)]{0,200}passw[^\n)]{0,200}\) ?values ?\([^\n]{0,200}?)'(?![0-9]{4}-)(?=[^'\n]{0,60}(?:[0-9]|[a-z][A-Z]))([^'\n@ ]{8,200})'", "INSERT INTO users (name, password) VALUES ('jo', 'hunter2hunter2')"),
+    ("sql-password", "values (", r"(?i:insert into [^\n()]{1,80}\([^\n)]{0,200}(?:api_?key|token|secret)[^\n)]{0,200}\) ?values ?\([^\n]{0,200}?)'((?=[^'\n]{0,120}[0-9])[\w+/=.-]{16,200})'", "INSERT INTO api_keys (name, api_key) VALUES ('ci', '0123456789abcdef0123')"),
+    ("sql-password", "pgp_sym_|aes_encrypt|aes_decrypt", r"(?i:pgp_sym_(?:en|de)crypt|aes_(?:en|de)crypt)(?:_bytea)?\([^\n,]{1,120}, ?'([^'\n]{4,200})'", "SELECT pgp_sym_decrypt(x, 'hunter2hunter2')"),
+    ("sql-password", "sp_addlogin|sp_password", r"(?i:sp_addlogin|sp_password) [^\n,]{1,64}, ?N?'([^'\n]{4,200})'", "EXEC sp_addlogin 'jo', 'hunter2hunter2'"),
+    ("sql-password", "set value", r"(?i:set value) ?= ?'([^'\n]{8,200})' (?i:where \w{1,32} ?= ?'[^'\n]{0,64}(?:secret|passw|token|key))", "UPDATE t SET value = 'hunter2hunter2' WHERE name = 'smtp_password'"),
+    # Calls that take a user and a password, or a key to sign with
+    ("call-secret", "networkcredential|basicauth|db.auth|usernamepassword|basiccredentials|.credentials(|auth=(|httpdigest", r"(?i:networkcredential|\w{0,16}basicauth\w{0,16}|httpdigestauth|db\.auth|usernamepassword\w{0,24}|aws\.credentials|\w{0,8}basiccredentials(?:\.create)?|auth=)\( ?[\"'][^\"'\n]{1,128}[\"'], ?[\"']([^\"'\n]{4,200})[\"']", 'new NetworkCredential("jo", "hunter2hunter2")'),
+    ("call-login", "login(|connect(|mysqli|pdo(|getconnection(|authenticate(|sign_in(|signin|creds|credentials|user(|sequelize(|algoliasearch(", r"(?i:log_?in|connect|mysqli|pdo|getconnection|authenticate|sign_?in(?:with\w{1,32})?|creds?|credentials|create_?(?:super_?)?user|sequelize|algoliasearch) ?[=:]? ?[(\[] ?(?:[\"'][^\"'\n]{1,200}[\"'], ?){1,2}[\"']([^\"'\n]{6,200})[\"']", 'smtp.login("jo@example.com", "hunter2hunter2")'),
+    ("call-secret", "aes.new|aesgcm(|secretbox(|chacha20", r"(?i:aes\.new|aesgcm|secretbox|chacha20\w{0,16})\( ?(?:key ?= ?)?b?[\"']([^\"'\n]{16,200})[\"']", 'AES.new(b"0123456789abcdef", AES.MODE_CBC)'),
+    ("call-secret", "securestring", r"(?i:convertto-securestring)(?: -string)? " + WORD, "ConvertTo-SecureString hunter2hunter2 -AsPlainText"),
+    ("call-secret", "<(echo", r"(?i:pass|key|secret|token)[\w-]{0,24}[ =]<\(echo(?: -n)? [\"']?([^\s\"')]{6,200})", "wg set wg0 private-key <(echo hunter2hunter2)"),
+    ("go-dsn", "@tcp(|@unix(", r"(?<![\w.-])[\w.-]{1,64}:([^\s\"'`/]{4,200})@(?:tcp|unix)\(", "app:hunter2hunter2@tcp(db:3306)/shop"),
+    ("call-secret", "jwt.|fernet(|createhmac|hmac.new|createcipher|secretkeyspec|signwith|symmetricsecuritykey", r"(?i:jwt\.(?:sign|verify|encode|decode)\([^\n]{1,120}?, ?|fernet\( ?|createhmac\([^\n,]{1,40}, ?|hmac\.new\( ?|createcipheriv\([^\n,]{1,40}, ?|secretkeyspec\( ?|signwith\( ?|symmetricsecuritykey\([^\n\"]{0,60})b?[\"']([^\"'\n]{8,200})[\"']", 'jwt.sign(payload, "hunter2hunter2")'),
+    ("aws-secret-key", "akia|asia", r"A[KS]IA[0-9A-Z]{16}[\"'\\ ,;:a-zA-Z_=]{1,32}?[\"' =:]((?=[A-Za-z/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", "key AKIAIOSFODNN7EXAMPLE secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("aws-secret-key", "redacted:aws-key-id", r"redacted:aws-key-id\][\"'\\ ,;:a-zA-Z_=]{1,32}?[\"' =:]((?=[A-Za-z/+]{0,39}[0-9])[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])", "[redacted:aws-key-id] secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    # A user and a password, one after the other
+    ("told-login", "creds|credentials|login with|log in with|log in as|sign in with|logged in as|login:|logins:|zugangsdaten|identifiants|credenciales|credenziali|учетные данные|логин", r"(?i:creds|credentials|zugangsdaten|identifiants|credenciales|credenziali|учетные данные|логин|logins?(?=:)|login with|log in with|log in as|sign in with|logged in as)(?:[ :]{1,3}(?:are|is|as|for|the)){0,2}[ :=]{1,3}[\"'`]?[\w.@+-]{2,40}[\"'`]? ?[:/] ?[\"'`]?([^\s\"'`,;]{6,64})", "creds are admin:hunter2hunter2"),
+)
+# fmt: on

@@ -1,4 +1,4 @@
-"""What a setting takes: how a value is read, and what is refused."""
+"""The types of settings' values: how each is parsed, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ from claude_mem.privacy import rules
 Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
 
 
-class Takes(Struct, frozen=True):
-    """What a setting takes. `parse` raises ValueError or TypeError for anything else."""
+class ValueType(Struct, frozen=True):
+    """What a setting accepts. `parse` raises ValueError or TypeError for anything else."""
 
     kind: Kind  # how a page shows it
     parse: Callable[[object], Any]
     allowed: str = ""  # in words, where they do not depend on the setting
     choices: tuple[str, ...] = ()
     readable: Callable[[object], tuple[Any, int]] | None = None
-    """What can be read of a value, and how many entries cannot: where the rest must hold all the same."""
+    """The valid part of a value, and how many entries are invalid: for settings whose valid entries must
+    apply even if others do not."""
     socket_only: bool = False
-    """It names a program, an address or a key: whoever could change it could take the user's keys, or run
-    what he likes. So it is changed in the file or over the worker's socket, never over the port."""
+    """It names a program, an address or a key: whoever could change it could steal the user's keys, or run
+    any program. So it can be changed in the file or over the worker's socket, never over the port."""
 
 
-def integer(low: int, high: int) -> Takes:
+def integer(low: int, high: int) -> ValueType:
     def parse(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise TypeError
@@ -37,16 +38,16 @@ def integer(low: int, high: int) -> Takes:
             raise ValueError
         return number
 
-    return Takes("integer", parse, f"a whole number from {low} to {high}")
+    return ValueType("integer", parse, f"a whole number from {low} to {high}")
 
 
-def one_of(*allowed: str) -> Takes:
+def one_of(*allowed: str) -> ValueType:
     def parse(value: object) -> str:
         if value not in allowed:
             raise ValueError
         return str(value)
 
-    return Takes("choice", parse, either(allowed), allowed)
+    return ValueType("choice", parse, either(allowed), allowed)
 
 
 def either(words: Sequence[str]) -> str:
@@ -133,17 +134,17 @@ def _patterns(value: object) -> tuple[tuple[str, str], ...]:
     return found
 
 
-AMOUNT = Takes("number", _amount, "a number from 0 to 1000000")
-LIST = Takes("list", _words)
-GLOBS = Takes("list", _words, readable=rules.globs)
-NAMES = Takes(
+AMOUNT = ValueType("number", _amount, "a number from 0 to 1000000")
+LIST = ValueType("list", _words)
+GLOBS = ValueType("list", _words, readable=rules.globs)
+NAMES = ValueType(
     "list", lambda value: frozenset(_words(value)), "a list of tool names, or a comma-separated string"
 )
-TABLE = Takes("table", _patterns, readable=rules.patterns)
-TEXT = Takes("text", _text)
-URL = Takes("text", _url, socket_only=True)
-PROGRAM = Takes("text", _text, socket_only=True)
-DATABASE_URL = Takes("secret", _database_url, socket_only=True)
-EMBEDDER = Takes("text", _embedder, socket_only=True)
-SECRET = Takes("secret", _text, socket_only=True)
+TABLE = ValueType("table", _patterns, readable=rules.patterns)
+TEXT = ValueType("text", _text)
+URL = ValueType("text", _url, socket_only=True)
+PROGRAM = ValueType("text", _text, socket_only=True)
+DATABASE_URL = ValueType("secret", _database_url, socket_only=True)
+EMBEDDER = ValueType("text", _embedder, socket_only=True)
+SECRET = ValueType("secret", _text, socket_only=True)
 TOKENS = integer(0, 1_000_000_000)

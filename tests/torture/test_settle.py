@@ -11,13 +11,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO
 
 import pytest
+from tests.torture.store_child import NOW, StoreChild, open_store
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
 from claude_mem.model.jobs import JobState
@@ -35,106 +34,38 @@ QUEUED = [f"old{number}" for number in range(4)]
 LEASED = QUEUED[:3]
 NEW = [f"new{number}" for number in range(3)]
 
-CHILD = """
-import sys
-from pathlib import Path
-from claude_mem.model.errors import StoreError
-from claude_mem.model.events import Event, Kind, ToolCall
-from claude_mem.model.memory import Findings, Observation, Summary
-from claude_mem.model.events import Origin
-from claude_mem.model.jobs import CallCost
-from claude_mem.store.values import NewEvent
-from claude_mem.store.sqlite import SqliteStore
-
-folder, leased, *new = sys.argv[1:]
-NOW = 1_760_000_000_000
-store = SqliteStore.open(Path(folder, "claude-mem.db"), clock=lambda: NOW, backups=Path(folder, "backups"))
-lease = store.queue.lease(int(leased))
-known = Observation("change", title="known", narrative="k")
-learned = (known, *(Observation("change", title=job.event.id, narrative="n" * 3000) for job in lease.jobs))
-tool = ToolCall("Bash", "make " + "x" * 3000, "ok " * 2000)
-events = [Event(name, NOW, Kind.TOOL_USE, "s1", tool=tool) for name in new]
-new_arrivals = [NewEvent(event, Origin("key", "name", "/root")) for event in events]
-memory = Findings(learned, (Summary(request="R"),))
-acts = {
-    "settle": lambda: store.queue.settle(lease, memory, CallCost("p", "m", 1, 2, 3)),
-    "fall back": lambda: store.queue.park(lease, "prose", CallCost("p", "m", 1, 2, 3), fallback=memory),
-    "accept": lambda: store.events.accept(new_arrivals),
-    "close": store.close,
-}
-print("opened", flush=True)
-for line in sys.stdin:
-    act = line.strip()
-    try:
-        acts[act]()
-        print("acknowledged", act, flush=True)
-    except StoreError as error:
-        print(type(error).__name__, act, flush=True)
-    if act == "close":
-        break
-"""
-
-
-def open_store(folder: Path) -> SqliteStore:
-    return SqliteStore.open(
-        folder / "claude-mem.db", clock=lambda: 1_760_000_000_000, backups=folder / "backups"
-    )
-
 
 @pytest.fixture
 def queued(tmp_path: Path) -> Path:
     """A data directory with a few jobs in the queue, and something remembered that will be seen again."""
     folder = tmp_path / "queued"
     with open_store(folder) as store:
-        before = Event("before", 1_760_000_000_000, Kind.TOOL_USE, "s0", tool=ToolCall("Read", "in", "out"))
+        before = Event("before", NOW, Kind.TOOL_USE, "s0", tool=ToolCall("Read", "in", "out"))
         store.events.accept([NewEvent(before, Origin("key", "name", "/root"))])
         lease = store.queue.lease(1)
         assert lease is not None
         store.queue.settle(lease, Findings((Observation("change", title="known", narrative="k"),)))
         for name in QUEUED:
-            event = Event(name, 1_760_000_000_000, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
+            event = Event(name, NOW, Kind.TOOL_USE, "s1", tool=ToolCall("Read", "in", "out"))
             store.events.accept([NewEvent(event, Origin("key", "name", "/root"))])
     return folder
 
 
-class Child:
-    def __init__(self, process: subprocess.Popen[str], stdin: IO[str], stdout: IO[str]) -> None:
-        self.process, self.stdin, self.stdout = process, stdin, stdout
-
-    def tell(self, *acts: str) -> None:
-        self.stdin.write("".join(f"{act}\n" for act in acts))
-        self.stdin.flush()
-
-    def answer(self) -> str:
-        return self.stdout.readline().strip()
-
-    def remaining_answers(self) -> list[str]:
-        """All it said until it ended."""
-        answers = self.stdout.read().splitlines()
-        self.process.wait(30)
-        return answers
-
-
 @contextmanager
-def child(folder: Path, *, inject: str) -> Iterator[Child]:
+def child(folder: Path, *, inject: str) -> Iterator[StoreChild]:
     """A process that has the store open, with some work leased, and a fault waiting for its system calls."""
-    command = [sys.executable, "-c", CHILD, str(folder), str(len(LEASED)), *NEW]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        started = Child(process, process.stdin, process.stdout)
-        assert started.answer() == "opened"
-        calls = inject.split(":", maxsplit=1)[0]
-        trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={inject}"]
-        with subprocess.Popen([*trace, "-p", str(process.pid)], stderr=pipe, text=True) as tracer:
-            assert tracer.stderr is not None
-            assert "attached" in tracer.stderr.readline()
-            try:
-                yield started
-            finally:
-                process.kill()
-                tracer.communicate(timeout=30)
+    started = StoreChild(folder, len(LEASED), NEW)
+    calls = inject.split(":", maxsplit=1)[0]
+    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={inject}"]
+    attached = [*trace, "-p", str(started.process.pid)]
+    with subprocess.Popen(attached, stderr=subprocess.PIPE, text=True) as tracer:
+        assert tracer.stderr is not None
+        assert "attached" in tracer.stderr.readline()
+        try:
+            yield started
+        finally:
+            started.kill()
+            tracer.communicate(timeout=30)
 
 
 def killed_at_every_call(queued: Path, scratch: Path, act: str) -> Iterator[tuple[Path, bool]]:
@@ -148,9 +79,10 @@ def killed_at_every_call(queued: Path, scratch: Path, act: str) -> Iterator[tupl
             with child(folder, inject=f"?{call}:signal=SIGKILL:when={number}") as tortured:
                 tortured.tell(act, "close")
                 answers = tortured.remaining_answers()
+                ended = tortured.end()
             yield folder, f"acknowledged {act}" in answers
             shutil.rmtree(folder)
-            if tortured.process.returncode != -signal.SIGKILL:
+            if ended != -signal.SIGKILL:
                 assert answers == [f"acknowledged {act}", "acknowledged close"]
                 break
             kills += 1
@@ -255,7 +187,7 @@ def test_nothing_is_acknowledged_while_the_disk_fails_to_sync(queued: Path, act:
         tortured.tell(act, "close")
         assert tortured.answer() == f"acknowledged {act}", "it works again when the disk does"
         assert tortured.answer() == "acknowledged close"
-        assert tortured.process.wait(30) == 0
+        assert tortured.end() == 0
     with open_store(queued) as store:
         assert store.recovered is None
         if act == "accept":
@@ -269,8 +201,6 @@ def test_events_refused_for_an_io_error_are_not_there_afterwards(queued: Path) -
         for _ in range(3):
             tortured.tell("accept")
             assert tortured.answer() == "StoreUnavailable accept"
-        tortured.process.kill()
-        tortured.process.wait(30)
     with open_store(queued) as store:
         store.queue.reclaim()
         assert names(store, JobState.READY) == QUEUED

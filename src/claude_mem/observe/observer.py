@@ -1,4 +1,4 @@
-"""Turns a batch into an outcome, with a model within its budget, or offline."""
+"""Turns a batch into an outcome: with a model, as long as the budget allows, or offline."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ExhaustedBudget(Struct, frozen=True):
 
 
 class ObserverOptions(Struct, frozen=True):
-    """How the user wants to be observed."""
+    """The user's settings for observing."""
 
     mode: Mode
     verbosity: Verbosity = "normal"
@@ -49,20 +49,20 @@ class ObserverOptions(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
-    """One that is not yet in the books."""
+    """A call that is not yet in the spending table."""
 
-    tokens: int  # as estimated; once it was answered, as counted
-    before: int  # tokens of its session that were booked when it began
+    tokens: int  # estimated; once it is answered, as counted
+    before: int  # the session's recorded tokens when it began
     answered: bool = False
 
 
 def _today() -> int:
-    """The day's number, of UTC as in the books."""
+    """The number of the day in UTC, as in the spending table."""
     return int(time.time() // DAY_S)
 
 
 class Observer:
-    """Any number of threads may use it, each for a session of its own."""
+    """Any number of threads may use it, each for a different session."""
 
     def __init__(
         self,
@@ -82,18 +82,18 @@ class Observer:
         self._calls: dict[int, _Call] = {}  # by session
         self._announced: set[tuple[str, int]] = set()
         self.spent_up: str | None = None
-        """Which budget is spent, as one sentence, when that kept the last batch from the model."""
+        """Which budget is spent, as one sentence, if that kept the last batch from the model."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
         seen = tool_calls.read_all(batch.events)
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
             outcome = replace(outcome, findings=evidence.marked(outcome.findings, seen))
-        # A model may decode what came encoded, or invent it; and a reply that cannot be read is quoted.
+        # A model may decode a secret, or invent one; and an unreadable reply is quoted in the outcome.
         return map_text(outcome, self._clean), spend
 
     def fall_back(self, batch: Batch) -> Findings:
-        """Without a model, which has had its chances."""
+        """Observes without a model, after the model's attempts have failed."""
         seen = tool_calls.read_all(batch.events)
         return map_text(evidence.marked(self._extract(batch, seen), seen), self._clean)
 
@@ -126,7 +126,7 @@ class Observer:
         return outcome, spend
 
     def _may_ask(self, question: Prompt, session_id: int) -> bool:
-        """Whether the budget allows it, with those in mind who are asking now."""
+        """Whether the budget allows a call, including the calls that are running now."""
         with self._lock:
             spent = self._spent(session_id)
             spent_up = exhausted_budget(spent, self._options.limits, self._under_way(session_id, spent))
@@ -141,7 +141,7 @@ class Observer:
         return spent_up is None
 
     def _answered(self, session_id: int, spend: CallCost | None) -> None:
-        """It counts until it is booked, which its caller does with what came of it."""
+        """The call counts until its cost is recorded, which the caller does together with the outcome."""
         with self._lock:
             call = self._calls.pop(session_id, None)
             if call and spend and spend.tokens:
@@ -149,13 +149,13 @@ class Observer:
 
     def _under_way(self, session_id: int, spent: SpentSoFar) -> SpentSoFar:
         for id, call in list(self._calls.items()):
-            # Nobody asks twice for one session at once: what it asked before is settled.
+            # A session has one call at a time: its previous one is settled.
             if id == session_id or (call.answered and self._spent(id).session_tokens != call.before):
                 del self._calls[id]
         return pending_spend(sum(call.tokens for call in self._calls.values()), spent)
 
     def _is_news(self, spent_up: ExhaustedBudget, session_id: int) -> bool:
-        """Told once a day, or once in a session's life."""
+        """True once a day, or once per session."""
         key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
         is_news = key not in self._announced
         self._announced.add(key)
@@ -165,8 +165,8 @@ class Observer:
 def exhausted_budget(
     spent: SpentSoFar, limits: Limits, under_way: SpentSoFar | None = None
 ) -> ExhaustedBudget | None:
-    """None when another call may be made; else which budget is spent. `under_way`: what those calls may take
-    that are not in the books yet."""
+    """The budget that is spent; None if another call may be made. `under_way`: what calls may cost that are
+    not recorded yet."""
     more = under_way or SpentSoFar()
     for unit, words in (("tokens", "{:,} of {:,} tokens"), ("usd", "${:,.2f} of ${:,.2f}")):
         for whose, prefix in (("day", "daily"), ("session", "session")):
@@ -180,6 +180,6 @@ def exhausted_budget(
 
 
 def pending_spend(tokens: int, spent: SpentSoFar) -> SpentSoFar:
-    """What so many tokens of other sessions may come to, at the day's mean price so far."""
+    """What this many tokens of other sessions may cost, at today's average price so far."""
     price = spent.daily_usd / spent.daily_tokens if spent.daily_tokens else 0.0
     return SpentSoFar(daily_tokens=tokens, daily_usd=tokens * price)

@@ -1,5 +1,5 @@
-"""`activity.flag`: whether an agent is at work, for status lines and spinners. Set at a prompt, cleared at
-the end of the turn; with several sessions, when the last of them has ended.
+"""`activity.flag`: whether an agent is working, for status lines and spinners. Set at a prompt, cleared when
+the last running turn of any session ends.
 
     {"active": true, "project": "shop", "timestamp": 1769850000000}
 """
@@ -18,7 +18,7 @@ from claude_mem.model.events import Kind
 from claude_mem.store.values import NewEvent
 
 SILENT_MS = 60 * 60 * 1000
-"""A turn of which nothing was heard for so long was broken off: no hook reports that."""
+"""A turn without events for this long was interrupted, which no hook reports."""
 _BEGINS = (Kind.PROMPT, Kind.TASK_END)
 _ENDS = (Kind.STOP, Kind.STOP_FAILURE, Kind.SESSION_END)
 
@@ -29,11 +29,11 @@ class ActivityFlag:
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path, self._clock = path, clock
         self._lock = threading.Lock()
-        self._turns: dict[str, tuple[int, str]] = {}  # by session: when it was last heard of, its project
+        self._turns: dict[str, tuple[int, str]] = {}  # by session: the time of its last event, its project
         self._written: tuple[bool, str] | None = None
 
     def follow(self, events: Sequence[NewEvent]) -> None:
-        """Events that came in as they happened, in their order."""
+        """Live events, in order."""
         with self._lock:
             now = self._clock()
             for new in events:
@@ -42,7 +42,7 @@ class ActivityFlag:
                     self._turns.pop(event.session, None)
                 elif event.kind in _BEGINS or event.session in self._turns:
                     self._turns.pop(event.session, None)
-                    self._turns[event.session] = now, project  # the last in line is the last heard of
+                    self._turns[event.session] = now, project  # the most recent is last
             self._turns = {
                 session: turn for session, turn in self._turns.items() if now - turn[0] < SILENT_MS
             }

@@ -1,4 +1,4 @@
-"""What became of a batch: one line of the log each, in figures and ids, and the durations for /metrics."""
+"""The outcome of each batch: one log line with figures and ids, and the durations for /metrics."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ log = logging.getLogger("claude_mem.queue")
 EXPECTED = ("stored", "nothing", "waits", "aborted")
 LONGEST_ID = 64
 BOUNDS_S = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 180.0)
-"""Of the durations' histogram; the last is how long a call may take."""
+"""The bounds of the durations' histogram; the last is the longest that a call may take."""
 
 
 class BatchReport(Struct, frozen=True):
-    """`cause`: the kind of reply or exception it is due to, never its words."""
+    """`cause`: the kind of reply or exception that caused the outcome, never its text."""
 
     lease: Lease
     outcome: str  # stored, nothing, waits, retry, parked, fallback, aborted, failed
@@ -58,7 +58,7 @@ class BatchReport(Struct, frozen=True):
 
 
 def outcome_of(outcome: Outcome, decision: Decision) -> tuple[str, str | None]:
-    """In a word each: what becomes of the batch, and why, where that is not as it should be."""
+    """One word each: what becomes of the batch, and the cause if something went wrong."""
     cause = None if isinstance(outcome, Observed | Nothing) else type(outcome).__name__.lower()
     match decision:
         case Settle():
@@ -98,15 +98,15 @@ class BatchLog:
             return dict(self._count), {name: ms / 1000 for name, ms in self._ms.items()}
 
     def durations(self) -> tuple[dict[str, int], float]:
-        """How many batches took at most so many seconds, by that bound, and how many all took together."""
+        """How many batches took at most each bound, in seconds, and the total seconds of all batches."""
         with self._lock:
             bounds = (*map(str, BOUNDS_S), "+Inf")
             return dict(zip(bounds, accumulate(self._took), strict=True)), sum(self._ms.values()) / 1000
 
 
 def _id(given: str) -> str:
-    """A hook or the worker made it; of the past, whoever sent it, and then it could be any text."""
-    return "".join(letter for letter in given[:LONGEST_ID] if letter in _OF_IDS)
+    """Safe to log. The id of an imported event comes from whoever sent it, and could be any text."""
+    return "".join(letter for letter in given[:LONGEST_ID] if letter in _ID_CHARACTERS)
 
 
-_OF_IDS = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:")
+_ID_CHARACTERS = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:")

@@ -1,8 +1,12 @@
-"""How events come in: from the spool (in order, a batch to a transaction, each once), and from callers of the
-API.
+"""Takes in events: from the spool (in order, one transaction per batch) and from callers of the API.
 
-A file leaves the spool only after its event is committed, and the store takes the same event twice as once:
-a kill between the two loses nothing and doubles nothing.
+    drain > _drain > _take_in > _event           parse, scrub again if need be
+                              > is_wanted        skipped tools, excluded projects
+                              > _with_transcript at the end of a turn: what only the transcript has
+                              > _accept          commit
+
+A file leaves the spool only after its event is committed, and the store ignores an event that it already has.
+So a kill in between neither loses nor duplicates anything.
 """
 
 from __future__ import annotations
@@ -37,16 +41,16 @@ SHORTEST_SECRET = 8
 BATCH = 256
 BATCH_BYTES = 8 << 20  # memory is bounded by what is in the files, not by how many there are
 MOST_EXCLUDED = 10_000  # sessions
-MOST_AT_ONCE = 16 * BATCH  # between two calls the worker can stop
-OLDEST_MS = 5 * 365 * DAY_MS  # before that no agent had hooks: a clock that was never set
+MOST_AT_ONCE = 16 * BATCH  # files per drain; the worker can stop between two drains
+OLDEST_MS = 5 * 365 * DAY_MS  # older events come from a clock that was never set: no agent had hooks then
 
-_OF_THE_TURN = ("session_id", "cwd", "project", "prompt_id", "prompt_number", "timestamp")
-_STORE_TROUBLE = (StoreUnavailable, StoreDamaged)
-"""Not the event's fault: it stays in the spool and is tried again."""
+_TURN_FIELDS = ("session_id", "cwd", "project", "prompt_id", "prompt_number", "timestamp")
+_STORE_ERRORS = (StoreUnavailable, StoreDamaged)
+"""Not the event's fault: it stays in the spool and is retried."""
 
 
 class Intake:
-    """What hooks have spooled, and what callers of the API report."""
+    """Events that hooks have spooled, or that callers of the API report."""
 
     def __init__(
         self,
@@ -56,8 +60,8 @@ class Intake:
         title_of: Callable[[str], str | None] = lambda _: None,
         on_shown: Callable[[str, str, int], None] = lambda *_: None,
     ) -> None:
-        """`title_of`: what a session that begins with a prompt is called. `on_shown` hears of a session that
-        was shown a rendered context: the session, the rendering's stamp, when."""
+        """`title_of`: the title of a session that begins with this prompt. `on_shown` is called for a session
+        that was shown a rendered context: the session, the rendering's stamp, and when."""
         self._settings = settings
         self._globs = (*excluded_files.DEFAULT_GLOBS, *settings.exclude_paths)
         self._marking = threading.Lock()
@@ -71,22 +75,23 @@ class Intake:
         self._stuck: set[str] = set()
         self._excluded: set[str] = set()
         drop_counters.prepare()
-        self._weigh_again()
+        self._reset_ledger()
 
     def drain(self) -> int:
-        """One at a time: whoever forgets something drains too, and a file is taken in and removed once."""
+        """Takes in the oldest files; returns how many left the spool. Serialized: deleting memories drains,
+        too."""
         with self._draining:
             taken = self._drain()
             if not taken and spool_writer.counted_files():
-                self._weigh_again()  # killed hooks left their weight behind
+                self._reset_ledger()  # killed hooks left wrong counts behind
             return taken
 
     def receive(
         self, name: str, payload: dict[str, object], client: str = CLAUDE_CODE, *, request: str = ""
     ) -> Accepted:
-        """An event that comes by another way than the spool. Durable on return. `request`: the id of the HTTP
-        request that reports it, which becomes part of the event's."""
-        self._receive_prompt_of(name, payload, client)
+        """Takes in an event that does not come from the spool. Durable on return. `request`: the id of the
+        HTTP request, which becomes part of the event's id."""
+        self._receive_last_prompt(name, payload, client)
         try:
             with self._marking:  # a marker's lock keeps processes apart, not the threads of this one
                 cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
@@ -106,7 +111,7 @@ class Intake:
         )
         if event is None or _is_paused(event.session):
             return Accepted()
-        origin = self._joined(event) or self.location_of(event.cwd)
+        origin = self._named_project(event) or self.location_of(event.cwd)
         if self._stays_excluded(event, origin) or not self.is_wanted(event):
             return Accepted()
         return self._accept([self.new_event(event, origin)])
@@ -115,20 +120,20 @@ class Intake:
         is_asked = event.kind is Kind.PROMPT and event.text and not event.private
         return NewEvent(event, origin, self._title_of(event.text or "") if is_asked else None)
 
-    def _joined(self, event: Event) -> Origin | None:
-        """The project that a caller without a directory has named, by its key or its name, if one with a
-        directory has it: what an editor reports joins what is done in the terminal."""
+    def _named_project(self, event: Event) -> Origin | None:
+        """The project that a caller without a directory has named, by key or name, if that project has a
+        directory: what an editor reports then joins what is done in the terminal."""
         if event.cwd or not event.project:
             return None
         try:
             known = self._store.projects.find(event.project)
         except AmbiguousProject:
-            return None  # whose it is cannot be told: it is stored under the name alone
+            return None  # ambiguous: it is stored under the name alone
         return Origin(key=known.key, name=known.name, root=known.root) if known and known.root else None
 
     def _stays_excluded(self, event: Event, origin: Origin) -> bool:
-        """By the project it joins, too. Later reports of such a session may name neither project nor
-        directory, so it is remembered while the worker runs."""
+        """Whether the event, its session, or the project it joins is excluded. Later reports of an excluded
+        session may name neither project nor directory, so the session is remembered while the worker runs."""
         joins = bool(origin.root) and self._is_excluded(origin.root, origin.name)
         if joins or self._is_of_excluded(event):
             if len(self._excluded) >= MOST_EXCLUDED:
@@ -145,38 +150,38 @@ class Intake:
                 log.debug("event=%s kind=%s session=%d", new.event.id, new.event.kind, session)
         return accepted
 
-    def _receive_prompt_of(self, name: str, payload: dict[str, object], client: str) -> None:
+    def _receive_last_prompt(self, name: str, payload: dict[str, object], client: str) -> None:
         """A caller that reports only a turn's end may give the prompt there."""
         asked, session = payload.get("last_user_message"), payload.get("session_id")
         if name != "Stop" or not isinstance(asked, str) or not isinstance(session, str) or not asked.strip():
             return
         if not self._store.events.is_asked(session, self.cleaned(asked)):
-            known = {key: payload[key] for key in _OF_THE_TURN if key in payload}
+            known = {key: payload[key] for key in _TURN_FIELDS if key in payload}
             self.receive("UserPromptSubmit", known | {"prompt": asked}, client=client)
 
     def location_of(self, cwd: str | None) -> Origin:
-        """Where a directory lies, by the disk and its path alone."""
+        """The repository, branch and commit of a directory, found without the database."""
         return with_clean_branch(self._found_at(cwd), self.cleaned)
 
     def waiting(self) -> int:
-        """How many files are in the spool, without a look at each."""
+        """How many files are in the spool."""
         return len(self.spool.names())
 
     def drops(self) -> dict[str, int]:
-        """What hooks could not store, by reason."""
+        """How many events hooks could not store, by reason."""
         return drop_counters.read()
 
     def project_origin_of(self, cwd: str | None) -> Origin:
-        """Of the project that work in a directory belongs to."""
+        """The origin of the project that work in a directory belongs to."""
         return self._store.projects.with_project(self.location_of(cwd))
 
     def is_wanted(self, event: Event) -> bool:
-        """The user's lists: tools whose uses are not worth remembering, projects of which nothing is."""
+        """Whether the user's settings skip neither its tool nor its project."""
         is_skipped = event.tool is not None and event.tool.name in self._settings.skip_tools
         return not is_skipped and not self._is_of_excluded(event)
 
     def cleaned(self, text: str) -> str:
-        """Without what must not be stored."""
+        """The text without what must not be stored."""
         rules, globs = self._settings.secret_patterns, self._settings.exclude_paths
         return scrub.scrub_text(text, extra_rules=rules, extra_globs=globs)
 
@@ -184,11 +189,11 @@ class Intake:
         self.spool.tidy(time.time())
 
     def _drain(self) -> int:
-        """Take in the oldest of what is spooled; returns how many files left the spool, 0: it is empty, or
-        holds only bad files that cannot be moved."""
+        """Returns how many files left the spool; 0 if it is empty, or contains only unreadable files that
+        cannot be moved."""
         batch: list[SpooledEvent] = []
         gone = 0
-        # Those that cannot be moved aside come last: else enough of them would block the spool.
+        # Files that cannot be moved come last: otherwise enough of them would block the spool.
         names = sorted(self.spool.names(), key=self._stuck.__contains__)
         for name in names[:MOST_AT_ONCE]:
             try:
@@ -198,12 +203,12 @@ class Intake:
             except EventUnreadable as error:
                 gone += self._set_aside(name, error)
             if len(batch) >= BATCH or sum(one.size for one in batch) >= BATCH_BYTES:
-                gone += self._take(batch)
+                gone += self._take_in(batch)
                 batch = []
-        return gone + self._take(batch)
+        return gone + self._take_in(batch)
 
-    def _take(self, files: list[SpooledEvent]) -> int:
-        """Returns how many left the spool. Whatever is wrong with one event, those behind it are taken in."""
+    def _take_in(self, files: list[SpooledEvent]) -> int:
+        """Returns how many files left the spool. One bad event does not hold up those behind it."""
         gone, taken, accepting = 0, [], []
         for file in files:
             try:
@@ -211,8 +216,8 @@ class Intake:
                 new: list[NewEvent] = []
                 if event is not None and self.is_wanted(event):
                     origin = self.location_of(event.cwd)
-                    new = [self.new_event(each, origin) for each in self._with_words(file.agent, event)]
-            except _STORE_TROUBLE:
+                    new = [self.new_event(each, origin) for each in self._with_transcript(file.agent, event)]
+            except _STORE_ERRORS:
                 raise
             except Exception as error:
                 gone += self._set_aside(file.name, error)
@@ -221,7 +226,7 @@ class Intake:
             if new:
                 accepting.append((file, new))
         skipped = len(taken) - len(accepting)
-        for refused, why in self._refused(accepting):
+        for refused, why in self._accept_or_refuse(accepting):
             taken.remove(refused)
             gone += self._set_aside(refused.name, why)
         if skipped:
@@ -232,38 +237,39 @@ class Intake:
             self.spool.remove(taken)
         return gone + len(taken)
 
-    def _refused(
+    def _accept_or_refuse(
         self, accepting: Sequence[tuple[SpooledEvent, Sequence[NewEvent]]]
     ) -> list[tuple[SpooledEvent, Exception]]:
-        """Accept them together; if the store refuses that, one by one. Returns those it refuses alone."""
+        """Accepts them together or, if the store refuses that, one by one. Returns those that were
+        refused."""
         if not accepting:
             return []
         try:
             self._accept([new for _, some in accepting for new in some])
-        except _STORE_TROUBLE:
+        except _STORE_ERRORS:
             raise
         except Exception as error:
             if len(accepting) == 1:
                 return [(accepting[0][0], error)]
-            return [refused for one in accepting for refused in self._refused([one])]
+            return [refused for one in accepting for refused in self._accept_or_refuse([one])]
         return []
 
     def _note(self, file: SpooledEvent) -> None:
-        """After a failure it may hear of a file again."""
+        """Reports a rendered context that was shown. After a failure, a file may be reported twice."""
         try:
             self._note_shown(file)
-        except _STORE_TROUBLE:
+        except _STORE_ERRORS:
             raise
         except Exception as error:  # the event itself is safe
-            log.warning("not noted of %s: %s", file.name, type(error).__name__)
+            log.warning("the context shown with %s was not noted: %s", file.name, type(error).__name__)
 
     def _set_aside(self, name: str, error: Exception) -> int:
-        """Returns how many files left the spool: none if it cannot be moved, which is tried again."""
+        """Returns how many files left the spool: 0 if it cannot be moved, which is retried."""
         log.warning("set aside %s: %s", name, type(error).__name__, exc_info=error)
         try:
             self.spool.set_aside(name)
         except OSError as trouble:
-            log.warning("cannot be set aside: %s: %s", name, trouble.strerror)
+            log.warning("cannot set aside %s: %s", name, trouble.strerror)
             self._stuck.add(name)
             return 0
         self._stuck.discard(name)
@@ -271,7 +277,7 @@ class Intake:
         return 1
 
     def _is_of_excluded(self, event: Event) -> bool:
-        """A worktree that is gone is known by its repository's name, too."""
+        """Also by its repository: the worktree may be gone."""
         by_path = self._is_excluded(event.cwd, event.project)
         return by_path or self._is_excluded(self.location_of(event.cwd).root, None)
 
@@ -285,7 +291,7 @@ class Intake:
                 extra_rules=self._settings.secret_patterns,
                 globs=self._globs,
             )
-        agents.load(spooled.agent)  # raises EventUnreadable for one that is not known here
+        agents.load(spooled.agent)  # raises EventUnreadable for an unknown agent
         return hook_payload.parse(
             spooled.event,
             payload,
@@ -295,10 +301,10 @@ class Intake:
             private=spooled.private,
         )
 
-    def _with_words(self, agent: str, event: Event) -> list[Event]:
-        """At the end of a turn, what the agent said in it and what failed unreported comes first: each once,
-        whoever reports the end, and under the id that a backfill would give it. Of a private turn nothing is
-        read, nor of a session any of which was not to be recorded, or that was forgotten."""
+    def _with_transcript(self, agent: str, event: Event) -> list[Event]:
+        """At the end of a turn: the event, preceded by what only the transcript has (the agent's messages,
+        failures that no hook reported). Each has the id that a backfill would give it, so it is stored once.
+        The transcript is not read after a private turn, nor for a session that was paused or forgotten."""
         words_of = agents.load(agent).words_of
         is_end = event.kind in (Kind.STOP, Kind.STOP_FAILURE) and not event.private and not event.agent_id
         if words_of is None or not is_end or pause.was_skipped(event.session):
@@ -309,7 +315,9 @@ class Intake:
         for each in words.on_the_way:
             if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = hook_payload.parse(each.event, kept, id=each.id, at=each.at, client=agent)
-                if one is not None and (one.text or one.tool) and self.is_wanted(one):  # by where it was
+                if (
+                    one is not None and (one.text or one.tool) and self.is_wanted(one)
+                ):  # judged by its own directory
                     said.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
             named: dict[str, object] = {
@@ -322,7 +330,7 @@ class Intake:
         return [*said, event]
 
     def _scrubbed(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
-        """What may be stored of a payload; None when that is nothing."""
+        """The part of a payload that may be stored; None if there is none."""
         with self._marking:
             cleaned = scrub_payload.clean(name, payload, self._settings.secret_patterns, self._globs)
         return None if cleaned is None or cleaned[1] else cleaned[0]
@@ -332,25 +340,25 @@ class Intake:
         if spooled.context and isinstance(session, str):
             self._on_shown(session, spooled.context, spooled.at)
 
-    def _weigh_again(self) -> None:
+    def _reset_ledger(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
         spool_writer.reset_ledger(*self.spool.weigh(), *limits)
 
 
 def _is_paused(session: str) -> bool:
-    """`claude-mem off` holds for those who report over HTTP, too. Only what is private has been noted."""
+    """`claude-mem off` applies to reports over HTTP, too."""
     return paths.is_there(pause.ALL) or paths.is_there(pause.path(session))
 
 
 def with_clean_branch(origin: Origin, clean: Callable[[str], str]) -> Origin:
-    """A branch is somebody's text; a short one is no secret's."""
+    """A branch name may contain a secret, unless it is very short."""
     if origin.branch is None or len(origin.branch) < SHORTEST_SECRET:
         return origin
     return replace(origin, branch=clean(origin.branch))
 
 
 def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
-    """When it happened, by the payload's own `timestamp` if that can be believed; else when it was heard."""
+    """When it happened: the payload's `timestamp` if that is plausible, otherwise when it was received."""
     stamp = payload.get("timestamp")
     if isinstance(stamp, str):
         stamp = epoch(stamp)

@@ -1,7 +1,7 @@
 """Passes queued batches to an observer when they are due, and settles the outcome.
 
-One step is one batch. What a provider says about itself (wait, log in, out of order) holds back all sessions,
-not only the one that asked; what a batch does holds back that batch alone.
+One step is one batch. A failure of the provider (rate limit, login, outage) holds back all sessions, not only
+the one that called it; a failure of a batch holds back that batch alone.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ log = logging.getLogger("claude_mem")
 MOST_EVENTS = 150
 HOLD_AFTER = 2  # this many failures in a row hold all sessions back
 NOTIFY_AFTER = 4  # with this many, the last of them the provider's, the user is notified: at the third hold
-SHORTEST_HOLD_MS = 1_000  # of a provider that asks us to wait, and says for no time at all
+SHORTEST_HOLD_MS = 1_000  # for a provider that asks us to wait, but does not say how long
 STORE_HOLD_MS = 60_000
 PAST_AGAIN_MS = 1_000
 
-NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be stored now, which is not the batch's doing
+NO_STORE = (StoreUnavailable, StoreDamaged)  # nothing can be stored now; the batch is not at fault
 
 When = int | None
-"""Epoch milliseconds to look again; None: not before something new arrives."""
+"""When to look again, in epoch milliseconds; None: when something new arrives."""
 
 
 class Pump:
-    """Any number of threads may step it; each holds a session of its own."""
+    """Any number of threads may call `step`; each works on a session of its own."""
 
     def __init__(
         self,
@@ -77,19 +77,19 @@ class Pump:
         self.batches = BatchLog()
         self._lock = threading.Lock()
         self._held_until = 0
-        self._stuck_until = 0  # nothing can be kept before
-        self._past = threading.Lock()  # of the past one session at a time, in its order
-        self._paused_until = 0  # of the hold that the pause has caused
+        self._stuck_until = 0  # until then nothing can be stored
+        self._past = threading.Lock()  # imported sessions are observed one at a time, in order
+        self._paused_until = 0  # the end of the hold that the pause has caused
         self._failures = 0
-        self._failures_of: dict[int, int] = {}  # the provider's in a row, by the session that asked
+        self._failures_of: dict[int, int] = {}  # the provider's failures in a row, by session
         self._aborted: set[int] = set()
         self._busy: dict[int, threading.Event] = {}
         self._stranded: list[tuple[Lease, BaseException, CallCost | None]] = []
         self.paused: str | None = None
-        """Why nothing is observed at the moment, as one sentence; None: all is well."""
+        """Why nothing is being observed, as one sentence; None: all is well."""
 
     def step(self) -> When:
-        """Do one batch, if one is due. Returns when to look again: at once, after one was done."""
+        """Processes one batch, if one is due. Returns when to look again: at once, if there was one."""
         now = self._clock()
         with self._lock:
             held = self._held_until if _stands(self._held_until, now) else None
@@ -97,7 +97,7 @@ class Pump:
                 return self._stuck_until
         if held is None:
             self._give_back_stranded()
-        # Before the look, so that what is seen is still so when it is taken.
+        # Locked before looking, so that what is found is still there when it is leased.
         past = self._past if self._past.acquire(blocking=False) else None
         try:
             soonest = held
@@ -106,10 +106,10 @@ class Pump:
                     continue
                 at = due_at(gathered, now)
                 if at <= now and gathered.past and past is None:
-                    at = now + PAST_AGAIN_MS  # somebody else looks after the past
+                    at = now + PAST_AGAIN_MS  # another thread is working on imported sessions
                 elif at <= now:
                     if past is not None and not gathered.past:
-                        past.release()  # a call may take minutes, and the past need not wait for it
+                        past.release()  # a call may take minutes; imported sessions need not wait for it
                         past = None
                     if self._take(gathered.session_id):
                         return now
@@ -120,8 +120,8 @@ class Pump:
                 past.release()
 
     def abort(self, session_id: int, within_s: float) -> bool:
-        """Drop a session's running work: its events stay, and the observer's result is not stored.
-        True once nobody works on it any more."""
+        """Aborts a session's running batch: its events stay queued, and the observer's result is not stored.
+        True once no thread works on the session."""
         with self._lock:
             ended = self._busy.get(session_id)
             if ended is None:
@@ -130,18 +130,18 @@ class Pump:
         return ended.wait(within_s)
 
     def release(self) -> None:
-        """Hold nobody back any more: somebody has mended something and wants to see it tried."""
+        """Ends all holds: the user has fixed something and wants it retried now."""
         with self._lock:
             self._held_until = self._stuck_until = self._paused_until = self._failures = 0
             self._failures_of.clear()
 
     def _take(self, session_id: int) -> bool:
-        """Do a session's next batch; False if somebody else has it."""
+        """Processes a session's next batch; False if another thread has it."""
         ended = threading.Event()
         with self._lock:
             if session_id in self._busy:
                 return False
-            # Before the store hands anything out: an abort must find whoever is about to begin.
+            # Before the lease: an abort must find a thread that is about to begin.
             self._busy[session_id] = ended
         try:
             lease = self._work.lease(MOST_EVENTS, session_id)
@@ -167,17 +167,18 @@ class Pump:
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            notice = (
-                self._note(outcome, lease.session_id) if asks else None
-            )  # else it says nothing of a provider
+            # Without a call, the outcome says nothing about the provider.
+            notice = self._note(outcome, lease.session_id) if asks else None
             decision, news = self._conclude(lease, outcome, spend)
             ended = outcome_of(outcome, decision)
         except BaseException as error:
             ended = ("failed", type(error).__name__)
-            # Nothing is known of what came of it: the events go back, and the pump's owner hears of it.
+            # The outcome is unknown: the events go back to the queue, and the caller gets the error.
             if isinstance(error, NO_STORE):
                 with self._lock:
-                    self._hold(self._clock() + STORE_HOLD_MS)  # to ask again now would only be to pay again
+                    self._hold(
+                        self._clock() + STORE_HOLD_MS
+                    )  # calling the model again now would only cost again
                     self._stuck_until = self._held_until
             self._give_back(lease, error, spend)
             raise
@@ -203,21 +204,21 @@ class Pump:
             if isinstance(error, Exception) and not isinstance(error, NO_STORE):
                 broken = Broken(f"the observer failed: {type(error).__name__}: {error}")
                 decision, _ = self._conclude(lease, broken, spend)
-                # Not the error's own words, which may be of a session: those are for `queue list`.
+                # Not the error's message, which may quote a session: `queue list` shows that.
                 if isinstance(decision, Park):
                     news = _given_up(len(lease.jobs), f"the observer failed: {type(error).__name__}")
-            else:  # not the batch's doing
+            else:  # the batch is not at fault
                 reason = str(error) or type(error).__name__
                 self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
         except NO_STORE:
             with self._lock:
                 self._stranded.append((lease, error, spend))
         except StoreError:
-            return  # the lease is no longer ours: somebody has taken it back, or deleted its session
+            return  # the lease is no longer ours: it was reclaimed, or its session deleted
         self._tell_all([news])
 
     def _give_back_stranded(self) -> None:
-        """What could not be given back because nothing could be written: else it would be held for good."""
+        """Gives back leases that could not be given back before, because nothing could be written."""
         with self._lock:
             stranded, self._stranded = self._stranded, []
         for lease, error, spend in stranded:
@@ -226,7 +227,7 @@ class Pump:
     def _conclude(
         self, lease: Lease, outcome: Outcome, spend: CallCost | None
     ) -> tuple[Decision, str | None]:
-        """Returns what was decided, and what to tell the user."""
+        """Carries out the decision about a batch. Returns it, and what to tell the user."""
         news: str | None = None
         with self._lock:
             failures = self._failures_of.get(lease.session_id, 1)
@@ -252,7 +253,7 @@ class Pump:
         return decision, news
 
     def _note_left_out(self, lease: Lease, outcome: Outcome) -> None:
-        """What a model's reply had without saying anything, and why it skipped a summary."""
+        """Logs empty blocks in a model's reply, and why it skipped a summary."""
         if isinstance(outcome, Observed | Nothing):
             if outcome.empty:
                 log.warning("session %d: %d empty blocks in the reply", lease.session_id, outcome.empty)
@@ -261,7 +262,7 @@ class Pump:
                 log.info("session %d: no summary: %s", lease.session_id, outcome.skipped)
 
     def _note(self, outcome: Outcome, session_id: int) -> str | None:
-        """What this says about the provider: whether to hold all sessions back; and what to tell the user."""
+        """Updates the provider's state from an outcome, and returns what to tell the user, if anything."""
         now = self._clock()
         with self._lock:
             before = self.paused
@@ -273,20 +274,19 @@ class Pump:
                 case Broken():
                     self._fail(outcome, session_id, now)
                 case _:
-                    # A hold stays, and the pause with it: a call that began before it says nothing
-                    # against it.
+                    # A hold and its pause stay: a call that began before them proves nothing.
                     self._failures = 0
                     self._failures_of.pop(session_id, None)
                     if not _stands(self._paused_until, now):
                         self.paused = None
             return self.paused if self.paused != before else None
 
-    # The lock is held by whoever calls these.
+    # Callers of these hold the lock.
 
     def _fail(self, broken: Broken, session_id: int, now: int) -> None:
         self._failures += 1
         if broken.whose == "provider":
-            # By session: one whose batches alone are too slow would else be retried without a pause.
+            # By session: otherwise one whose batches time out would be retried without a pause.
             self._failures_of[session_id] = self._failures_of.get(session_id, 0) + 1
         if self._failures < HOLD_AFTER:
             return
@@ -294,7 +294,7 @@ class Pump:
         until = now + min(wait, LOOK_AGAIN_MS)
         self._hold(until)
         if broken.whose == "provider" and self._failures >= NOTIFY_AFTER:
-            # The first message stands: the reasons of one outage may change with every attempt.
+            # The first message stays: during one outage, each attempt may fail differently.
             self._pause(self.paused or _unreached(broken.reason), until)
 
     def _pause(self, reason: str, until: int) -> None:
@@ -302,7 +302,7 @@ class Pump:
         self.paused, self._paused_until = reason, self._held_until
 
     def _hold(self, until: int) -> None:
-        """The longest that was requested; one past all bounds is of a clock that was set back."""
+        """Keeps the longest hold; one beyond LONGEST_WAIT_MS comes from a clock that was set back."""
         now = self._clock()
         standing = self._held_until if _stands(self._held_until, now) else 0
         self._held_until = max(standing, min(until, now + LONGEST_WAIT_MS))
@@ -321,7 +321,7 @@ def _given_up(events: int, reason: str) -> str:
 
 
 def _fell_back(events: int) -> str:
-    """Without the reason, which quotes a reply: that is for `queue list`, not for a log."""
+    """Without the reason, which quotes the reply: `queue list` shows that, the log must not."""
     return (
         f"{_were(events)} processed offline, because the model's replies could not be read. "
         "To retry with the model: claude-mem queue retry"
@@ -333,7 +333,7 @@ def _were(events: int) -> str:
 
 
 def _author(spend: CallCost | None) -> str:
-    """Who wrote what was observed: where no model was called, none was needed."""
+    """The author of the observations: the model that was called, otherwise the offline observer."""
     return f"{spend.provider}:{spend.model}" if spend else "offline"
 
 

@@ -1,8 +1,8 @@
-"""When a session's events go out as a batch, and what happens to the batch after an attempt. Pure: a day of
+"""When a session's events are sent as a batch, and what happens to the batch after an attempt. Pure: a day of
 retries is tested in microseconds.
 
-A call pays for its instructions whatever it is about, so events are gathered: a turn, or as much of one as
-fits a prompt, never one tool use.
+Every call pays for its instructions, so events are batched: a turn, or as much of it as fits into a prompt,
+never a single tool use.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from claude_mem.model.memory import Broken, Nothing, Observed, Outcome, Paused, 
 
 ENOUGH_CHARACTERS = 400_000  # a prompt has room for about a quarter of it
 ENOUGH_EVENTS = 150
-IDLE_MS = 10 * 60 * 1000  # longer than a long test run: its turn is not cut in two
+IDLE_MS = 10 * 60 * 1000  # longer than a long test run, so that its turn is not split
 
 MOST_ATTEMPTS = 3
 FIRST_BACKOFF_MS = 5_000
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
-LOOK_AGAIN_MS = 5 * 60 * 1000  # at the latest, whether a provider that failed is back
+LOOK_AGAIN_MS = 5 * 60 * 1000  # the longest wait before a failed provider is tried again
 
 
 def due_at(gathered: SessionBacklog, now: int) -> int:
-    """When it goes out: `now`, or a time to look again, unless something arrives before."""
-    # Nothing of ours waits longer than a day: a time further ahead is of a clock that has been set back.
+    """When the batch is sent: `now`, or a time to look again, unless something arrives before that."""
+    # No wait is longer than a day: a later time comes from a clock that has been set back.
     if now < gathered.due_at <= now + LONGEST_WAIT_MS:
         return gathered.due_at
     if gathered.attempts > 0 or gathered.turn_ended:
         return now
     if gathered.characters >= ENOUGH_CHARACTERS or gathered.events >= ENOUGH_EVENTS:
         return now
-    # Likewise an event from the future: waiting for its time to come could take years.
+    # The same goes for an event from the future.
     return now if gathered.newest_at > now + IDLE_MS else max(now, gathered.newest_at + IDLE_MS)
 
 
 class Settle(Struct, frozen=True):
-    """Keep what was learned; the batch is done."""
+    """Store the findings; the batch is done."""
 
 
 class Wait(Struct, frozen=True):
-    """Told to come back later: not a failed attempt."""
+    """Try again later; this does not count as a failed attempt."""
 
     until: int
 
@@ -57,7 +57,7 @@ class Park(Struct, frozen=True):
 
 
 class Fallback(Struct, frozen=True):
-    """Parked, and remembered offline until somebody retries it."""
+    """Park the batch, with the offline observer's findings until it is retried."""
 
     reason: str
 
@@ -68,7 +68,7 @@ Decision = Settle | Wait | Retry | Park | Fallback
 def backoff(attempt: int, jitter: float = 0.0) -> int:
     """Milliseconds after the given failed attempt: 5 s, 25 s, …, and up to half as much again by chance, so
     that those who failed together do not come back together. `jitter` is from 0 to 1."""
-    grown = 5 ** min(attempt - 1, 9)  # days of failures would be more than a float holds
+    grown = 5 ** min(attempt - 1, 9)  # bounded: days of failures would overflow a float
     return min(int(FIRST_BACKOFF_MS * grown * (1 + jitter / 2)), LONGEST_WAIT_MS)
 
 
@@ -80,7 +80,7 @@ def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0, *, fai
         case Throttled(until=until):
             return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
         case Paused():
-            return Wait(now)  # the pump's own hold decides when to look whether the pause is over
+            return Wait(now)  # the pump's own hold decides when to try again
         case Broken(whose="provider"):
             return Wait(now + min(backoff(failures, jitter), LOOK_AGAIN_MS))
         case Broken(reason=reason) | Unreadable(reason=reason) if attempt < MOST_ATTEMPTS:

@@ -1,5 +1,5 @@
-"""Reads the spool back, for the worker: in order, each file once, a bad one set aside. The envelope is
-declared in `hook/spool_writer.py`."""
+"""Reads the spool for the worker: in order, each file once; unreadable files are set aside. The envelope is
+described in `hook/spool_writer.py`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from claude_mem.model.events import SpooledEvent
 
 STALE_TEMPORARY_S = 600
 BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does
-SEASON_S = 90 * 24 * 3600
-PASSING = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-"""Not the file's fault: it has gone, or the machine is short of something and reads it later."""
-MOST_BYTES = 32 << 20  # far above what a hook writes; a larger file is a stranger's
+ABANDONED_S = 90 * 24 * 3600
+TRANSIENT = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+"""Not the file's fault: it is gone, or the machine is short of memory or descriptors; it is read later."""
+MOST_BYTES = 32 << 20  # far more than a hook writes; a larger file is not ours
 
 
 class Spool:
@@ -35,18 +35,18 @@ class Spool:
             return []
 
     def weigh(self) -> tuple[int, int]:
-        """How many files wait, and their bytes, by listing."""
+        """How many files are waiting, and their total size, by listing them."""
         sizes = []
         for name in self.names():
             try:
                 sizes.append(os.lstat(f"{paths.SPOOL}/{name}").st_size)
             except FileNotFoundError:
-                continue  # taken in meanwhile
+                continue  # drained in the meantime
         return len(sizes), sum(sizes)
 
     def read(self, name: str) -> SpooledEvent:
-        """Raises EventUnreadable for what is no event of ours, FileNotFoundError when it has gone, OSError
-        when the machine cannot read now."""
+        """Raises EventUnreadable if it is not one of our events, FileNotFoundError if it is gone, OSError if
+        it cannot be read now."""
         content = _read_regular_file(f"{paths.SPOOL}/{name}")
         try:
             envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=integer)
@@ -64,7 +64,7 @@ class Spool:
                 "event": str(event),
                 "payload": dict(payload),
             }:
-                ours = _lifted(payload) if version == 1 else envelope
+                ours = _version_1_fields(payload) if version == 1 else envelope
                 flags, context, by = ours.get("flags"), ours.get("context"), envelope.get("by")
                 flags = flags if isinstance(flags, list) else []
                 return SpooledEvent(
@@ -83,13 +83,13 @@ class Spool:
         raise EventUnreadable("not an event's envelope")
 
     def remove(self, done: Sequence[SpooledEvent]) -> None:
-        """They are committed: take them out of the spool and off its ledger. A hook that could not sync its
-        event takes that out by itself, and off the ledger too."""
+        """Removes committed events from the spool and its ledger. A file that is already gone was removed by
+        its hook, which could not sync it and has corrected the ledger."""
         removed = [spooled for spooled in done if _unlink(f"{paths.SPOOL}/{spooled.name}")]
         spool_writer.discharge(len(removed), sum(spooled.size for spooled in removed))
 
     def set_aside(self, name: str) -> None:
-        """Keep a bad file where nobody trips over it again."""
+        """Moves an unreadable file out of the spool."""
         os.makedirs(paths.ASIDE, mode=0o700, exist_ok=True)
         size = os.lstat(f"{paths.SPOOL}/{name}").st_size
         target = f"{paths.ASIDE}/{name}"
@@ -99,8 +99,7 @@ class Spool:
         spool_writer.discharge(1, size)
 
     def unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
-        """The paths of files that were set aside, or left half-written long enough ago, and hold
-        something."""
+        """The paths of matching files that were set aside, or left half-written some time ago."""
         found = []
         for folder, suffix in ((paths.ASIDE, ""), (paths.SPOOL, ".tmp")):
             try:
@@ -118,37 +117,37 @@ class Spool:
         return found
 
     def remove_unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
-        """They are gone on return; which they were."""
+        """Removes the files that `unreadable` finds, and returns their paths."""
         gone = self.unreadable(is_meant)
         for path in gone:
             _unlink(path)
         return gone
 
     def tidy(self, now_s: float) -> int:
-        """Remove what killed hooks left half-written, and what nobody has used for a season: files that
-        were set aside, and the markers and switches of sessions long over."""
+        """Removes what killed hooks left half-written, and what is long abandoned: files that were set aside,
+        and the markers and switches of old sessions. Returns how many."""
         return sum(_unlink(path) for path in self.stale(now_s))
 
     def stale(self, now_s: float) -> list[str]:
-        """What `tidy` removes."""
+        """The paths that `tidy` removes."""
         found = []
         for path, age_s in _removable():
             try:
                 if now_s - os.lstat(path).st_mtime > age_s:
                     found.append(path)
             except FileNotFoundError:
-                continue  # its hook has finished it meanwhile
+                continue  # its hook finished it in the meantime
         return found
 
 
-def _lifted(payload: dict[str, object]) -> dict[str, object]:
-    """What an envelope of version 1 had among the payload's own fields, taken out of it."""
+def _version_1_fields(payload: dict[str, object]) -> dict[str, object]:
+    """Takes our own fields out of the payload, where envelopes of version 1 had them."""
     flags = [flag.decode() for flag in FLAGS if payload.pop(f"claude_mem_{flag.decode()}", False) is True]
     return {"flags": flags, "context": payload.pop("claude_mem_context", None)}
 
 
 def _unlink(path: str) -> bool:
-    """Whether it was there to be removed."""
+    """False if it was already gone."""
     try:
         os.unlink(path)
     except FileNotFoundError:
@@ -157,25 +156,25 @@ def _unlink(path: str) -> bool:
 
 
 def _removable() -> Iterator[tuple[str, int]]:
-    """Paths, and how old each may get."""
+    """Paths, and how many seconds each may be kept."""
     for directory, suffix, age_s in (
         (paths.SPOOL, ".tmp", STALE_TEMPORARY_S),
-        (paths.ASIDE, "", SEASON_S),
-        (paths.PRIVATE, "", SEASON_S),
-        (paths.OFF, "", SEASON_S),
-        (paths.ASKED, "", SEASON_S),
-        (paths.UNSEEN, "", SEASON_S),  # the client keeps its transcripts for a month
+        (paths.ASIDE, "", ABANDONED_S),
+        (paths.PRIVATE, "", ABANDONED_S),
+        (paths.OFF, "", ABANDONED_S),
+        (paths.ASKED, "", ABANDONED_S),
+        (paths.UNSEEN, "", ABANDONED_S),  # the client keeps its transcripts for a month
     ):
         if os.path.isdir(directory):
             for entry in os.scandir(directory):
                 if entry.path == pause.ALL:
-                    continue  # until the user says so
+                    continue  # it lasts until the user ends the pause
                 if entry.name.endswith(suffix) and not entry.is_dir(follow_symlinks=False):
                     yield entry.path, age_s
 
 
 def _read_regular_file(path: str) -> bytes:
-    """No link is followed, no pipe waited for: a file of that name could be anybody's."""
+    """Follows no link and waits for no pipe: other programs could have put it there."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
@@ -186,7 +185,7 @@ def _read_regular_file(path: str) -> bytes:
         finally:
             os.close(fd)
     except OSError as error:
-        if error.errno in PASSING:
+        if error.errno in TRANSIENT:
             raise
         raise EventUnreadable(f"cannot be read: {error.strerror}") from error
     if len(content) > MOST_BYTES:

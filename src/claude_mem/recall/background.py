@@ -1,5 +1,5 @@
-"""Keeps memory quick to find and ready to inject, in steps: the text index, the rendered contexts of
-what changed, the vectors."""
+"""Keeps memory searchable and ready to inject, step by step: the text index, the rendered contexts, the
+vectors."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from claude_mem.store.values import News, NewsMarks, Project
 from claude_mem.vectors.indexer import VectorIndexer
 
 MOST_STEPS = 16
-"""Of the index, while somebody waits: some two thousand memories."""
+"""Index steps while somebody is waiting: about two thousand memories."""
 
 log = logging.getLogger("claude_mem")
 
 
 class BackgroundWork:
-    """`contexts` is set once it is built: it needs what needs this."""
+    """`contexts` is set after construction, because it depends on objects that depend on this one."""
 
     contexts: ContextUpdater
 
@@ -43,7 +43,7 @@ class BackgroundWork:
         self._indexing, self._embedding = threading.Lock(), threading.Lock()
 
     def memory_changed(self, projects: Collection[int] | None) -> None:
-        """In these projects (None: in any)."""
+        """Something changed in these projects (None: in any)."""
         self.contexts.anew(projects)
         self.catch_up()
 
@@ -56,12 +56,12 @@ class BackgroundWork:
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
-        """Runs something while nobody makes vectors, which are stored by key: keys may change meanwhile."""
+        """Runs `work` while no vectors are made: they are stored by key, and the work may change keys."""
         with self._embedding:
             return work()
 
     def step(self) -> bool:
-        """Index or render some of what is new; False: all is done."""
+        """Indexes or renders some of what is new; False: nothing is left."""
         with self._indexing:
             indexed = self._store.text_index.step(hurried=False)
         return bool(indexed) or self._rendered()
@@ -69,13 +69,13 @@ class BackgroundWork:
     def _rendered(self) -> bool:
         try:
             return self.contexts.step()
-        except OSError as error:  # it is tried again; searching and asking go on meanwhile
+        except OSError as error:  # it is retried; searches go on in the meantime
             log.warning("context/ cannot be written: %s", error.strerror)
             return False
 
     def embed(self) -> bool:
-        """Make some of the vectors that are missing; False: none can be made now. Beside `step`: an embedder
-        may be slow, or a server that does not answer."""
+        """Makes some of the missing vectors; False: none can be made now. Separate from `step`, because an
+        embedder may be slow, or a server that does not respond."""
         vectors = self._vectors
         return vectors is not None and bool(self.without_embedding(lambda: vectors.step(self._clock())))
 
@@ -89,7 +89,7 @@ class BackgroundWork:
         }
 
     def progress(self) -> RecallProgress:
-        """How far the indexes and the rendered contexts are, and what sessions were given; cheap."""
+        """The state of the indexes and rendered contexts, and how much was injected; cheap."""
         return RecallProgress(
             IndexState(self._store.statistics.unindexed()),
             self._vector_state(),
@@ -106,14 +106,14 @@ class BackgroundWork:
 
 
 AT_START = 50
-"""Projects whose context is rendered when the worker starts: those last worked in."""
+"""Projects whose context is rendered when the worker starts: the most recently used ones."""
 
 COMPACTED = 8
-"""Sessions whose own memory stays rendered: those last compacted."""
+"""Sessions whose own memory is kept rendered: the most recently compacted ones."""
 
 
 class ContextUpdater:
-    """`relocated`: a project with where it lies now."""
+    """`relocated`: returns a project with its current root."""
 
     def __init__(
         self,
@@ -123,13 +123,13 @@ class ContextUpdater:
     ) -> None:
         self._store, self._contexts, self._relocated = store, contexts, relocated
         self._marks: NewsMarks | None = None  # None: nothing was rendered yet
-        self._again: set[int] = set()  # projects whose memory was changed since
+        self._again: set[int] = set()  # projects whose memory has changed since
         self._compacted: dict[str, int] = {}  # session: project
         self._rendering = Lock()
 
     def anew(self, projects: Collection[int] | None = None) -> None:
-        """Something was forgotten or changed in these projects (None: in any): what was rendered of them is
-        gone on return, also what is just being written by one who read it before."""
+        """Something was forgotten or changed in these projects (None: in any). On return their rendered
+        contexts are gone, including any that was being written from the old state."""
         with self._rendering:
             self._contexts.clear(projects)
             if projects is None:
@@ -138,7 +138,7 @@ class ContextUpdater:
                 self._again.update(projects)
 
     def step(self) -> bool:
-        """Render what changed; False: nothing did."""
+        """Renders what changed; False: nothing did."""
         with self._rendering:
             return self._step()
 
@@ -151,13 +151,14 @@ class ContextUpdater:
             self._contexts.render(project)
         self._render_compacted(news, changed)
         if self._marks is None:
-            self._contexts.drop_others()  # of an earlier worker: what they say may be forgotten by now
+            self._contexts.drop_others()  # an earlier worker's, which may contain what was forgotten since
         self._marks = news.marks
         self._again.clear()
         return True
 
     def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
-        """Again with each piece of news: what led to a compaction is mostly understood while it runs."""
+        """Renders them again whenever something is new: most of what preceded a compaction is observed during
+        it."""
         for project_id, session in news.compacted:
             self._compacted.pop(session, None)
             self._compacted[session] = project_id
@@ -177,5 +178,5 @@ class ContextUpdater:
         return [self._relocated(project) for project in found if project is not None]
 
     def is_due(self) -> bool:
-        """Whether something changed that is not rendered yet."""
+        """Whether there are changes that are not rendered yet."""
         return bool(self._again) or self._store.statistics.news(self._marks).marks != self._marks

@@ -1,5 +1,5 @@
-"""Turns filters as people write them (project names, directories, dates in words) into those the store
-knows, and checks a memory against them.
+"""Resolves filters as people write them (project names, directories, dates in words) for the store, and
+checks a memory against them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
-"""All kinds of memory but raw evidence."""
+"""All kinds of memory except raw evidence."""
 
 
 class FilterResolver:
-    """`key_of`: the key of the project a directory belongs to; `facts_of`: what git says of a project's
-    root."""
+    """`key_of`: the key of the project that a directory belongs to; `facts_of`: what git knows about a
+    project's root."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class FilterResolver:
         self._key_of, self._facts_of = key_of, facts_of
 
     def project(self, request: FilterRequest) -> Project | None:
-        """None: all of them, or (with a directory) one that nothing is remembered of."""
+        """None: all projects or, if a directory was given, one without memories."""
         if request.project:
             found = self._named(request)
             if found is None:
@@ -47,7 +47,7 @@ class FilterResolver:
         return self._here(request)
 
     def _named(self, request: FilterRequest) -> Project | None:
-        """Of several with one name, the one whose directory was given as well."""
+        """If several have the name, the one whose directory was given as well."""
         try:
             return self._store.projects.find(request.project)
         except AmbiguousProject:
@@ -63,7 +63,7 @@ class FilterResolver:
         project = self.project(request)
         unknown = request.cwd and not request.project and project is None
         return Filters(
-            # A directory nothing is remembered of: no project has the id 0, so nothing is found.
+            # A directory without memories: no project has the id 0, so nothing is found.
             project_id=0 if unknown else project.id if project else None,
             kinds=tuple(
                 kind for kind in KINDS if kind in request.kinds or (request.raw and not request.kinds)
@@ -82,14 +82,14 @@ class FilterResolver:
         )
 
     def session(self, given: str) -> str:
-        """The client's own id of a session that is named by it, or by the beginning of it."""
+        """The agent's own id of a session, given that id or the start of it."""
         found = self._store.sessions.session(given.strip())
         if found is None:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])
 
     def client(self, given: str) -> str:
-        """The name of an agent, or of another program that reported a session."""
+        """Checks the name of an agent, or of another program that has reported sessions."""
         if given in TITLES:
             return given
         known = self._store.sessions.clients()
@@ -99,7 +99,7 @@ class FilterResolver:
         return given
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
-        """The first moment of what is meant, and the first after it."""
+        """The start of the period that is meant, and the first moment after it."""
         if not words.strip():
             return None, None
 

@@ -1,5 +1,5 @@
-"""What is injected into a session and when: at its start, at a prompt, before a file is touched; what has
-been injected; and a preview of it.
+"""Injects memory into sessions: at the start, at a prompt, before a tool touches a file or runs a command.
+Records what was injected, and previews it.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from claude_mem.store.values import Injection, Project
 LOOKED_AT = 200
 MOST_CONSIDERED = 12
 RECENT = 100
-"""Observations among which a newer one on the same subject is looked for."""
+"""Recent observations searched for a newer one on the same subject."""
 MOST_TOGETHER = 9_900
-"""Characters, of the client's 10,000, where a start and a file's history are injected together."""
+"""Characters, out of the client's 10,000, when a start and a file's history are injected together."""
 SUMMARIES = 6
-"""The last session's, and those before it that have a line."""
+"""The last session's, and those of the earlier sessions that get one line each."""
 
 
 class InjectionLimits(Struct, frozen=True):
@@ -56,19 +56,19 @@ class Injector(Struct, frozen=True, kw_only=True):
     check_staleness: CheckStaleness
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str, str], bool]
-    """Sessions in such a directory, or in a project so named, get nothing: nothing of them is recorded."""
+    """By directory and project name: excluded sessions get no memory, and are not recorded."""
     clock: Clock
     zone: Callable[[], tzinfo]
     note: Callable[[Injection], None]
-    """Records it; must not delay the hook that waits."""
+    """Records an injection; must not delay the waiting hook."""
     size: InjectionLimits = InjectionLimits()
     command_hints: bool = True
     relocated: Callable[[Project, Origin], Project] = lambda project, _: project
-    """A project with where it lies now, by where a session of it begins."""
+    """The project with its current root, given where a session of it starts."""
 
     def context(self, request: FilterRequest, *, source: str = "startup", session: str = "") -> Json:
-        """What the next session start gets; `plain`: the same for people, without the fence. The first
-        session of a project gets nothing, which is no error."""
+        """What the next session will get at its start; `plain` is the same for people, without the fence. A
+        project's first session gets nothing, which is not an error."""
         project = self._project_for(request)
         if project is None:
             name = request.project or request.cwd.rstrip("/").rpartition("/")[2] or "this directory"
@@ -88,7 +88,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         }
 
     def _project_for(self, request: FilterRequest) -> Project | None:
-        """None: there are no memories of it, or it is excluded."""
+        """None: it has no memories, or is excluded."""
         try:
             project = self.resolver.project(request)
         except UnknownProject:
@@ -98,8 +98,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return None if project and self.is_excluded(project.root, project.name) else project
 
     def preview(self, request: FilterRequest, prompt: str, sizes: Mapping[str, int]) -> Json:
-        """What the next session start and, if it is given, a prompt would get; with these sizes where they
-        are named. Nothing is recorded."""
+        """What the next session start would get and, if given, a prompt; `sizes` overrides the settings.
+        Records nothing."""
         project = self.resolver.project(request)
         if project is None:
             raise NotFound("No memories for that directory, so sessions there get no context.")
@@ -133,7 +133,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         }
 
     def answer(self, question: dict[str, object]) -> str:
-        """A hook's question; what to inject, or nothing. What was injected is recorded."""
+        """Answers a hook's question: the text to inject, or an empty one. Records what is injected."""
         asked = HookQuestion.parse(question)
         if asked is None or self.is_excluded(asked.cwd, ""):
             return ""
@@ -163,7 +163,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         self.note(Injection(asked.session, event, refs, rendered.tokens, self.clock(), about))
 
     def _late_start(self, project: Project, asked: HookQuestion) -> str:
-        """The context of a session's start, at the first tool of one that could not be given it earlier."""
+        """The start context, at the first tool, for a session that could not get it at its start."""
         if asked.source != rules.TOOL or self._was_started(asked.session):
             return ""
         started = self.start(project, reader=agent_of(asked.session))

@@ -1,4 +1,4 @@
-"""What is worth injecting, and what a session has been given already. Pure."""
+"""What is worth injecting, and what was already injected into a session. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from claude_mem.store.values import Injection
 
 FEWEST_WORDS = 2
 ENOUGH, UNKNOWN = 8.0, 16.0
-"""What the prompt's telling words and the strength of the best memory must come to, less what the share of
-words costs that no memory has: a prompt about something new shares only its ordinary words with the past."""
+"""The least evidence for injecting anything, and what is subtracted for words that no memory has (times their
+share): a prompt about something new shares only ordinary words with the past."""
 BESIDE_THE_BEST = 0.8
-"""Of the best one's score: beside a memory that answers, one that hardly does is noise."""
+"""The share of the best score that another memory needs: beside a good match, a weak one is noise."""
 MOST_INJECTED = 3
 
 _CHAT = """
@@ -35,15 +35,15 @@ server dev file files code line lines time once still yet also only other anothe
 over back same new old let lets us need want
 """
 CHAT = frozenset(_CHAT.split())
-"""Words that talk about the work at hand, whatever it is; a prompt of these alone asks for no memory."""
+"""Words about the current work, whatever it is; a prompt with only these needs no memory."""
 
 START, PROMPT, FILE = "SessionStart", "UserPromptSubmit", "PreToolUse"
 
 TOOL = "tool"
-"""The subject of a query, at an agent that shows its model nothing before its first tool."""
+"""The source of a query from an agent that injects nothing before its first tool."""
 
 ROUNDED_MS = 1_000
-"""The client's seconds are whole ones; and an answer is remembered a moment after it was given."""
+"""The client reports whole seconds, and an answer is recorded a moment after it was given."""
 
 
 class HookQuestion(Struct, frozen=True):
@@ -60,7 +60,7 @@ class HookQuestion(Struct, frozen=True):
 
     @classmethod
     def parse(cls, question: Mapping[str, object]) -> HookQuestion | None:
-        """None: it is no question of ours, or it does not name its session; only a start may have none."""
+        """None if it is not a valid question, or names no session; only a start may have none."""
         payload, event = question.get("payload"), question.get("event")
         if not isinstance(payload, dict) or event not in (START, PROMPT, FILE):
             return None
@@ -82,7 +82,7 @@ class HookQuestion(Struct, frozen=True):
 
 
 def is_worth_searching(prompt: str) -> bool:
-    """A notification is no question, and the agent knows what it sent out; one word says too little."""
+    """Not for a notification (the agent knows the task it started), nor for a single telling word."""
     if tags.is_task_notification(prompt):
         return False
     return len(telling_words(prompt)) >= FEWEST_WORDS or bool(query_paths.paths_in(prompt))
@@ -93,13 +93,13 @@ def telling_words(prompt: str) -> set[str]:
 
 
 def evidence(prompt: str, strength: float, unknown: float) -> float:
-    """How much speaks for the past having an answer: at least ENOUGH, or nothing is injected."""
+    """The evidence that memory has an answer: below ENOUGH, nothing is injected."""
     return len(telling_words(prompt)) + strength - UNKNOWN * unknown
 
 
 def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:
-    """Each, and whether it is worth injecting. `is_answered`: whether there is enough evidence; a file that
-    the prompt names is enough for what is known of it."""
+    """Each hit, and whether to inject it. `is_answered`: whether there is enough evidence; without it, only
+    memories about a file that the prompt names are injected."""
     floor = BESIDE_THE_BEST * max((hit.score for hit in hits), default=0.0)
     found, injected = [], 0
     for hit in hits:
@@ -111,8 +111,8 @@ def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> li
 
 
 def of_others(material: StartMaterial, session: str, since: int | None) -> StartMaterial:
-    """The client repeats to a resumed session what was injected, and what it did: so only what others did
-    since; or, if nothing was ever injected (`since` is None), what others did."""
+    """For a resumed session, to which the client replays its own past: only what other sessions did since
+    then or, if nothing was ever injected (`since` is None), everything that other sessions did."""
     others = replace(
         material,
         last=tuple(last for last in material.last if not last.goes_on),
@@ -130,7 +130,8 @@ def of_others(material: StartMaterial, session: str, since: int | None) -> Start
 
 
 def still_present(injections: Iterable[Injection], compacted_at: int) -> list[Injection]:
-    """What was injected into a session with more than a title, and still is: a compaction removes it."""
+    """The injections still in the session's context, except that of its start, which has only titles. A
+    compaction removes them."""
     return [each for each in injections if each.event != START and each.at > compacted_at]
 
 

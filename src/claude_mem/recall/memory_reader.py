@@ -1,4 +1,5 @@
-"""What is read of memory: search, timeline, details, lists. The viewer's own pages are in `viewer_reader`."""
+"""Reads memory for every interface: search, timeline, details, lists. The viewer's pages are in
+`viewer_reader`."""
 
 from __future__ import annotations
 
@@ -33,11 +34,12 @@ from claude_mem.store.base import Store
 MOST_FOUND = 200
 MORE_EXIST = f"Only the best {MOST_FOUND} results are listed. Add words or filters to find others."
 FIRST_FOUND = 120
-"""Hits that the first pages are made of: as many as a search reads at once. A fixed number, so that one page
-does not regroup another."""
+"""Hits that the first pages are made from: as many as a search reads at once. The number is fixed, so that
+hits are grouped the same way on each page."""
 MOST_OF_A_SESSION = 300
 MOST_LOOKED_UP = 20
-"""Memories that are shown with the sessions they were injected into: each is looked for in all injections."""
+"""If at most this many memories are requested, each comes with the sessions it was injected into: a search
+through all injections."""
 LISTS: dict[str, MemoryKind] = {
     "observations": "observation",
     "summaries": "summary",
@@ -55,7 +57,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     check_staleness: CheckStaleness
     clock: Clock
     catch_up: Callable[[], None]
-    """Brings the index in step, if the store can be written: what was saved a moment ago is found."""
+    """Updates the index, if the store can be written, so that what was saved a moment ago is found."""
 
     def search(
         self, query: str, request: FilterRequest, page: Page, *, explain: bool = False
@@ -81,7 +83,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                     break
             hits = [hit for group in groups for hit in group.hits][page.offset :]
         else:
-            hits = [self._hit(card) for card in self._newest(_right(filters), page)]
+            hits = [self._hit(card) for card in self._newest(_without_wrong(filters), page)]
             found = SearchResults(hits, ("time",))
         shown = hits[: page.limit]
         is_list = not query.strip()
@@ -98,7 +100,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         )
 
     def _understood_of(self, filters: Filters, session: str) -> list[Card]:
-        """What events of a session may be folded into: all of it that passes the filters."""
+        """The memories of a session into which its events may be folded: all that pass the filters."""
         of_session = replace(filters, session=session, kinds=UNDERSTOOD, wrong=False)
         return self.store.memories.list_cards(of_session, limit=MOST_OF_A_SESSION)
 
@@ -110,7 +112,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [json_shapes.found_session(row, group.events, group.more) for row, group in found]
 
     def _newest(self, filters: Filters, page: Page) -> list[Card]:
-        """One more than the page holds: then another page follows."""
+        """One more than the page holds, which shows whether another page follows."""
         understood = without_evidence(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)
@@ -125,7 +127,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         middle, at = self._anchor(anchor.strip(), query, filters, request)
         if filters.project_id is None and middle is not None:
             filters = replace(filters, project_id=middle.card.project_id)
-        filters = without_evidence(_right(filters))
+        filters = without_evidence(_without_wrong(filters))
         self._index_files(filters)
         listed, itself = self.store.memories.list_cards, middle.card.ref if middle else None
         earlier = [
@@ -174,9 +176,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     def file_history(self, path: str, request: FilterRequest, *, limit: int = 20) -> FileAnswer:
         if not path.strip():
             raise InvalidInput("path", "Specify a file: its path, or the end of it.")
-        filters = _right(self.resolver.filters(request))
+        filters = _without_wrong(self.resolver.filters(request))
         self.catch_up()
-        # Raw evidence repeats what observations say; it stands in where nothing was understood.
+        # Raw evidence repeats what observations say, so it is used only if there are none.
         touching = self.store.memories.of_file
         chosen = touching(path.strip(), without_evidence(filters), limit) or touching(
             path.strip(), filters, limit
@@ -252,7 +254,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return None, self.clock()
 
     def _moment(self, anchor: str, request: FilterRequest) -> int:
-        """When a session began, or a time in words. Some agents' ids begin as a year does."""
+        """When a session began, or a time in words. Both are tried: some agents' ids begin like a year."""
         several: AmbiguousSession | None = None
         try:
             session = self.store.sessions.session(anchor)
@@ -266,7 +268,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             raise several or error from None
 
     def _index_files(self, filters: Filters) -> None:
-        """Lists by file are as good as the index."""
+        """Updates the index before listing by file, which depends on it."""
         if filters.file:
             self.catch_up()
 
@@ -280,11 +282,11 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return Hit(card, 0.0, marks=marks)
 
 
-def _right(filters: Filters) -> Filters:
-    """What was marked wrong is for those who ask for just that."""
+def _without_wrong(filters: Filters) -> Filters:
+    """Excludes memories marked wrong, unless the request says otherwise."""
     return filters if filters.wrong is not None else replace(filters, wrong=False)
 
 
 def without_evidence(filters: Filters) -> Filters:
-    """Raw evidence is for finding; the newest of it is what the agent is doing this moment."""
+    """Excludes raw evidence, unless kinds were requested: the newest is what the agent is doing right now."""
     return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)

@@ -1,5 +1,5 @@
-"""What a search found, as people read it: by session, what was understood before the prompts, and raw
-tool events folded into the memory they led to. Pure.
+"""Groups search results for reading: by session, observations and summaries before prompts, and raw tool
+events folded into the memory they led to. Pure.
 """
 
 from __future__ import annotations
@@ -14,34 +14,35 @@ from claude_mem.model.structs import replace
 
 JUST_NOW_MS = 10 * 60 * 1000
 SAME = 0.8
-"""Of the words of a query, how many a prompt has that is the question itself; at most as many are others."""
+"""The share of the query's words in a prompt that is the question itself; at most half of its words are
+others."""
 LISTED_PER_SESSION = 3
-"""Of one session, so many are shown, unless a search is narrowed to the session or to kinds."""
+"""Results shown per session, unless a search is limited to a session or to kinds."""
 ORDER: dict[MemoryKind, int] = {"observation": 0, "summary": 0, "prompt": 1, "evidence": 2}
 _WORD = re.compile(r"\w+")
 
 
 class SessionHits(Struct):
-    """The hits of one session in the order they are shown."""
+    """The hits of one session, in display order."""
 
     session: str
     hits: list[Hit]
-    events: int = 0  # raw ones that were folded
-    more: int = 0  # memories that match, too, and are not shown
+    events: int = 0  # raw events that were folded
+    more: int = 0  # further matches, not shown
 
 
 class Fold(Struct, frozen=True):
-    """How a session is shown in short: its few best, with raw events folded into them."""
+    """How to shorten a session's results: the best few, with raw events folded into them."""
 
     understood: Callable[[str], Sequence[Card]]
-    """Everything that was understood of a session, and its prompts."""
+    """A session's observations, summaries and prompts."""
     marks: Callable[[Card], tuple[str, ...]]
-    """What to know before trusting a memory."""
+    """A memory's marks: warnings such as that its code has changed."""
     most: int = LISTED_PER_SESSION
 
 
 def by_session(hits: Iterable[Hit], fold: Fold | None) -> Iterator[SessionHits]:
-    """The session of the best hit first. Without a fold, raw events are hits like others."""
+    """Sessions in the order of their best hits. Without a fold, raw events are ordinary hits."""
     found: dict[str, list[Hit]] = {}
     for hit in hits:
         found.setdefault(hit.card.session, []).append(hit)
@@ -60,19 +61,19 @@ def _folded(session: str, hits: Sequence[Hit], fold: Fold) -> SessionHits:
     for hit in events:
         card = led_to(hit.card, known)
         if card is None:
-            shown[hit.card.ref] = hit  # nothing was understood of it yet
+            shown[hit.card.ref] = hit  # it was not observed yet
             continue
         folded += 1
         if card.ref not in shown:
             shown[card.ref] = replace(hit, card=card, marks=fold.marks(card))
     ordered = _without_title(_ordered(shown.values()))
-    # What the user saved lies in one session, and is no part of a story.
+    # Memories that the user saved share a session without belonging together: show all of them.
     kept = [hit for at, hit in enumerate(ordered) if at < fold.most or hit.card.source == "user"]
     return SessionHits(session, kept, folded, len(ordered) - len(kept))
 
 
 def _without_title(hits: list[Hit]) -> list[Hit]:
-    """The first prompt stands above what was understood, as the session's title."""
+    """Leaves out the first prompt, which is shown as the session's title."""
     if not hits or ORDER[hits[0].card.ref.kind]:
         return hits
     return [hit for hit in hits if hit.card.ref.kind != "prompt" or hit.card.prompt_number != 1]
@@ -83,8 +84,8 @@ def _ordered(hits: Iterable[Hit]) -> list[Hit]:
 
 
 def led_to(event: Card, known: Sequence[Card]) -> Card | None:
-    """Of the same turn: the observation about the same files, else the first one, the summary, the prompt.
-    Of no turn: the session's last summary."""
+    """The memory that an event led to: of its turn, the observation with most files in common, else the
+    summary, else the prompt; if its turn has none of them, the session's last summary."""
     turn = [card for card in known if card.prompt_number == event.prompt_number]
     for kind in ("observation", "summary", "prompt"):
         of_kind = [card for card in turn if card.ref.kind == kind]
@@ -95,7 +96,8 @@ def led_to(event: Card, known: Sequence[Card]) -> Card | None:
 
 
 def without_question(hits: Iterable[Hit], query: str, now: int) -> list[Hit]:
-    """An agent that searches for its own prompt must not find that prompt."""
+    """Leaves out the recent prompt that the query itself comes from: an agent may search for its own
+    prompt."""
     asked = _words(query)
 
     def is_question(card: Card) -> bool:

@@ -1,8 +1,8 @@
 """Answers recall hooks in a few threads of their own.
 
-A hook waits for a fraction of a second and leaves: nobody queues for long, a question whose asker has gone is
-not looked up, and one that takes for ever holds up neither the worker's other threads nor its end: it hangs
-alone, and its place is given to the next.
+A hook waits for a fraction of a second, then gives up. So the queue is short, a question whose asker has left
+is not looked up, and a lookup that hangs blocks neither the worker's other threads nor its shutdown: its
+place is given to the next one.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ log = logging.getLogger("claude_mem.serve")
 
 THREADS = 4
 MOST_THREADS = 16
-"""With those whose lookup hangs. Past it nobody is answered until one of them comes back."""
+"""Including those whose lookup hangs. Beyond it, nobody is answered until one of them returns."""
 MOST_WAITING = 8
-"""For an answer, of all that ask; whoever comes then gets an empty answer at once."""
+"""Open questions; any further one gets an empty answer at once."""
 WITHIN_S = 5.0
-"""Then an asker has left, and a lookup that still runs for it hangs."""
+"""After this the asker has left, and a lookup that is still running counts as hung."""
 LONGEST = 10_000
-"""Characters, as the client counts them (in UTF-16). Of a longer text it shows only the beginning."""
+"""Characters, as the client counts them (in UTF-16). It shows only the beginning of a longer text."""
 
 Question = dict[str, object]
 
 
 class ContextTooLong(Exception):
-    """Cut short, it would lose the mark that ends the quotation."""
+    """If it were cut, the end of the fence would be missing."""
 
 
 class _Lookup(Struct):
     question: Question
     answer: asyncio.Future[str]
     runs: bool = False
-    is_left: bool = False  # by its asker
+    is_left: bool = False  # its asker has left
 
 
 class AskPool:
-    """Answers each question in a thread, a few at a time; `record_mishap` hears what `ask` raises. Belongs to
-    one event loop, which alone changes its state."""
+    """Answers each question in a thread, a few at a time; `record_mishap` gets what `ask` raises. Belongs to
+    one event loop; only that changes its state."""
 
     def __init__(
         self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
@@ -53,12 +53,12 @@ class AskPool:
         self._places = asyncio.Semaphore(THREADS)
         self._open: list[_Lookup] = []
         self._over = False
-        self._threads = 0  # with those that hang
+        self._threads = 0  # including those that hang
         self.hung = 0
         """Lookups whose askers have left, and which have not returned."""
 
     async def __call__(self, question: Question) -> str:
-        """What the model is to be shown; nothing when it is not known in time."""
+        """The context for the model; empty if it is not found in time."""
         if self._over or len(self._open) >= MOST_WAITING or self.hung >= MOST_THREADS:
             return ""
         lookup = _Lookup(question, self._loop.create_future())
@@ -74,7 +74,7 @@ class AskPool:
             self._leave(lookup)
 
     def stop(self) -> None:
-        """Whoever still waits gets an empty answer; the threads end with their current lookup."""
+        """Answers open questions with an empty text; the threads end with their current lookup."""
         self._over = True
         for lookup in self._open:
             _settle(lookup, "")
@@ -84,10 +84,10 @@ class AskPool:
             _settle(lookup, "")
             return
         try:
-            # A daemon: what hangs in it may not keep the worker from ending.
+            # A daemon: a lookup that hangs must not keep the worker from exiting.
             name = f"ask-{self._threads}"
             threading.Thread(target=self._look_up, args=(lookup,), name=name, daemon=True).start()
-        except RuntimeError as error:  # the machine has none to spare; the next asker tries again
+        except RuntimeError as error:  # no thread can be started; the next question tries again
             self._record_mishap("ask", error)
             _settle(lookup, "")
             return
@@ -97,9 +97,9 @@ class AskPool:
     def _look_up(self, lookup: _Lookup) -> None:
         try:
             found: str | Exception = _checked(self._ask(lookup.question))
-        except Exception as error:  # counted: a session does without its memory
+        except Exception as error:  # counted: the session goes on without memory
             found = error
-        with suppress(RuntimeError):  # the worker has ended meanwhile
+        with suppress(RuntimeError):  # the worker has ended in the meantime
             self._loop.call_soon_threadsafe(self._end, lookup, found)
 
     def _end(self, lookup: _Lookup, found: str | Exception) -> None:

@@ -1,16 +1,16 @@
-"""The hooks' line to the worker, `hook.sock`: one JSON message a line, the cheapest thing a standard-library
-client can say.
+"""`hook.sock`, on which hooks reach the worker: one JSON message per line, which is cheap to write without
+any library.
 
 {"type":"observation","session_id":…,"tool_name":…}  ->  {"ok":true,"sessionDbId":…}   after the commit
 {"type":"finalize","session_id":…}                   ->  {"ok":true,…}
-the same without a session_id                        ->  of the session last named on this connection or, if
-                                                         none was, of the only open one
+the same without a session_id                        ->  for the session last named on this connection or, if
+                                                         there is none, for the only open one
 {"type":"wake","version":…}                          ->  nothing: the spool is drained
-{"type":"ask","version":…,"event":…,"payload":…}     ->  {"type": "answer", "context": "…"}; it is a wake too
-{"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: what `/mem` says, for the user
+{"type":"ask","version":…,"event":…,"payload":…}     ->  {"type": "answer", "context": "…"}; also a wake
+{"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: the output of `/mem`, for the user
 anything else                                        ->  {"error":…}
 
-What recall hooks ask is answered in threads of its own (`ask_pool`).
+Recall queries are answered in threads of their own (`ask_pool`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger("claude_mem.serve")
 
 LONGEST_LINE = 8 << 20
 GRACE_S = 4.0
-"""How long what is being committed may take once the worker stops."""
+"""How long a commit may take once the worker stops."""
 IDLE_S = 30.0
 COMMAND_WITHIN_S = 5.5  # the hook waits for six
 MOST_COMMANDS = 4
@@ -77,11 +77,11 @@ class _Conversation(Struct):
     task: asyncio.Task[None]
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-    session: object = None  # the last that was named
+    session: object = None  # the last one named
 
 
 class HookListener:
-    """One listener on `hook.sock`. `on_wake` hears the version of the hook that called."""
+    """The listener on `hook.sock`. `on_wake` gets the version of the hook that called."""
 
     def __init__(self, running: Running, on_wake: Callable[[str], None], listener: socket.socket) -> None:
         self._running, self._on_wake, self._listener = running, on_wake, listener
@@ -93,13 +93,13 @@ class HookListener:
         self._open: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        # Not start_unix_server: from Python 3.13 that removes the file on close, which is for us to do.
+        # Not start_unix_server: from Python 3.13 on, that removes the file on close, which we do ourselves.
         self._server = await asyncio.start_server(
             self._converse, sock=self._listener, limit=LONGEST_LINE, backlog=BACKLOG
         )
 
     async def stop(self) -> None:
-        """Take no more; let what is being committed finish, and hang up on the rest."""
+        """Accepts no more messages, lets commits finish, and closes the other connections."""
         if self._server is not None:
             self._server.close()
         self._ask.stop()
@@ -114,7 +114,7 @@ class HookListener:
         task = asyncio.current_task()
         assert task is not None
         if len(self._open) >= MOST_CONNECTIONS:
-            # Whoever calls has something for us; that much is understood without reading it.
+            # Without reading it: a caller has something for us, so drain the spool.
             self._running.wake.set()
             writer.write(_line({"error": "Too many connections; try again."}))
             writer.close()
@@ -125,20 +125,20 @@ class HookListener:
             while not self._running.stopping.is_set() and await self._exchange(talk):
                 pass
         except (OSError, TimeoutError, asyncio.CancelledError):
-            pass  # the caller has gone, said nothing for too long, or the worker stops: hang up
+            pass  # the caller is gone or idle for too long, or the worker stops: close the connection
         finally:
             self._open.discard(task)
             writer.close()
 
     async def _exchange(self, talk: _Conversation) -> bool:
-        """One message and its answer; False at the end of the conversation."""
+        """Handles one message and its answer; False at the end of the conversation."""
         task, writer = talk.task, talk.writer
         try:
             async with asyncio.timeout(IDLE_S):
                 line = await talk.reader.readline()
         except ValueError:
             writer.write(_line({"error": f"The line is longer than {LONGEST_LINE} bytes."}))
-            return False  # where the next message would begin is not known
+            return False  # the start of the next message is unknown
         if not line:
             return False
         self._busy.add(task)
@@ -163,7 +163,7 @@ class HookListener:
         except StoreError as error:
             log.warning("a message could not be stored: %s", name_of(error))
             return {"error": str(error), "retry": True}
-        except Exception as error:  # one bad message must not end the line for everybody
+        except Exception as error:  # one bad message must not stop the listener
             self._running.record_mishap("hook_socket", error)
             return {"error": "Something went wrong; see the worker's log."}
 
@@ -181,10 +181,10 @@ class HookListener:
                 return await self._report(talk, event_reports.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
-                    # In this order and as `_line` spells it: hooks do not parse, they cut the string out.
+                    # In this order and with this spacing: hooks do not parse it, they cut the string out.
                     return {"type": "answer", "context": await self._ask(message)}
                 finally:
-                    # A prompt is spooled before its recall query; taken in now, it slows nobody's answer.
+                    # The prompt was spooled before its query. Draining it now delays no answer.
                     self._wake(message)
             case "command":
                 return {"type": "answer", "context": await self._command(message)}
@@ -195,13 +195,13 @@ class HookListener:
                 raise Refusal(400, "bad_field", f"`type` must be one of: {known}.", field="type")
 
     async def _command(self, message: dict[str, object]) -> str:
-        """What `claude-mem slash` prints: a command like any other, which asks this worker by its socket."""
+        """The output of `claude-mem slash`, which in turn queries this worker over its socket."""
         session, cwd, typed = (str(message.get(name) or "") for name in ("session", "cwd", "typed"))
         data_dir = self._running.services.settings.data_dir
         environ = os.environ | {_SESSION_VARIABLE: session, "CLAUDE_MEM_DATA_DIR": str(data_dir)}
-        environ.pop("CLAUDE_MEM_OFF", None)  # of the session whose hook has started the worker
+        environ.pop("CLAUDE_MEM_OFF", None)  # inherited from the session whose hook started the worker
         try:
-            # The wait for a place counts too: nothing is begun for a hook that has given up.
+            # The wait for a free place counts too: nothing is started for a hook that has given up.
             async with asyncio.timeout(COMMAND_WITHIN_S), self._commands:
                 process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),
@@ -243,7 +243,7 @@ class HookListener:
         return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
 
     def _only_open_session(self) -> str:
-        """Whose a message without a session is. Raises Refusal where that is unknown."""
+        """The session of a message that names none. Raises Refusal unless exactly one is open."""
         found = self._running.services.store.sessions.last_open(2)
         if len(found) == 1:
             return found[0]

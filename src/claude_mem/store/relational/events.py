@@ -1,4 +1,4 @@
-"""Accepts events, each once: live ones, and past ones from transcripts."""
+"""Accepts events, each of them once: live ones, and past ones from transcripts."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from claude_mem.store.values import (
     NewEvent,
 )
 
-_BELIEVABLE = 2**31
-"""A prompt's number from a caller who has lost count must not use up all numbers there are."""
-_UNREMARKABLE = (Kind.SESSION_START, Kind.SESSION_END)
-"""Events that only move their session: there is nothing in them to observe."""
+_PROMPT_LIMIT = 2**31
+"""A caller's prompt number beyond this is ignored: it would use up all numbers."""
+_NOT_OBSERVED = (Kind.SESSION_START, Kind.SESSION_END)
+"""Events that only change their session's state: there is nothing to observe."""
 
 
 class Events(Part):
@@ -72,8 +72,7 @@ class Events(Part):
 
 
 class SessionRow(Struct):
-    """The columns of a session that events change: held in memory during a transaction, then written back
-    once."""
+    """The columns of a session that events change: kept in memory during a transaction, then written once."""
 
     id: int
     status: SessionStatus | None  # None: nothing has arrived yet
@@ -86,13 +85,13 @@ class SessionRow(Struct):
     transcript_path: str | None = None
     branch: str | None = None
     commit_sha: str | None = None
-    past: bool = False  # only a transcript tells of it
+    past: bool = False  # it is known from a transcript only
     first_user_prompt: str | None = None  # to be written, if none is there yet
     title: str | None = None  # likewise
     changed: bool = False
 
     def follow(self, new: NewEvent) -> None:
-        """What an event, once accepted, changes."""
+        """Applies an accepted event."""
         event, origin = new.event, new.origin
         self.changed = True
         self.past = self.past and event.id.startswith(TRANSCRIPT_PREFIX)
@@ -106,20 +105,20 @@ class SessionRow(Struct):
         self.title = self.title or (None if event.private else new.title)
         self.cwd = self.cwd or event.cwd
         self.transcript_path = event.transcript_path or self.transcript_path
-        if event.at >= self.updated_at_epoch:  # a late delivery does not tell where the work stands now
+        if event.at >= self.updated_at_epoch:  # a late event does not show the current branch
             self.branch, self.commit_sha = origin.branch, origin.commit
             self.updated_at_epoch = event.at
 
     def prompt_number(self, event: Event) -> int:
-        """A prompt's is one more than the last, or the caller's if that is further on."""
+        """For a prompt, the number after the last one, or the caller's if that is higher."""
         given, following = event.prompt_number, self.prompt_counter + 1
         if event.kind is Kind.PROMPT:
-            return given if given is not None and following < given < _BELIEVABLE else following
+            return given if given is not None and following < given < _PROMPT_LIMIT else following
         return self.prompt_counter if given is None else given
 
 
 class SessionCache:
-    """The sessions and projects one transaction has met."""
+    """The sessions and projects that one transaction uses."""
 
     def __init__(self, db: Connection) -> None:
         self._db = db
@@ -127,7 +126,7 @@ class SessionCache:
         self._projects: dict[str, int] = {}
 
     def of(self, new: NewEvent) -> SessionRow:
-        """The event's session, made (with its project) if it is new: whatever came first, it is welcome."""
+        """The event's session, created with its project if it is new, whatever its first event is."""
         session = text(new.event.session)
         if session not in self._sessions:
             row = execute(self._db, "find_session_state", claude_session_id=session).fetchone()
@@ -165,7 +164,8 @@ class SessionCache:
 
 
 def _owner(new: NewEvent) -> Origin:
-    """Where work was done tells whose it is; the name a caller gave does so only where no place is known."""
+    """The project is decided by the directory; by the name that a caller gave only if there is no
+    directory."""
     origin, name = new.origin, new.event.project
     return origin if origin.root or not name else replace(origin, key=f"name:{name}", name=name)
 
@@ -191,12 +191,12 @@ def _accept(db: Connection, events: Sequence[NewEvent], now: int) -> Accepted:
 
 
 def _queue(db: Connection, new: NewEvent, state: SessionRow, now: int) -> bool:
-    """Queue an event and let its session follow it; False, with nothing changed, if its effect is there."""
+    """Queues an event and applies it to its session; False, with nothing changed, if it is a duplicate."""
     event, origin = new.event, new.origin
     is_prompt, number = event.kind is Kind.PROMPT, state.prompt_number(event)
     if is_prompt and _is_repeated(db, event):
         return False
-    settled = event.private or event.kind in _UNREMARKABLE
+    settled = event.private or event.kind in _NOT_OBSERVED
     words, tool = (None, None) if event.private else (event.text, event.tool)
     texts = (words, *((tool.input, tool.response) if tool else ()))
     values = columns(event) | {
@@ -220,7 +220,7 @@ def _queue(db: Connection, new: NewEvent, state: SessionRow, now: int) -> bool:
         "characters": sum(len(one) for one in texts if one),
     }
     if not execute(db, "add_job", **job).rowcount:
-        if event.kind is Kind.TOOL_FAILURE:  # which a transcript may know where the hook did not
+        if event.kind is Kind.TOOL_FAILURE:  # a transcript may know of a failure that the hook did not report
             execute(db, "mark_failed", session_id=state.id, effect_key=job["effect_key"])
         return False
     state.follow(new)
@@ -231,7 +231,8 @@ def _queue(db: Connection, new: NewEvent, state: SessionRow, now: int) -> bool:
 
 
 def _is_repeated(db: Connection, event: Event) -> bool:
-    """A prompt that names no turn and says what the current turn began with: two hooks report it."""
+    """Whether a prompt without a turn id repeats the one that began the current turn: two hooks reported
+    it."""
     if event.prompt_id or not event.has_agent_in_session:
         return False
     row = execute(db, "turn_prompt", session=text(event.session)).fetchone()

@@ -1,13 +1,15 @@
 """Is "(read, not verified)" where it belongs? Memories drawn by seed, judged by readers who do not see it.
 
     python benchmarks/judge_marks.py sheets FOLDER --seed 7 --count 100 [--shown SEED …] [--without FOLDER …]
+                                    [--cap 65]
     python benchmarks/judge_marks.py table FOLDER      what the readers found, beside our marks
 
 `sheets` draws from all memories of the seven projects and the transcripts that were not shown before; as
 many of them are without a changed file, where most errors are, as among all memories. It writes rubric.md and
 sheets of 25 memories with compact evidence; the key beside the folder has each one's turn and our mark. A
 reader writes verdicts-READER.jsonl into the folder. `--without` leaves out the turns of other folders' keys;
-`--shown` those of samples whose sheets are gone, as far as their seeds tell. `table` also marks the memories
+`--shown` those of samples whose sheets are gone, as far as their seeds tell; `--cap` is the most that one
+project gets. `table` also marks the memories
 anew, so that a changed rule can be held against the verdicts.
 """
 
@@ -96,14 +98,17 @@ def everything() -> Iterator[Drawable]:
                 yield Drawable(turn, seen, findings, made)
 
 
-def sheets(folder: Path, seed: int, count: int, seeds: list[int], without: list[Path]) -> None:
+def sheets(
+    folder: Path, seed: int, count: int, seeds: list[int], without: list[Path], cap: int | None
+) -> None:
     memories = list(everything())
     shown = {
         each["turn"] for path in without for each in json.loads(judge._key(path).read_text()).values()
     } | _shown_by(seeds, memories)
     texts = {each.said for each in memories if each.turn["id"] in shown}
     pool = [each for each in memories if each.turn["id"] not in shown and each.said not in texts]
-    chosen = _drawn(pool, random.Random(seed), count, mean(not each.made.files_modified for each in memories))
+    unchanged = mean(not each.made.files_modified for each in memories)
+    chosen = _drawn(pool, random.Random(seed), count, unchanged, cap or count)
     told = [f"# Memory {number}\n{_shown(each)}" for number, each in enumerate(chosen, 1)]
     judge.write_sheets(folder, RUBRIC, told, SHEET)
     key = {str(number): _keyed(each) for number, each in enumerate(chosen, 1)}
@@ -114,13 +119,25 @@ def sheets(folder: Path, seed: int, count: int, seeds: list[int], without: list[
     _print_strata(key)
 
 
-def _drawn(pool: list[Drawable], chance: random.Random, count: int, unchanged: float) -> list[Drawable]:
-    """One memory of a turn and its copies; as many without a changed file as among all memories."""
+def _drawn(
+    pool: list[Drawable], chance: random.Random, count: int, unchanged: float, cap: int
+) -> list[Drawable]:
+    """One memory of a turn and its copies; as many without a changed file as among all memories. With a
+    cap below the count the largest project comes last: it gets what the others leave, up to the cap."""
     chance.shuffle(pool)
     single = list({each.said: each for each in pool}.values())
-    others = [each for each in single if not each.made.files_modified][: round(count * unchanged)]
-    changed = [each for each in single if each.made.files_modified][: count - len(others)]
-    return chance.sample([*others, *changed], len(others) + len(changed))
+    if cap < count:
+        sizes = Counter(each.turn["source"] for each in single)
+        single.sort(key=lambda each: each.turn["source"] == sizes.most_common(1)[0][0])
+    taken: Counter[str] = Counter()
+    chosen: list[Drawable] = []
+    for is_changed, wanted in ((False, round(count * unchanged)), (True, count)):
+        for each in single:
+            source = each.turn["source"]
+            if bool(each.made.files_modified) is is_changed and len(chosen) < wanted and taken[source] < cap:
+                taken[source] += 1
+                chosen.append(each)
+    return chance.sample(chosen, len(chosen))
 
 
 def _keyed(each: Drawable) -> dict[str, Any]:
@@ -293,10 +310,11 @@ def main(arguments: Iterable[str]) -> int:
     drawing.add_argument("--count", type=int, default=100)
     drawing.add_argument("--shown", type=int, nargs="*", default=[])
     drawing.add_argument("--without", type=Path, nargs="*", default=[])
+    drawing.add_argument("--cap", type=int)
     commands.add_parser("table").add_argument("folder", type=Path)
     asked = parser.parse_args(list(arguments))
     if asked.command == "sheets":
-        sheets(asked.folder, asked.seed, asked.count, asked.shown, asked.without)
+        sheets(asked.folder, asked.seed, asked.count, asked.shown, asked.without, asked.cap)
     else:
         table(asked.folder)
     return 0

@@ -23,7 +23,7 @@ from claude_mem.model.structs import replace
 from claude_mem.serve import control, data_dir, handover, lock, worker_log
 from claude_mem.serve.handover import Handover
 from claude_mem.serve.health import sample_queue
-from claude_mem.serve.http.app import App
+from claude_mem.serve.http.app import worker_app
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
 from claude_mem.serve.queue_history import Sampler
@@ -255,7 +255,7 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
         if handover.is_newer(hook_version, than=version):
             _make_way(running, version, hook_version)
 
-    listeners = Listeners(running, App(running), token, on_wake)
+    listeners = Listeners(running, worker_app(running), token, on_wake)
     await listeners.open()
     lock.clear_starting(Path())
     log.info("worker %s, process %d, port %s", version, running.pid, running.port)

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 from starlette.responses import JSONResponse, Response
 
 from claude_mem.serve.http import guard
-from claude_mem.serve.http.router import Call
-from claude_mem.serve.services import Running
+from claude_mem.serve.http.router import ReadingCall
+from claude_mem.serve.mcp_tools import Tool, ToolMemory
 
 SESSION_ID = "Mcp-Session-Id"
 CWD = "X-Claude-Mem-Cwd"
@@ -39,7 +39,17 @@ class Visitor(Struct, frozen=True):
     cwd: str = ""  # the directory it works in
 
 
-async def post(call: Call) -> Response:
+class ToolServer(Struct, frozen=True, kw_only=True):
+    """Who answers, and with which tools."""
+
+    memory: ToolMemory
+    tools: Mapping[str, Tool]
+    version: str
+    record_mishap: Callable[[str, BaseException], None]
+    went_wrong: str  # what a model is shown of an error that is ours
+
+
+async def post(call: ReadingCall, serving: ToolServer) -> Response:
     message = call.json or {}
     if not isinstance(message.get("method"), str) and not message.keys() & {"result", "error"}:
         return JSONResponse(_invalid(message), status_code=400)
@@ -49,9 +59,7 @@ async def post(call: Call) -> Response:
     meta = _object(_object(message.get("params")).get("_meta"))
     visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
     headers = _headers(message, meta, version) if trusted else call.request.headers.raw
-    status, body = await answer(call.running, visitor, headers, json.dumps(message).encode())
-    if message.get("method") == "tools/call":
-        call.running.notify_change()  # something may be saved or forgotten; listeners look for themselves
+    status, body = await answer(serving, visitor, headers, json.dumps(message).encode())
     if "method" in message and "id" not in message:
         return Response(status_code=202)  # nobody waits for an answer, whatever became of it
     more = {}
@@ -67,7 +75,7 @@ def _invalid(message: dict[str, object]) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": id if isinstance(id, str | int) else None, "error": error}
 
 
-def _sdk() -> Callable[[Running, Visitor, Headers, bytes], Awaitable[tuple[int, bytes]]]:
+def _sdk() -> Callable[[ToolServer, Visitor, Headers, bytes], Awaitable[tuple[int, bytes]]]:
     from claude_mem.serve import mcp_sdk
 
     return mcp_sdk.answer
@@ -109,7 +117,7 @@ def _name(info: object) -> str:
     return name[:LONGEST_NAME] if isinstance(name, str) else ""
 
 
-def _cwd(call: Call) -> str:
+def _cwd(call: ReadingCall) -> str:
     try:
         return bytes.fromhex(call.request.headers.get(CWD, "")).decode()
     except ValueError:

@@ -22,18 +22,15 @@ from claude_mem.api.tools import input_schema
 from claude_mem.model.errors import InvalidInput, NotFound, StoreError
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import guard
-from claude_mem.serve.mcp import Headers, Visitor
+from claude_mem.serve.mcp import Headers, ToolServer, Visitor
 from claude_mem.serve.mcp_tools import Tool
 from claude_mem.serve.requests import Refusal, read_arguments
-from claude_mem.serve.services import Running
 
 HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
 """Agents that show their model `structuredContent` alone, if there is any: ten times the tokens, no fence."""
 
-WENT_WRONG = "Something went wrong; see the worker's log: claude-mem worker logs"
 
-
-async def answer(running: Running, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:
+async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:
     """The status and the body of the answer."""
     status, answered = 500, bytearray()
 
@@ -57,7 +54,7 @@ async def answer(running: Running, visitor: Visitor, headers: Headers, body: byt
     }
     # Without its own check of Host and Origin: the guard has made ours.
     transport = StreamableHTTPSessionManager(
-        _server(running, visitor),
+        _server(serving, visitor),
         json_response=True,
         stateless=True,
         max_request_body_size=guard.MOST_BYTES,
@@ -67,22 +64,22 @@ async def answer(running: Running, visitor: Visitor, headers: Headers, body: byt
     return status, bytes(answered)
 
 
-def _server(running: Running, visitor: Visitor) -> Server[Any]:
+def _server(serving: ToolServer, visitor: Visitor) -> Server[Any]:
     async def list_tools(_: ServerRequestContext[Any], __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in mcp_tools.TOOLS.values()])
+        return types.ListToolsResult(tools=[_described(tool) for tool in serving.tools.values()])
 
     async def call_tool(
         _: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = mcp_tools.TOOLS.get(params.name)
+        tool = serving.tools.get(params.name)
         if tool is None:
-            known = ", ".join(mcp_tools.TOOLS)
+            known = ", ".join(serving.tools)
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool. Available: {known}.")
-        return await _called(running, visitor, tool, params.arguments or {})
+        return await _called(serving, visitor, tool, params.arguments or {})
 
     return Server(
         "claude-mem",
-        version=running.services.version,
+        version=serving.version,
         title="claude-mem",
         instructions=mcp_tools.INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -91,17 +88,17 @@ def _server(running: Running, visitor: Visitor) -> Server[Any]:
 
 
 async def _called(
-    running: Running, visitor: Visitor, tool: Tool, arguments: dict[str, Any]
+    serving: ToolServer, visitor: Visitor, tool: Tool, arguments: dict[str, Any]
 ) -> types.CallToolResult:
     try:
         given = read_arguments(tool.arguments, arguments)
-        found = to_builtins(await asyncio.to_thread(tool.run, running.services, given, visitor.cwd))
+        found = to_builtins(await asyncio.to_thread(tool.run, serving.memory, given, visitor.cwd))
         text = tool.tell(found).in_words()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client learns that it failed, not what memory said
-        running.record_mishap("mcp", error)
-        return _failed(WENT_WRONG)
+        serving.record_mishap("mcp", error)
+        return _failed(serving.went_wrong)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
         structured_content=None if visitor.client in HIDES_TEXT else found,

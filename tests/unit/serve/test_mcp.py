@@ -20,7 +20,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.fence import TAG
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import guard
-from claude_mem.serve.http.app import App
+from claude_mem.serve.http.app import worker_app
 from claude_mem.serve.http.guard import Guard, Key
 from claude_mem.serve.services import Running, Services
 
@@ -87,7 +87,7 @@ class Worker:
             "query_string": b"",
             "headers": [(name.replace("_", "-").encode(), text.encode()) for name, text in headers.items()],
         }
-        asyncio.run(Guard(App(self.running), self.running, key)(scope, receive, send))
+        asyncio.run(Guard(worker_app(self.running), self.running, key)(scope, receive, send))
         return answer
 
     def call(self, tool: str, arguments: dict[str, object], **headers: str) -> Answer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -20,7 +22,7 @@ from claude_mem.model.errors import (
 )
 from claude_mem.model.structs import replace
 from claude_mem.serve.http import guard
-from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, Router, Routes, respond
+from claude_mem.serve.http.router import LINES, Answer, Call, Endpoint, ReadingCall, Router, Routes, respond
 from claude_mem.serve.http.routes import (
     memory_routes,
     project_routes,
@@ -65,11 +67,16 @@ TABLE: tuple[Endpoint, ...] = (
 )
 
 
-class App:
-    """What is no refusal is raised on: the guard writes it down and answers 500."""
+def worker_app(running: Running) -> App:
+    return App(TABLE, partial(Call, running=running, memory=running.services.recall.memory))
 
-    def __init__(self, running: Running) -> None:
-        self._running, self._router = running, Router(TABLE)
+
+class App:
+    """Answers the requests of a route table. `call_of` makes what its handlers take. What is no refusal is
+    raised on: the guard writes it down and answers 500."""
+
+    def __init__(self, table: tuple[Endpoint, ...], call_of: Callable[..., ReadingCall]) -> None:
+        self._router, self._call_of = Router(table), call_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -101,7 +108,7 @@ class App:
             given["body"] = read(endpoint.body, body) if body is not None else None
         if endpoint.query:
             given["query"] = read_query(endpoint.query, request.query_params)
-        call = Call(self._running, request, id, lines, body)
+        call = self._call_of(request=request, id=id, lines=lines, json=body)
         if iscoroutinefunction(endpoint.handler):
             return respond(await endpoint.handler(call, **given))
         return respond(await asyncio.to_thread(endpoint.handler, call, **given))

@@ -19,30 +19,43 @@ _SESSION = ("A sessionDbId, or the agent's own id of the session.", "7")
 
 
 def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
-    """All routes that exist over TCP."""
-    described = [endpoint for endpoint in table if not endpoint.socket_only]
-    schemas = _Schemas(described)
+    """All routes of a worker that exist over TCP."""
+    cookie = {"type": "apiKey", "in": "cookie", "name": f"claude_mem_{port or 37777}"}
+    return described(
+        [endpoint for endpoint in table if not endpoint.socket_only],
+        version,
+        url=f"http://127.0.0.1:{port or 37777}",
+        about="A coding agent's memory. `claude-mem token` prints the required token.",
+        security={"token": {"type": "http", "scheme": "bearer"}, "cookie": cookie},
+    )
+
+
+def described(
+    table: Sequence[Endpoint],
+    version: str,
+    *,
+    url: str,
+    about: str,
+    security: Json,
+    common: Sequence[Answer] = COMMON,
+) -> Json:
+    """`common`: what every route may answer."""
+    schemas = _Schemas(table)
     paths: dict[str, Json] = {}
-    for endpoint in described:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+    for endpoint in table:
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas, common)
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "claude-mem",
             "version": version,
-            "description": "A coding agent's memory. `claude-mem token` prints the required token.",
+            "description": about,
             "license": {"name": "MIT", "identifier": "MIT"},
         },
-        "servers": [{"url": f"http://127.0.0.1:{port or 37777}"}],
-        "security": [{"token": []}, {"cookie": []}],
+        "servers": [{"url": url}],
+        "security": [{name: []} for name in security],
         "paths": paths,
-        "components": {
-            "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": f"claude_mem_{port or 37777}"},
-            },
-            "schemas": schemas.components,
-        },
+        "components": {"securitySchemes": security, "schemas": schemas.components},
     }
 
 
@@ -85,14 +98,14 @@ def _add_aliases(schema: Json, shape: type[Struct]) -> None:
         schema["allOf"] = groups
 
 
-def _operation(endpoint: Endpoint, schemas: _Schemas) -> Json:
+def _operation(endpoint: Endpoint, schemas: _Schemas, common: Sequence[Answer]) -> Json:
     words = re.findall(r"[a-z]+", endpoint.path)
     operation: Json = {
         "operationId": "_".join([endpoint.method.lower(), *words]),
         "summary": endpoint.summary,
-        "responses": _responses((*endpoint.answers, *COMMON), schemas),
+        "responses": _responses((*endpoint.answers, *common), schemas),
     }
-    if endpoint.is_open:
+    if endpoint.is_open or endpoint.scope == "open":
         operation["security"] = []
     parameters = [_id(*endpoint.id or _SESSION)] if "{id}" in endpoint.path else []
     if endpoint.query:

@@ -12,11 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from claude_mem.api.fields import Error
+from claude_mem.api.team import Scope
+from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.services import Recall, Running, Services
 
 LINES = "application/x-ndjson"
 
 Method = Literal["GET", "POST", "DELETE"]
+Access = Scope | Literal["open"]
+"""open: no key is asked for."""
 
 
 class Answer(Struct, frozen=True):
@@ -29,14 +33,20 @@ class Answer(Struct, frozen=True):
 Answers = Answer | type[Struct]
 
 
-class Call(Struct, frozen=True):
-    """One request, as a handler sees it."""
+class ReadingCall(Struct, frozen=True, kw_only=True):
+    """One request, as a handler that only reads memory sees it: a worker's, or a team server's."""
 
-    running: Running
+    memory: ViewerReader
     request: Request
     id: str = ""  # what stands for `{id}` in the path
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
     json: dict[str, object] | None = None  # or the body's object as it came
+
+
+class Call(ReadingCall, frozen=True, kw_only=True):
+    """One request to a worker."""
+
+    running: Running
 
     @property
     def services(self) -> Services:
@@ -66,6 +76,7 @@ class Endpoint(Struct, frozen=True):
     takes_lines: bool = False  # instead of one JSON object, also many: one a line
     is_open: bool = False  # no key is asked for: it asks itself who is there
     is_deep: bool = False  # `{id}` may have slashes in it
+    scope: Access | None = None  # what a key of a team must allow; None: a team server does not have it
 
 
 class Routes(list[Endpoint]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from pathlib import Path
 from typing import cast
 
 import uvicorn
@@ -35,11 +36,21 @@ GRACE_S = 4
 
 
 class HttpServer:
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
-        self._listener = listener
+    """`tls`: the files of a certificate and its key."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        listener: socket.socket,
+        *,
+        protocol: type[Bounded] | None = None,
+        tls: tuple[Path, Path] | None = None,
+        grace_s: int = GRACE_S,
+    ) -> None:
+        self._listener, self._tls = listener, tls
         self._config = uvicorn.Config(
             app,
-            http=_Bounded,
+            http=protocol or Bounded,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -51,7 +62,9 @@ class HttpServer:
             date_header=False,
             backlog=BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=GRACE_S,
+            timeout_graceful_shutdown=grace_s,
+            ssl_certfile=tls and tls[0],
+            ssl_keyfile=tls and tls[1],
         )
         self._server = uvicorn.Server(self._config)
 
@@ -60,17 +73,25 @@ class HttpServer:
         self._server.lifespan = self._config.lifespan_class(self._config)
         await self._server.startup(sockets=[self._listener])
 
+    def renew_certificate(self) -> None:
+        """Connections that are made from now on see the files as they are now. Raises OSError (`ssl.SSLError`
+        is one), and then goes on with what it has."""
+        if self._tls and self._config.ssl:
+            self._config.ssl.load_cert_chain(*self._tls)
+
     async def stop(self) -> None:
         """Take no more connections; let running requests finish."""
         await self._server.shutdown(sockets=[self._listener])
 
 
-class _Bounded(HttpToolsProtocol):
+class Bounded(HttpToolsProtocol):
     """No caller may use the worker's descriptors or memory up: not by many connections, slow or endless ones.
 
     What bounds a body is the guard, until it has answered; what bounds the pause between two requests is
     uvicorn, until a byte arrives. All else that a caller owes us is timed here, and counted.
     """
+
+    most_connections, most_strangers = MOST_CONNECTIONS, MOST_STRANGERS
 
     _unparsed = 0  # bytes since headers were last complete, or a piece of a body came
     _owes_body = False
@@ -83,15 +104,15 @@ class _Bounded(HttpToolsProtocol):
         strangers = self._strangers
         strangers[self] = None
         self._wait()
-        if len(strangers) > MOST_STRANGERS or len(self.connections) > MOST_CONNECTIONS:
+        if len(strangers) > self.most_strangers or len(self.connections) > self.most_connections:
             oldest = next(iter(strangers))  # which may be this one
             del strangers[oldest]
             oldest.transport.abort()
 
     @property
-    def _strangers(self) -> dict[_Bounded, None]:
+    def _strangers(self) -> dict[Bounded, None]:
         """Connections of this server that have not shown a key, the oldest first."""
-        found: dict[_Bounded, None] = self.server_state.__dict__.setdefault("strangers", {})
+        found: dict[Bounded, None] = self.server_state.__dict__.setdefault("strangers", {})
         return found
 
     def _admit(self) -> None:

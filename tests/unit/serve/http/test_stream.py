@@ -62,7 +62,9 @@ def imported(parts: Services, what: str, count: int, **more: object) -> None:
 async def listening(running: Running, since: str = "") -> AsyncIterator[bytes]:
     headers = [(b"last-event-id", since.encode())]
     request = Request({"type": "http", "method": "GET", "headers": headers, "query_string": b""})
-    response = stream.listen(Call(running, request), "")
+    response = stream.listen(
+        Call(running=running, memory=running.services.recall.memory, request=request), ""
+    )
     assert isinstance(response, StreamingResponse)
     return cast(AsyncIterator[bytes], response.body_iterator)
 

@@ -16,7 +16,7 @@ from claude_mem.api.fields import Error
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.recall.json_shapes import Json
-from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, Routes
+from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, ReadingCall, Routes
 from claude_mem.serve.requests import Refusal, absorb_lines
 
 PIECE = 64 << 10  # bytes sent at a time
@@ -30,8 +30,8 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
 
 
 @routes.get("/api/search", "Search memory. Without q: the newest.", api.SearchAnswer)
-def search(call: Call, query: api.SearchQuery) -> api.SearchAnswer:
-    return call.recall.memory.search(query.q, query, query.page, explain=query.explain)
+def search(call: ReadingCall, query: api.SearchQuery) -> api.SearchAnswer:
+    return call.memory.search(query.q, query, query.page, explain=query.explain)
 
 
 @routes.get(
@@ -40,21 +40,21 @@ def search(call: Call, query: api.SearchQuery) -> api.SearchAnswer:
     api.TimelineAnswer,
     NOT_FOUND,
 )
-def timeline(call: Call, query: api.TimelineQuery) -> api.TimelineAnswer:
-    memory = call.recall.memory
+def timeline(call: ReadingCall, query: api.TimelineQuery) -> api.TimelineAnswer:
+    memory = call.memory
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
 @routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
-def file(call: Call, query: api.FileQuery) -> api.FileAnswer:
+def file(call: ReadingCall, query: api.FileQuery) -> api.FileAnswer:
     filters = FilterRequest(project=query.project, cwd=query.cwd, wrong=query.wrong)
-    return call.recall.memory.file_history(query.path, filters, limit=query.limit)
+    return call.memory.file_history(query.path, filters, limit=query.limit)
 
 
 def _add_list(kind: str) -> None:
     @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", api.MemoryList)
-    def listed(call: Call, query: api.ListQuery) -> api.MemoryList:
-        return call.recall.memory.listed(kind, query, query.page)
+    def listed(call: ReadingCall, query: api.ListQuery) -> api.MemoryList:
+        return call.memory.listed(kind, query, query.page)
 
 
 for _kind in ("observations", "summaries", "prompts"):
@@ -62,13 +62,13 @@ for _kind in ("observations", "summaries", "prompts"):
 
 
 @routes.get("/api/sessions", "A page of sessions, newest first.", SessionList)
-def sessions(call: Call, query: api.ListQuery) -> SessionList:
-    return call.recall.memory.sessions(query, query.page)
+def sessions(call: ReadingCall, query: api.ListQuery) -> SessionList:
+    return call.memory.sessions(query, query.page)
 
 
 @routes.get("/api/observation/{id}", "One memory in full.", api.Memory, NOT_FOUND, **_MEMORY)
-def observation(call: Call) -> api.FullMemory:
-    for memory in call.recall.memory.details([call.id]).results:
+def observation(call: ReadingCall) -> api.FullMemory:
+    for memory in call.memory.details([call.id]).results:
         return memory
     raise Refusal(404, "not_found", f"No memory with id {call.id[:40]}.")
 
@@ -80,13 +80,13 @@ def observation(call: Call) -> api.FullMemory:
     NOT_FOUND,
     **_MEMORY,
 )
-def provenance(call: Call) -> api.Provenance:
-    return call.recall.memory.provenance(call.id)
+def provenance(call: ReadingCall) -> api.Provenance:
+    return call.memory.provenance(call.id)
 
 
 @routes.post("/api/observations/batch", "Many memories at once, in full.", api.MemoriesAnswer)
-def batch(call: Call, body: api.BatchRequest) -> api.MemoriesAnswer:
-    found = call.recall.memory.details(_some(body.ids))
+def batch(call: ReadingCall, body: api.BatchRequest) -> api.MemoriesAnswer:
+    found = call.memory.details(_some(body.ids))
     if body.order_by is not None:
         found.results.sort(key=itemgetter("created_at_epoch"), reverse=body.order_by == "date_desc")
     return api.MemoriesAnswer(found.results[: body.limit], found.missing)
@@ -98,8 +98,8 @@ def batch(call: Call, body: api.BatchRequest) -> api.MemoriesAnswer:
     SessionAnswer,
     NOT_FOUND,
 )
-def session(call: Call) -> SessionAnswer:
-    return call.recall.memory.session(call.id)
+def session(call: ReadingCall) -> SessionAnswer:
+    return call.memory.session(call.id)
 
 
 @routes.get(
@@ -108,8 +108,8 @@ def session(call: Call) -> SessionAnswer:
     EventsAnswer,
     NOT_FOUND,
 )
-def events(call: Call, query: EventsQuery) -> EventsAnswer:
-    return call.recall.memory.events(call.id, query.kinds, query.page)
+def events(call: ReadingCall, query: EventsQuery) -> EventsAnswer:
+    return call.memory.events(call.id, query.kinds, query.page)
 
 
 @routes.get("/api/stats", "Statistics of what is stored.", Answer(200, "Figures."))

@@ -7,15 +7,15 @@ from starlette.responses import PlainTextResponse, Response
 from claude_mem.api import projects as api
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.recall.json_shapes import Json
-from claude_mem.serve.http.router import NOT_FOUND, Answer, Call, Routes
+from claude_mem.serve.http.router import NOT_FOUND, Answer, Call, ReadingCall, Routes
 from claude_mem.serve.requests import Refusal
 
 routes = Routes()
 
 
 @routes.get("/api/projects", "A page of projects, most recently used first.", api.ProjectList)
-def listed(call: Call, query: api.ProjectsQuery) -> api.ProjectList:
-    return call.recall.memory.projects(Page(query.limit, query.offset))
+def listed(call: ReadingCall, query: api.ProjectsQuery) -> api.ProjectList:
+    return call.memory.projects(Page(query.limit, query.offset))
 
 
 @routes.get(
@@ -28,13 +28,13 @@ def overview(call: Call) -> api.ProjectsOverview:
 
 
 @routes.get("/api/project", "An overview of a project. Needs project or cwd.", api.ProjectAnswer, NOT_FOUND)
-def project(call: Call, query: api.ProjectQuery) -> api.ProjectAnswer:
-    return call.recall.memory.project(_one_project(query), days=query.days)
+def project(call: ReadingCall, query: api.ProjectQuery) -> api.ProjectAnswer:
+    return call.memory.project(_one_project(query), days=query.days)
 
 
 @routes.get("/api/facets", "The available values of the filters.", api.FacetsAnswer)
-def facets(call: Call, query: api.FacetsQuery) -> api.FacetsAnswer:
-    return call.recall.memory.facets(query.filters)
+def facets(call: ReadingCall, query: api.FacetsQuery) -> api.FacetsAnswer:
+    return call.memory.facets(query.filters)
 
 
 @routes.get(

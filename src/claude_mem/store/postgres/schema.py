@@ -10,12 +10,20 @@ from pathlib import Path
 
 import psycopg
 
-from claude_mem.model.errors import StoreForeign, StoreTooNew
-from claude_mem.store.postgres.connection import LOCK, SCHEMA, PostgresConnection, connect, error_of, name_of
+from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreUnavailable
+from claude_mem.store.postgres.connection import (
+    LOCK,
+    MEMBER_ROLE,
+    SCHEMA,
+    PostgresConnection,
+    connect,
+    error_of,
+    name_of,
+)
 
-VERSION = 1
+VERSION = 2
 """Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
-`schema.sql`."""
+`schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
 
 _HERE = Path(__file__).parent
 
@@ -29,11 +37,61 @@ def bring_up_to_date(url: str) -> None:
                 return  # those who write are waited for only if there is something to change
             with raw.transaction():
                 db.run(db.queries["lock_schema"], {"lock": LOCK})
-                if _version(db, url) is None:  # asked again: another may have made it meanwhile
-                    raw.execute((_HERE / "schema.sql").read_bytes())
-                    db.run(db.queries["set_version"], {"version": VERSION})
+                version = _version(db, url)  # asked again: another may have made it meanwhile
+                if version == VERSION:
+                    return
+                for script in _scripts(version):
+                    raw.execute(script.read_bytes())
+                db.run(db.queries["set_version"], {"version": VERSION})
     except psycopg.Error as error:
         raise error_of(error) from error
+
+
+def _scripts(version: int | None) -> list[Path]:
+    """What leads from a version, or from nothing, to ours."""
+    access = _HERE / "access.sql"
+    if version is None:
+        return [_HERE / "schema.sql", access]
+    return [*sorted((_HERE / "migrations").glob("*.sql"))[version - 1 :], access]
+
+
+def make_member_role(url: str) -> None:
+    """The role that members' transactions run as, and what it may touch. Roles are the whole server's, so it
+    may be there already; only whoever may make roles, or was made a member of it, can use it."""
+    try:
+        with connect(url) as raw:
+            db = PostgresConnection(raw)
+            with raw.transaction():
+                db.run(db.queries["lock_schema"], {"lock": LOCK})
+                found = db.run(db.queries["member_role"], {"role": MEMBER_ROLE}).fetchone()
+                if found["bypasses"]:
+                    raise StoreUnavailable(
+                        f"the role {MEMBER_ROLE} is a superuser or bypasses row-level security. "
+                        f"Run: ALTER ROLE {MEMBER_ROLE} NOSUPERUSER NOBYPASSRLS"
+                    )
+                if not found["usable"]:
+                    _make_role(raw, exists=found["exists"], user=found["name"])
+                raw.execute((_HERE / "role.sql").read_bytes())
+    except psycopg.Error as error:
+        raise error_of(error) from error
+
+
+def _make_role(raw: psycopg.Connection[object], *, exists: bool, user: str) -> None:
+    quoted = '"' + user.replace('"', '""') + '"'
+    grant = f"GRANT {MEMBER_ROLE} TO {quoted}"
+    if raw.info.server_version >= 160_000:
+        grant += " WITH SET TRUE, INHERIT FALSE"
+    try:
+        with raw.transaction():
+            if not exists:
+                raw.execute(f"CREATE ROLE {MEMBER_ROLE} NOLOGIN".encode())
+            raw.execute(grant.encode())
+    except psycopg.errors.InsufficientPrivilege as error:
+        made = "" if exists else f"CREATE ROLE {MEMBER_ROLE} NOLOGIN; "
+        raise StoreUnavailable(
+            f"the database user {user} may not make the role {MEMBER_ROLE} or grant it. "
+            f"Let an administrator of the database run: {made}{grant}"
+        ) from error
 
 
 def _version(db: PostgresConnection, url: str) -> int | None:

@@ -15,6 +15,7 @@ from claude_mem.store.base import Store
 from claude_mem.store.postgres import schema
 from claude_mem.store.postgres.connection import (
     LOCK,
+    SCHEMA,
     Pool,
     PostgresConnection,
     Readers,
@@ -24,6 +25,8 @@ from claude_mem.store.postgres.connection import (
     error_of,
     name_of,
 )
+from claude_mem.store.postgres.directory import Directory
+from claude_mem.store.postgres.sharing import Sharing
 from claude_mem.store.postgres.text_index import TextIndex
 from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Statistics, Upkeep
 from claude_mem.store.postgres.vector_index import EmbeddingProgress
@@ -40,9 +43,18 @@ JOBS, NEWS = "claude_mem_jobs", "claude_mem_news"
 
 
 class PostgresStore(Store):
-    def __init__(self, url: str, alive: psycopg.Connection[Row], holder: int, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        url: str,
+        alive: psycopg.Connection[Row],
+        holder: int,
+        *,
+        clock: Clock,
+        owner: str | None = None,
+    ) -> None:
+        """`owner`: of the tables, on a team's server."""
         self.recovered = None
-        self._url, self._alive, self._pool = url, alive, Pool(url, holder)
+        self._url, self._alive, self._pool = url, alive, Pool(url, holder, owner)
         self._listening: psycopg.Connection[Row] | None = None
         self.readers, self.writer = Readers(self._pool), Writer(self._pool, name_of(url), schema.VERSION)
         part = (self.readers, self.writer, clock)
@@ -60,20 +72,27 @@ class PostgresStore(Store):
         self.vectors = VectorTable(*part)
         self.embeddings = EmbeddingProgress(*part)
         self.upkeep = Upkeep(*part)
+        self.directory = Directory(*part)
+        self.sharing = Sharing(*part)
 
     @classmethod
-    def open(cls, url: str, *, clock: Clock) -> PostgresStore:
+    def open(cls, url: str, *, clock: Clock, server: bool = False) -> PostgresStore:
         """Make or migrate our schema as needed. Raises StoreForeign and StoreTooNew with nothing changed,
-        StoreUnavailable when the server cannot be reached."""
+        StoreUnavailable when the server cannot be reached.
+
+        `server`: for a team. Each transaction is then for whoever is acting (see principal.py)."""
         schema.bring_up_to_date(url)
+        if server:
+            schema.make_member_role(url)
         alive = connect(url)
         try:
             db = PostgresConnection(alive)
+            owner = str(db.run(db.queries["schema_owner"], {"schema": SCHEMA}).fetchone()["owner"])
             holder = int(db.run(db.queries["new_holder"], {"lock": LOCK}).fetchone()["holder"])
         except psycopg.Error as error:
             alive.close()
             raise error_of(error) from error
-        return cls(url, alive, holder, clock=clock)
+        return cls(url, alive, holder, clock=clock, owner=owner if server else None)
 
     def wait(self, seconds: float) -> frozenset[str]:
         """What any process has added since it was last asked, or adds within this time: `JOBS`, `NEWS`, or

@@ -94,3 +94,10 @@ JOIN user_prompts AS m ON m.id = CAST(j AS bigint) JOIN sdk_sessions AS s ON s.i
 -- The same of events.
 SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at FROM json_array_elements_text(CAST(:ids AS json)) AS j
 JOIN pending_messages AS m ON m.id = CAST(j AS bigint) JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: forget_project
+-- Nothing is left of it, and nobody of a team has a grant of it: who shared it first does not lose it to the next one.
+DELETE FROM projects
+WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM observations WHERE project_id = :project_id AND superseded_by IS NULL)
+  AND NOT EXISTS (SELECT 1 FROM team_grants WHERE project_id = :project_id);

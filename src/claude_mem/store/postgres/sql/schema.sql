@@ -9,9 +9,9 @@ SELECT pg_advisory_xact_lock(:lock);
 SELECT COUNT(*) AS tables, COUNT(*) FILTER (WHERE table_name = 'schema_version') AS ours
 FROM information_schema.tables WHERE table_schema = :schema;
 
--- name: current_version
--- The schema's version. Nobody migrates until this transaction has ended.
-SELECT version, pg_advisory_xact_lock_shared(:lock) FROM schema_version;
+-- name: wait_for_migration
+-- Nobody migrates until this transaction has ended.
+SELECT pg_advisory_xact_lock_shared(:lock);
 
 -- name: set_version
 -- It has this version from now on.
@@ -20,3 +20,14 @@ UPDATE schema_version SET version = :version;
 -- name: found_version
 -- The schema's version, for those who only look.
 SELECT version FROM schema_version;
+
+-- name: member_role
+-- Whether there is the role of members, whether we may act as it, and whether the rules would not bind it.
+SELECT current_user AS name, r.oid IS NOT NULL AS exists, COALESCE(r.rolsuper OR r.rolbypassrls, FALSE) AS bypasses,
+       r.oid IS NOT NULL AND pg_has_role(current_user, r.oid,
+           CASE WHEN CAST(current_setting('server_version_num') AS integer) >= 160000 THEN 'SET' ELSE 'MEMBER' END) AS usable
+FROM (SELECT 1) AS one LEFT JOIN pg_roles AS r ON r.rolname = :role;
+
+-- name: schema_owner
+-- Whose the tables are.
+SELECT CAST(pg_get_userbyid(nspowner) AS text) AS owner FROM pg_namespace WHERE nspname = :schema;

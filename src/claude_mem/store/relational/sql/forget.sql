@@ -157,13 +157,6 @@ SELECT DISTINCT session_id FROM user_prompts WHERE id IN (SELECT value FROM json
 SELECT DISTINCT session_id FROM pending_messages
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'leased';
 
--- name: forget_project
--- Nothing is left of it: where something was superseded, what did so stands.
-DELETE FROM projects
-WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
-  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_current
-                  WHERE project_id = :project_id AND superseded_by IS NULL);
-
 -- name: expired_events
 -- Settled events of sessions that ended long ago, as far as they still say something.
 SELECT p.id, s.updated_at_epoch FROM sdk_sessions AS s

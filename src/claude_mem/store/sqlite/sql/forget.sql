@@ -93,3 +93,10 @@ CROSS JOIN user_prompts AS m ON m.id = j.value CROSS JOIN sdk_sessions AS s ON s
 -- The same of events.
 SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at FROM json_each(:ids) AS j
 CROSS JOIN pending_messages AS m ON m.id = j.value CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
+
+-- name: forget_project
+-- Nothing is left of it: where something was superseded, what did so stands.
+DELETE FROM projects
+WHERE id = :project_id AND NOT EXISTS (SELECT 1 FROM sdk_sessions WHERE project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM observations INDEXED BY observations_current
+                  WHERE project_id = :project_id AND superseded_by IS NULL);

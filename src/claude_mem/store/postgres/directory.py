@@ -1,0 +1,163 @@
+"""A team's members, their keys, what each may do in which project, and what admins did.
+
+The database's rules say who sees and changes what (access.sql): nothing here asks it again. What is not
+permitted raises StoreForbidden, or is not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+
+from claude_mem.api.team import (
+    SCOPES,
+    AuditEntry,
+    AuditQuery,
+    KeyInfo,
+    MemberInfo,
+    NewGrant,
+    NewKey,
+    NewMember,
+    ProjectGrant,
+)
+from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden
+from claude_mem.store.postgres.principal import Identity
+from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
+from claude_mem.store.relational.rows import Value
+
+PREFIX = "cmk_"
+SECRET_BYTES = 32
+HOUR_MS = 60 * 60 * 1000
+FIRST_KEY_DAYS = 3_660
+
+
+def digest_of(secret: str) -> bytes:
+    """As a key is stored. It is random, so a fast hash is enough."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+class Directory(Part):
+    def authenticate(self, secret: str) -> Identity | None:
+        """Whose key it is; None: nobody's, or it has ended or was revoked. As the service."""
+        if not secret.startswith(PREFIX):
+            return None
+        now = self._clock()
+        row = self._row("key_by_digest", digest=digest_of(secret).hex(), now=now)
+        if row is None:
+            return None
+        if (row["used_at"] or 0) <= now - HOUR_MS:
+            self._change("note_key_use", id=row["id"], hour=now - now % HOUR_MS)
+        return Identity(
+            member=row["member"],
+            machine=row["machine"],
+            key_id=row["id"],
+            scopes=tuple(row["scopes"]),
+            admin=row["admin"],
+            expires_at=row["expires_at"],
+        )
+
+    @transaction
+    def begin(self, db: Connection, member: str, machine: str) -> tuple[str, KeyInfo]:
+        """The first admin and the first key, once. As the service."""
+        execute(db, "lock_members")
+        if execute(db, "any_member").fetchone() is not None:
+            raise InvalidInput("member", "This database has a team already. An admin can add a key.")
+        execute(db, "add_member", name=member, admin=1, now=self._clock())
+        execute(db, "own_what_is_there", member=member)
+        execute(db, "share_what_is_there", member=member)
+        for kind in ("observations", "summaries", "prompts"):
+            execute(db, f"list_{kind}_as_changes")
+        return self._add_key(db, NewKey(member=member, machine=machine, scopes=SCOPES, days=FIRST_KEY_DAYS))
+
+    # Members
+
+    def members(self) -> tuple[MemberInfo, ...]:
+        return tuple(MemberInfo(**row) for row in self._rows("team_members", now=self._clock()))
+
+    @transaction
+    def add_member(self, db: Connection, new: NewMember) -> MemberInfo:
+        """Also one that was removed before: it is the same member again, without keys and grants."""
+        now = self._clock()
+        if not execute(db, "add_member", name=new.name, admin=int(new.admin), now=now).rowcount:
+            raise InvalidInput("name", f"There is a member named {new.name} already.")
+        return MemberInfo(name=new.name, admin=new.admin, keys=0, created_at=now)
+
+    @transaction
+    def remove_member(self, db: Connection, name: str) -> None:
+        """What the member shared stays, under the member's name."""
+        now = self._clock()
+        execute(db, "end_grants_of", member=name)
+        execute(db, "revoke_keys_of", member=name, now=now)
+        if not execute(db, "remove_member", name=name, now=now).rowcount:
+            raise NotFound(f"There is no member named {name}.")
+        if execute(db, "any_admin").fetchone() is None:
+            raise InvalidInput("id", f"{name} is the only admin. Make somebody else an admin first.")
+
+    # Keys
+
+    def keys(self) -> tuple[KeyInfo, ...]:
+        return tuple(_key_info(row) for row in self._rows("team_keys"))
+
+    @transaction
+    def add_key(self, db: Connection, new: NewKey) -> tuple[str, KeyInfo]:
+        """The key itself, which is not stored."""
+        if "write" in new.scopes and "read" not in new.scopes:
+            raise InvalidInput("scopes", "A key that may write must be able to read as well.")
+        if execute(db, "member", name=new.member).fetchone() is None:
+            raise InvalidInput("member", f"There is no member named {new.member}.")
+        return self._add_key(db, new)
+
+    def revoke_key(self, id: str) -> None:
+        digits = id.removeprefix("k")
+        number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 18 else 0
+        if not self._change("revoke_key", id=number, now=self._clock()):
+            raise NotFound(f"There is no valid key {id}.")
+
+    def _add_key(self, db: Connection, new: NewKey) -> tuple[str, KeyInfo]:
+        now, secret = self._clock(), f"{PREFIX}{secrets.token_urlsafe(SECRET_BYTES)}"
+        scopes = tuple(scope for scope in SCOPES if scope in new.scopes)
+        row = execute(
+            db,
+            "add_key",
+            digest=digest_of(secret).hex(),
+            member=new.member,
+            machine=new.machine,
+            scopes=",".join(scopes),
+            now=now,
+            expires_at=now + new.days * DAY_MS,
+        ).fetchone()
+        return secret, _key_info(row)
+
+    # Grants
+
+    def grants(self) -> tuple[ProjectGrant, ...]:
+        """Those that the caller may see: one's own, of projects that one administers, or all."""
+        return tuple(ProjectGrant(**row) for row in self._rows("team_grants"))
+
+    def grants_of(self, member: str) -> tuple[ProjectGrant, ...]:
+        return tuple(ProjectGrant(**row) for row in self._rows("grants_of", member=member))
+
+    @transaction
+    def grant(self, db: Connection, new: NewGrant) -> None:
+        project = execute(db, "project_by_key", given=new.project).fetchone()
+        if project is None:
+            raise InvalidInput("project", f"There is no project with the key {new.project}.")
+        if execute(db, "is_member", name=new.member).fetchone() is None:
+            raise InvalidInput("member", f"There is no member named {new.member}.")
+        of: dict[str, Value] = {"member": new.member, "project_id": project["id"]}
+        if new.level != "none":
+            execute(db, "grant", **of, level=new.level)
+        elif not execute(db, "end_grant", **of).rowcount:
+            raise StoreForbidden(f"{new.member} has no access to {new.project}, or you may not end it.")
+
+    # What admins did
+
+    def audit(self, query: AuditQuery) -> tuple[AuditEntry, ...]:
+        found = self._rows("audit_entries", limit=query.limit, before=query.before or 2**62)
+        return tuple(AuditEntry(**row) for row in found)
+
+
+def _key_info(row: Row) -> KeyInfo:
+    values = dict(row)
+    return KeyInfo(**values | {"id": f"k{values['id']}", "scopes": tuple(values["scopes"])})

@@ -5,12 +5,12 @@
     python benchmarks/judge_marks.py table FOLDER      what the readers found, beside our marks
 
 `sheets` draws from all memories of the seven projects and the transcripts that were not shown before; as
-many of them are without a changed file, where most errors are, as among all memories. It writes rubric.md and
-sheets of 25 memories with compact evidence; the key beside the folder has each one's turn and our mark. A
-reader writes verdicts-READER.jsonl into the folder. `--without` leaves out the turns of other folders' keys;
-`--shown` those of samples whose sheets are gone, as far as their seeds tell; `--cap` is the most that one
-project gets. `table` also marks the memories
-anew, so that a changed rule can be held against the verdicts.
+many of them are without a changed file, where most errors are, as among all memories. It writes parts of 25
+memories with compact evidence, each below the rubric; the key beside the folder has each one's turn and our
+mark. A reader writes verdicts-READER-PART.jsonl into the folder. `--without` leaves out the turns of other
+folders' keys; `--shown` those of samples whose sheets are gone, as far as their seeds tell; `--cap` is the
+most that one project gets. `table` counts the wrong marks of each reader, and marks the memories anew, so
+that a changed rule can be held against the verdicts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ the memory tells of it, not whatever was read beside it. Most of the evidence ha
 that runs something counts as having shown what the last message says it showed. Long lists are shortened;
 "more" says by how much.
 
-For each memory write one JSON line to verdicts-READER.jsonl beside the sheets, READER being your name:
+For each memory write one JSON line to verdicts-READER-PART.jsonl beside this file, READER being your name
+and PART the number of this part; the id is the number in "# Memory 12":
 
     {"id": 12, "verdict": "mark", "why": "few words"}
 
@@ -110,7 +111,9 @@ def sheets(
     unchanged = mean(not each.made.files_modified for each in memories)
     chosen = _drawn(pool, random.Random(seed), count, unchanged, cap or count)
     told = [f"# Memory {number}\n{_shown(each)}" for number, each in enumerate(chosen, 1)]
-    judge.write_sheets(folder, RUBRIC, told, SHEET)
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, start in enumerate(range(0, len(told), SHEET), 1):
+        (folder / f"part{part}.md").write_text("\n\n".join([RUBRIC, *told[start : start + SHEET]]))
     key = {str(number): _keyed(each) for number, each in enumerate(chosen, 1)}
     judge._key(folder).write_text(json.dumps(key, indent=1))
     print("all memories:")
@@ -257,12 +260,16 @@ def _cut(text: str, most: int) -> str:
 def table(folder: Path) -> None:
     key: dict[str, dict[str, Any]] = json.loads(judge._key(folder).read_text())
     verdicts: dict[str, list[str]] = {}
+    readers: dict[str, dict[str, str]] = {}
     for path in sorted(folder.glob("verdicts-*.jsonl")):
         for line in path.read_text().splitlines():
             if line.strip().startswith("{"):
                 given = json.loads(line)
                 verdicts.setdefault(str(given["id"]), []).append(given["verdict"])
+                readers.setdefault(path.stem.split("-")[1], {})[str(given["id"])] = given["verdict"]
     _print_strata(key)
+    for reader, found in readers.items():
+        _print_reader(reader, found, key)
     today = {each.turn["id"] + (each.made.title or ""): each.is_marked for each in everything()}
     now = {id: today.get(each["turn"] + (each["title"] or "")) for id, each in key.items()}
     for name, marks in (("as drawn", {id: each["marked"] for id, each in key.items()}), ("today", now)):
@@ -280,6 +287,16 @@ def table(folder: Path) -> None:
     pairs = [given for given in verdicts.values() if len(given) > 1]
     if pairs:
         print(f"\nreaders agree on {sum(len(set(given)) == 1 for given in pairs)} of {len(pairs)} memories")
+
+
+def _print_reader(reader: str, found: dict[str, str], key: dict[str, dict[str, Any]]) -> None:
+    judged = {id: verdict == "mark" for id, verdict in found.items() if verdict != "unclear"}
+    wrong = [id for id, is_marked in judged.items() if is_marked != key[id]["marked"]]
+    print(f"\nreader {reader}: as drawn {len(wrong)} wrong of {len(judged)}, {len(found)} read")
+    print(f"  missed: {', '.join(sorted(set(key) - set(found), key=int)) or 'none'}")
+    for id in wrong:
+        is_ours = "marked" if key[id]["marked"] else "not marked"
+        print(f"  {id:>3} {is_ours}, reader says {found[id]}: {key[id]['title']}")
 
 
 def _strata(key: dict[str, dict[str, Any]]) -> dict[str, list[str]]:

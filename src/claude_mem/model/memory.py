@@ -60,6 +60,8 @@ class Findings(Struct, frozen=True):
     """The agent made or pushed a commit, and nothing was fetched beside it."""
     asked: str = ""
     """The user's own words among the events."""
+    only_asked: bool = False
+    """The user asked questions, and asked for no change."""
     decided: bool = False
     """The user answered a question or let a plan pass."""
     replaces: tuple[tuple[str, str], ...] = ()
@@ -69,7 +71,8 @@ class Findings(Struct, frozen=True):
 
     def source_of(self, made: Observation | Summary) -> Source:
         """By what supports it: it changed a file, the user decided it, a commit holds it, or it tells of what
-        the agent ran or did. What was merely read, guessed, or found without looking has no support."""
+        the agent ran or did. What was merely read, guessed, or found without looking has no support, nor has
+        an answer to the user's question that tells of no change, whatever was edited beside it."""
         return "work" if self._supports(made) else "external"
 
     def _supports(self, made: Observation | Summary) -> bool:
@@ -82,11 +85,13 @@ class Findings(Struct, frozen=True):
             changed, is_deed = made.files_modified, made.type in DEEDS
             if made.type == "decision" and (self.decided or self._is_the_users(made)):
                 return True
-        if changed or (is_deed and self.acted):
+        told = " ".join(filter(None, (title, *text)))
+        is_answer = self.only_asked and isinstance(made, Observation) and bool(made.narrative)
+        is_answer = is_answer and not _CHANGE.search(told)
+        if not is_answer and (changed or (is_deed and self.acted)):
             return True
         if not (self.read_outside or self.fetched):
             return is_deed or isinstance(made, Summary) or bool(self.ran or self.did) or self.saw_state
-        told = " ".join(filter(None, (title, *text)))
         if _GUESSES.search(told):
             return False
         named = telling_words(title or "")
@@ -130,6 +135,12 @@ _TELLS_TO = re.compile(
     re.I,
 )
 DEEDS = ("bugfix", "feature", "refactor", "change")
+# Something was done or is other than before; "changed: file" stands below all that have a changed file.
+_CHANGE = re.compile(
+    r"\b(?!changed: )\w{2,}[^\We]ed\b|→"
+    r"|\b(?:now|no longer|gone|fix(?:es)?|wrote|rewrote|made|built|set|put|kept|split)\b",
+    re.I,
+)
 _GUESSES = re.compile(
     r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"
     r"|['’])t (?:be )?verif\w+"

@@ -119,6 +119,7 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))
+    asked = "\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private)
     deeds = [call for call in calls if _acts(call)]
     ran, shown, did = _words([call for event, call in seen if call is not None and not event.private])
     looked = [uses for call in calls if (uses := _looks(call))]
@@ -132,9 +133,30 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
         saw_state=bool(looked) and all(uses == {Use.STATE} for uses in looked),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         committed=any(map(_commits, calls)) and not fetched,
-        asked="\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private),
+        asked=asked,
+        only_asked=_only_asks(asked),
         decided=any(map(_is_users_word, calls)),
     )
+
+
+# "Why not ...?", "should we ...?" and "how about ...?" may want it done.
+_ASKS = re.compile(
+    r"(?:(?:ok(?:ay)?|and|so|but|now|also|hmm+|well|hey|q|question|genuine|then)\b[\s,:.!]*)*(?:"
+    r"(?:what|how|where|when|which|who|is|are|was|were|do|does|did|has|have)\b(?! (?:about|if)\b).*\?"
+    r"|(?:(?:can|could|would) you )?(?:please |also |just )?(?:double[- ]?)?"
+    r"(?:check|compare|confirm|explain|find out|investigate|tell me|verify)\b"
+    r"(?!.*\b(?:add|change|fix|implement|make|remove|replace|update)\b).*)",
+    re.IGNORECASE,
+)
+_LONGEST_QUESTION = 1_000
+
+
+def _only_asks(asked: str) -> bool:
+    """Each sentence is a question, or asks to look at something."""
+    if len(asked) > _LONGEST_QUESTION:
+        return False
+    sentences = list(filter(None, map(str.strip, re.split(r"(?<=[?.!])\s|\n", asked))))
+    return bool(sentences) and all(map(_ASKS.fullmatch, sentences))
 
 
 def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:

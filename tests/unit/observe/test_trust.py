@@ -39,6 +39,51 @@ def test_what_changed_a_file_is_work_whatever_was_read() -> None:
     assert source_of(Observation("change", "t", files_modified=("a.py",)), [READ]) == "work"
 
 
+REINSTALLS = "--force only reinstalls the walrus hooks of one herd"
+EDITED = ToolCall("Edit", '{"file_path": "README.md", "old_string": "a", "new_string": "b"}', "ok")
+
+
+def source_beside_an_edit(asked: str, told: str, *tools: ToolCall) -> str:
+    prompt = Event(id="0", at=0, kind=Kind.PROMPT, session="s", text=asked)
+    events = [*tool_calls.read_all([prompt]), *seen(READ, EDITED, *tools)]
+    facts = ("changed: README.md (+1 −1)",)
+    made = Observation("change", "t", narrative=told or None, facts=facts, files_modified=("README.md",))
+    return evidence.marked(Findings((made,)), events).source_of(made)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "can you double check that `--force` removes the hooks?",
+        "Does --force remove the hooks? And where is that written?",
+        "okay, so what does --force do?",
+        "check whether --force removes the hooks",
+    ],
+)
+def test_an_edit_beside_the_answer_to_a_question_does_not_verify_the_answer(question: str) -> None:
+    assert source_beside_an_edit(question, REINSTALLS) == "external"
+    assert source_beside_an_edit(question, REINSTALLS, ran("./walrus hooks --force herd")) == "work"
+    assert source_beside_an_edit(question, "Documented that --force reinstalls") == "work"
+    assert source_beside_an_edit(question, "--force now reinstalls all hooks") == "work"
+    assert source_beside_an_edit(question, "") == "work"  # only what was asked and edited is told
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "fix --force",
+        "can you add a note on --force?",
+        "does --force remove the hooks? if not, fix it",
+        "check what --force does and fix it",
+        "how about a note on --force?",
+        "why a note and not a better --force?",
+        "",
+    ],
+)
+def test_an_edit_that_was_asked_for_verifies_what_is_told_of_it(order: str) -> None:
+    assert source_beside_an_edit(order, REINSTALLS) == "work"
+
+
 def test_what_changed_none_is_external_if_anything_was_read() -> None:
     assert source_of(Observation("discovery", "t"), [MADE, READ]) == "external"
     assert source_of(Observation("discovery", "t"), [MADE]) == "work"

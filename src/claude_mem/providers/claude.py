@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from claude_mem.http_client import Unreached
 from claude_mem.model.clock import Clock, now
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
@@ -30,7 +31,6 @@ from claude_mem.providers.failure import (
     STATUS_OF_TYPE,
     Refused,
     Target,
-    Unreached,
     classify,
 )
 from claude_mem.providers.http import count

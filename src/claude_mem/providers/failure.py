@@ -11,21 +11,9 @@ from typing import Literal, assert_never
 
 from msgspec import Struct
 
+from claude_mem.http_client import Trouble, Unreached
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
-
-Trouble = Literal[
-    "refused the connection",
-    "reset the connection",
-    "did not answer in time",
-    "could not be resolved (DNS)",
-    "could not be verified (TLS)",
-    "sent more than 4 MiB",
-    "closed the connection before the reply was complete",
-    "did not reply with valid HTTP",
-    "could not be reached",
-    "could not be reached through the proxy",
-]
 
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
@@ -80,10 +68,6 @@ class Unusable(Struct, frozen=True):
 
     what: str  # "not JSON"
     spend: CallCost | None = None  # where it says nevertheless what it took
-
-
-class Unreached(Struct, frozen=True):
-    trouble: Trouble
 
 
 Fact = Refused | Unusable | Unreached

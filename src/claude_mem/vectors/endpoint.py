@@ -14,7 +14,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
-from claude_mem.providers.failure import Refused, Unreached
+from claude_mem.http_client import Unreached
+from claude_mem.providers.failure import Refused
 from claude_mem.providers.http import document, post
 from claude_mem.vectors.backend import HURRIED_S, QUERY_S, SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
 from claude_mem.vectors.local_model import MOST_CHARACTERS, encodable

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from claude_mem.http_client import Trouble, Unreached
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 from claude_mem.providers.failure import (
@@ -17,8 +18,6 @@ from claude_mem.providers.failure import (
     SHORTEST_WAIT_MS,
     Refused,
     Target,
-    Trouble,
-    Unreached,
     Unusable,
     classify,
     wait_until,

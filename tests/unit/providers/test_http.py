@@ -13,9 +13,9 @@ import pytest
 from tests.harness.model_script import Cut, Raw, Say, Status
 from tests.harness.model_server import ModelServer
 
-from claude_mem.providers import http as wire
-from claude_mem.providers.failure import Unreached
-from claude_mem.providers.http import HttpAnswer
+from claude_mem import http_client as wire
+from claude_mem.http_client import HttpAnswer, Unreached
+from claude_mem.providers import http as model_http
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY")
 
@@ -50,7 +50,7 @@ def server_tls(certificate: Path) -> ssl.SSLContext:
 
 
 def post(url: str, *, tls: ssl.SSLContext | None = None, body: bytes = b"{}") -> HttpAnswer | Unreached:
-    return wire.post(url, body, {"x-api-key": "k"}, deadline_s=30, tls=tls)
+    return model_http.post(url, body, {"x-api-key": "k"}, deadline_s=30, tls=tls)
 
 
 def test_an_answer_comes_back_as_it_was_whatever_its_status() -> None:

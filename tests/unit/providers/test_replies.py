@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
+from claude_mem.http_client import HttpAnswer
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.memory import Broken, Paused, Throttled
 from claude_mem.providers import anthropic, openai
 from claude_mem.providers.claude import CallReport, note, to_outcome
 from claude_mem.providers.failure import Refused, Unusable
-from claude_mem.providers.http import HttpAnswer, document
+from claude_mem.providers.http import document
 from claude_mem.providers.registry import Access, Prompt, Reply
 
 NOON = 1_760_000_000_000

@@ -366,7 +366,7 @@ def records(db: Connection, chosen: ExportSelection, now: int) -> Iterator[Recor
     every = json.dumps(sessions)
 
     def rows(kind: str, statement: str, **parameters: Value) -> Iterator[Record]:
-        return (_record(kind, row) for row in execute(db, statement, **parameters))
+        return (as_record(kind, row) for row in execute(db, statement, **parameters))
 
     for kind in ("project", "session"):
         yield from rows(kind, f"export_{kind}s", sessions=every)
@@ -398,7 +398,7 @@ def _some(chosen: ExportSelection, kind: str) -> str | None:
     return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
 
 
-def _record(kind: str, row: Row) -> Record:
+def as_record(kind: str, row: Row) -> Record:
     """Only what says something: null, empty lists and false are left out."""
     found = dict(row)
     if found.get("older_at") is not None:

@@ -21,6 +21,7 @@ from claude_mem.store.sqlite import recovery, schema
 from claude_mem.store.sqlite.connection import Readers, SqliteConnection, Writer
 from claude_mem.store.sqlite.copies import Copies
 from claude_mem.store.sqlite.database_files import draft_of, private_directory
+from claude_mem.store.sqlite.outbox import Outbox
 from claude_mem.store.sqlite.secure_delete import Deletion
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.upkeep import Upkeep
@@ -56,6 +57,7 @@ class SqliteStore(Store):
         self.vectors = VectorTable(*part)
         self.embeddings = EmbeddingProgress(*part)
         self.upkeep = Upkeep(*part, path, backups)
+        self.outbox = Outbox(*part)
 
     @classmethod
     def open(cls, path: Path, *, clock: Clock, backups: Path) -> SqliteStore:

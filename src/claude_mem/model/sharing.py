@@ -1,0 +1,90 @@
+"""What a machine shares with its team, and how its exchange with the team's server goes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+SharedKind = Literal["observation", "summary", "prompt"]
+
+
+class TeamLink(Struct, frozen=True):
+    """The server that this machine has joined, and as whom. The key is in a file of its own."""
+
+    url: str
+    member: str
+    machine: str
+    key_id: str
+    joined_at: int
+    expires_at: int | None = None
+    ca: str | None = None  # a file of certificates to trust
+    insecure: bool = False  # plain HTTP to another machine, which its user asked for
+
+
+class OutboxItem(Struct, frozen=True):
+    """A memory that is to be sent."""
+
+    kind: SharedKind
+    id: int
+    changes: int  # the outbox's count when it was read: what changes afterwards stays listed
+    project_id: int
+    root: str
+    at: int  # when it was made, in epoch milliseconds
+    branch: str | None = None
+    commit: str | None = None
+    at_once: bool = False  # whatever its branch
+    is_known: bool = False  # the server has had it before
+
+
+class NamedItem(Struct, frozen=True):
+    """An item, and what it goes by on the server."""
+
+    item: OutboxItem
+    name: str
+    session: str
+
+
+class BranchState(Struct, frozen=True):
+    """What git last said of a branch."""
+
+    tip: str
+    ahead: bool = False  # it had commits that the default branch had not
+    merged_at: int | None = None  # when the default branch was first seen to have them
+
+
+class ForgetLine(Struct, frozen=True):
+    """A memory that another machine has forgotten, as a pull says it."""
+
+    id: str
+    of: str
+    digest: str
+    at: int
+
+
+class SharedProject(Struct, frozen=True):
+    id: int
+    key: str
+    name: str
+    prompts: bool
+    waiting: int  # memories in the outbox
+    sent: int
+
+
+class Progress(Struct, frozen=True):
+    """How the exchange goes."""
+
+    cursor: str = ""
+    last_at: int | None = None  # the last time all of it succeeded
+    error: str | None = None  # of the last attempt; None: it succeeded
+    failing_since: int | None = None
+    noticed: bool = False  # the user was told that it fails
+    stopped: str | None = None  # why the server is not called any more
+
+
+class OutboxFigures(Struct, frozen=True):
+    due: int
+    waiting: dict[str, int]  # how many wait, by reason
+    forgets: int  # that the server has yet to be told
+    acknowledgements: int
+    received: dict[str, int]  # memories of others here, by author

@@ -1,0 +1,302 @@
+"""The outbox in SQLite: triggers list what changes, in the transaction that changes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import convert
+from msgspec import json as msgspec_json
+from msgspec.structs import asdict
+
+from claude_mem.model.records import (
+    Record,
+    digest_of,
+    name_of,
+    name_of_prompt,
+    name_of_session,
+    name_of_summary,
+    parse_name,
+)
+from claude_mem.model.refs import Ref
+from claude_mem.model.sharing import (
+    BranchState,
+    ForgetLine,
+    NamedItem,
+    OutboxFigures,
+    OutboxItem,
+    Progress,
+    SharedKind,
+    SharedProject,
+    TeamLink,
+)
+from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
+from claude_mem.store.relational.rows import value_of
+from claude_mem.store.relational.transfer import as_record
+
+ALL = "share_all"
+_TABLES: dict[SharedKind, str] = {
+    "observation": "observations",
+    "summary": "summaries",
+    "prompt": "prompts",
+}
+_LEAVE = (
+    *("leave_team", "leave_pins", "leave_outbox", "leave_sent", "leave_forgets"),
+    *("leave_acknowledgements", "leave_branches", "leave_state", "leave_barred"),
+)
+
+
+class Outbox(Part):
+    # -- Which server --
+
+    def link(self) -> TeamLink | None:
+        found = self._state().get("link")
+        return msgspec_json.decode(found, type=TeamLink) if found else None
+
+    @transaction
+    def join(self, db: Connection, link: TeamLink) -> None:
+        """Whatever was known of another server does not hold here."""
+        execute(db, "set_team_state", name="link", value=msgspec_json.encode(link).decode())
+        execute(db, "set_team_state", name="member", value=link.member)
+        execute(db, "unset_team_state", name="progress")
+
+    @transaction
+    def leave(self, db: Connection) -> None:
+        for statement in _LEAVE:
+            execute(db, statement)
+
+    def progress(self) -> Progress:
+        found = self._state().get("progress")
+        return msgspec_json.decode(found, type=Progress) if found else Progress()
+
+    @transaction
+    def note(self, db: Connection, progress: Progress) -> None:
+        execute(db, "set_team_state", name="progress", value=msgspec_json.encode(progress).decode())
+
+    def _state(self) -> dict[str, str]:
+        return {row["name"]: row["value"] for row in self._rows("team_state")}
+
+    # -- What is shared --
+
+    def shares_all(self) -> bool:
+        return ALL in self._state()
+
+    def projects(self) -> list[SharedProject]:
+        with self._readers.read() as db:
+            listed, sent = (
+                {row["project_id"]: row["memories"] for row in execute(db, statement)}
+                for statement in ("outbox_by_project", "sent_by_project")
+            )
+            return [
+                value_of(SharedProject, row, waiting=listed.get(row["id"], 0), sent=sent.get(row["id"], 0))
+                for row in execute(db, "shared_projects")
+            ]
+
+    @transaction
+    def share(self, db: Connection, project_id: int | None, *, prompts: bool) -> None:
+        if project_id is None:
+            value = "prompts" if prompts else "memories"
+            execute(db, "set_team_state", name=ALL, value=value)
+            execute(db, "share_every_project", prompts=int(prompts))
+        else:
+            execute(db, "share_project", project_id=project_id, prompts=int(prompts))
+        for table in _TABLES.values():
+            execute(db, f"list_{table}", project_id=project_id)
+        self._take_back(db)
+
+    @transaction
+    def unshare(self, db: Connection, project_id: int | None, *, take_back: bool) -> None:
+        if project_id is None:
+            execute(db, "unset_team_state", name=ALL)
+        execute(db, "unshare_project", project_id=project_id)
+        if take_back:
+            self._take_back(db)
+        execute(db, "unlist_unshared")
+
+    def _take_back(self, db: Connection) -> None:
+        execute(db, "take_back_unshared")
+        execute(db, "unsend_taken_back")
+        execute(db, "unlist_unshared")
+
+    @transaction
+    def pin(self, db: Connection, ids: Sequence[int], *, pinned: bool) -> list[int]:
+        statement = "set_team_pin" if pinned else "unset_team_pin"
+        return [id for id in ids if execute(db, statement, id=id).rowcount]
+
+    # -- What is sent --
+
+    def due(self, limit: int) -> list[OutboxItem]:
+        rows = self._rows("due_outbox", now=self._clock(), limit=limit)
+        return [value_of(OutboxItem, row) for row in rows]
+
+    def next_due(self) -> int | None:
+        row = self._row("next_due")
+        return None if row is None else row["at"]
+
+    def records(self, items: Sequence[OutboxItem]) -> tuple[list[Record], list[tuple[OutboxItem, Record]]]:
+        memories: list[tuple[OutboxItem, Record]] = []
+        sessions: set[int] = set()
+        with self._readers.read() as db:
+            for kind, table in _TABLES.items():
+                by_id = {item.id: item for item in items if item.kind == kind}
+                for row in execute(db, f"outgoing_{table}", ids=json.dumps(list(by_id))):
+                    record: Record = as_record(kind, row)
+                    if kind == "summary":
+                        record = {**record, "asked": row["asked"]}
+                    memories.append((by_id[row["row_id"]], record))
+                    sessions.add(row["session_row"])
+            named = json.dumps(sorted(sessions))
+            observed = json.dumps([item.id for item in items if item.kind == "observation"])
+            heads = [
+                as_record("project", row)
+                for row in execute(db, "outgoing_projects", sessions=named, observations=observed)
+            ]
+            heads += [as_record("session", row) for row in execute(db, "outgoing_sessions", sessions=named)]
+        return heads, memories
+
+    @transaction
+    def offer(self, db: Connection, named: Sequence[NamedItem]) -> list[NamedItem]:
+        wanted = []
+        for each in named:
+            item = each.item
+            listed = execute(db, "is_listed", kind=item.kind, id=item.id, changes=item.changes).fetchone()
+            if listed is None:
+                continue
+            parameters = {"kind": item.kind, "id": item.id, "name": each.name}
+            execute(db, "forget_former_name", **parameters)
+            execute(db, "note_sent", **parameters)
+            execute(db, "note_session_sent", session=each.session, name=name_of_session(each.session))
+            wanted.append(each)
+        return wanted
+
+    @transaction
+    def settle(self, db: Connection, items: Iterable[OutboxItem]) -> None:
+        for item in items:
+            execute(db, "unlist_sent", kind=item.kind, id=item.id, changes=item.changes)
+
+    @transaction
+    def postpone(self, db: Connection, items: Mapping[OutboxItem, str], until: int) -> None:
+        for item, reason in items.items():
+            execute(db, "postpone_outbox", kind=item.kind, id=item.id, until=until, reason=reason)
+
+    def judge_again(self) -> None:
+        self._change("judge_again")
+
+    def send_at_once(self, project_id: int | None = None) -> int:
+        if project_id is None:
+            return self._change("send_at_once")
+        return self._change("send_project_at_once", project_id=project_id)
+
+    # -- What is forgotten --
+
+    def forgets(self, limit: int) -> list[tuple[int, str]]:
+        return [(row["id"], row["name"]) for row in self._rows("team_forgets", limit=limit)]
+
+    def forgotten(self, ids: Sequence[int]) -> None:
+        self._change("team_forgotten", ids=json.dumps(list(ids)))
+
+    def found(self, lines: Sequence[ForgetLine]) -> list[tuple[Ref, str]]:
+        found: list[tuple[Ref, str]] = []
+        with self._readers.read() as db:
+            for line in lines:
+                found += [(ref, name) for ref, name in _named_at(db, line) if digest_of(name) == line.digest]
+        return found
+
+    @transaction
+    def carried_out(self, db: Connection, lines: Sequence[ForgetLine], names: Sequence[str]) -> None:
+        given = json.dumps(list(names))
+        execute(db, "unlist_team_forgets", names=given)
+        execute(db, "unbar", names=given)
+        for line in lines:
+            execute(db, "note_acknowledgement", id=line.id)
+
+    def acknowledgements(self, limit: int) -> list[str]:
+        return [row["id"] for row in self._rows("team_acknowledgements", limit=limit)]
+
+    def acknowledged(self, ids: Sequence[str]) -> None:
+        self._change("team_acknowledged", ids=json.dumps(list(ids)))
+
+    def barred(self, names: Sequence[str]) -> set[str]:
+        return {row["name"] for row in self._rows("barred", names=json.dumps(list(names)))}
+
+    # -- What is received --
+
+    @transaction
+    def with_pins(self, db: Connection, records: Sequence[Record]) -> list[Record]:
+        return [_with_pin(db, each) if each.get("kind") == "observation" else each for each in records]
+
+    @transaction
+    def note_pins(self, db: Connection, names: Sequence[str]) -> None:
+        for name in names:
+            row = _pin_of(db, name)
+            if row is not None:
+                execute(db, "note_team_pin", id=row["id"])
+
+    def sessions_of_others(self) -> dict[str, str]:
+        return {row["session"]: row["author"] for row in self._rows("sessions_of_others")}
+
+    # -- Branches --
+
+    def branches(self, project_id: int) -> dict[str, BranchState]:
+        rows = self._rows("team_branches", project_id=project_id)
+        return {row["branch"]: value_of(BranchState, row) for row in rows}
+
+    @transaction
+    def note_branches(self, db: Connection, project_id: int, states: Mapping[str, BranchState]) -> None:
+        for branch, state in states.items():
+            columns = asdict(state) | {"ahead": int(state.ahead)}
+            execute(db, "note_branch", project_id=project_id, branch=branch, **columns)
+
+    def figures(self) -> OutboxFigures:
+        with self._readers.read() as db:
+            waiting = {
+                row["reason"]: row["memories"] for row in execute(db, "outbox_waiting", now=self._clock())
+            }
+            counts = [
+                int(execute(db, statement).fetchone()[0])
+                for statement in ("count_team_forgets", "count_team_acknowledgements")
+            ]
+            received = {row["author"]: row["memories"] for row in execute(db, "received")}
+        due = waiting.pop(None, 0)
+        forgets, acknowledgements = counts
+        return OutboxFigures(due, waiting, forgets, acknowledgements, received)
+
+
+def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref, str]]:
+    """What is meant by a kind and a time, with all the names that each may have on the server."""
+    if line.of not in _TABLES:
+        return []  # what is in a session goes one by one
+    kind = convert(line.of, SharedKind)
+    found = []
+    for row in execute(db, f"{_TABLES[kind]}_named_at", at=line.at):
+        ref = Ref(kind, row["id"])
+        found += [(ref, name) for name in {_name(kind, row), row["name"]} if name]
+    return found
+
+
+def _name(kind: SharedKind, row: Row) -> str:
+    if kind == "summary":
+        return name_of_summary(row["session"], row["at"])
+    if kind == "prompt":
+        return name_of_prompt(row["session"], row["number"])
+    return name_of(row["session"], row["at"], row["content_key"])
+
+
+def _pin_of(db: Connection, name: str) -> Row | None:
+    parsed = parse_name(name)
+    if parsed is None:
+        return None
+    session, at, key = parsed
+    found: Row | None = execute(db, "team_pin_of", session=session, at=at, content_key=key).fetchone()
+    return found
+
+
+def _with_pin(db: Connection, record: Record) -> Record:
+    row = _pin_of(db, str(record["name"]))
+    if row is None:
+        return record
+    pinned = bool(record.get("pinned"))
+    if pinned == bool(row["team"]):
+        return {**record, "pinned": bool(row["pinned"])}
+    execute(db, "note_team_pin" if pinned else "unset_team_pin", id=row["id"])
+    return {**record, "pinned": pinned}

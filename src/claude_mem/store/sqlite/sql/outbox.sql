@@ -1,0 +1,369 @@
+-- The statements of outbox.py. `-- name: x` opens one; the next line says what it is for.
+
+-- name: team_state
+-- All that is noted of the team's server.
+SELECT name, value FROM team_state;
+
+-- name: set_team_state
+-- One of these notes.
+INSERT INTO team_state (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: unset_team_state
+-- It does not hold any more.
+DELETE FROM team_state WHERE name = :name;
+
+-- name: shared_projects
+-- The projects that are shared, with what is listed and what was sent.
+SELECT p.id, p.key, p.name, t.prompts FROM team_projects AS t JOIN projects AS p ON p.id = t.project_id ORDER BY p.name, p.key;
+
+-- name: outbox_by_project
+-- How many of each project's memories are listed.
+SELECT COALESCE(o.project_id, s.project_id) AS project_id, COUNT(*) AS memories
+FROM team_outbox AS b
+LEFT JOIN observations AS o ON b.kind = 'observation' AND o.id = b.memory_id
+LEFT JOIN session_summaries AS y ON b.kind = 'summary' AND y.id = b.memory_id
+LEFT JOIN user_prompts AS u ON b.kind = 'prompt' AND u.id = b.memory_id
+LEFT JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.session_id)
+GROUP BY 1;
+
+-- name: sent_by_project
+-- How many of each project's memories the server has.
+SELECT COALESCE(o.project_id, s.project_id) AS project_id, COUNT(*) AS memories
+FROM team_sent AS b
+LEFT JOIN observations AS o ON b.kind = 'observation' AND o.id = b.memory_id
+LEFT JOIN session_summaries AS y ON b.kind = 'summary' AND y.id = b.memory_id
+LEFT JOIN user_prompts AS u ON b.kind = 'prompt' AND u.id = b.memory_id
+LEFT JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.session_id)
+WHERE b.kind <> 'session'
+GROUP BY 1;
+
+-- name: share_project
+-- From now on. Prompts are shared, or not any more.
+INSERT INTO team_projects (project_id, prompts) VALUES (:project_id, :prompts)
+ON CONFLICT (project_id) DO UPDATE SET prompts = excluded.prompts;
+
+-- name: share_every_project
+-- All there are.
+INSERT INTO team_projects (project_id, prompts) SELECT id, :prompts FROM projects WHERE true
+ON CONFLICT (project_id) DO UPDATE SET prompts = excluded.prompts;
+
+-- name: list_observations
+-- What was observed before its project was shared.
+INSERT INTO team_outbox (kind, memory_id)
+SELECT 'observation', o.id FROM observations AS o JOIN team_sessions AS s ON s.id = o.session_id
+WHERE o.project_id IN (SELECT project_id FROM team_projects) AND (:project_id IS NULL OR o.project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'observation' AND memory_id = o.id)
+ON CONFLICT (kind, memory_id) DO NOTHING;
+
+-- name: list_summaries
+-- Likewise.
+INSERT INTO team_outbox (kind, memory_id)
+SELECT 'summary', y.id FROM session_summaries AS y JOIN team_sessions AS s ON s.id = y.session_id
+WHERE (:project_id IS NULL OR s.project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'summary' AND memory_id = y.id)
+ON CONFLICT (kind, memory_id) DO NOTHING;
+
+-- name: list_prompts
+-- Likewise, where prompts are shared.
+INSERT INTO team_outbox (kind, memory_id)
+SELECT 'prompt', u.id FROM user_prompts AS u JOIN team_sessions AS s ON s.id = u.session_id
+WHERE s.prompts = 1 AND u.prompt IS NOT NULL AND u.private = 0 AND (:project_id IS NULL OR s.project_id = :project_id)
+  AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'prompt' AND memory_id = u.id)
+ON CONFLICT (kind, memory_id) DO NOTHING;
+
+-- name: unshare_project
+-- Nothing more of it is listed.
+DELETE FROM team_projects WHERE :project_id IS NULL OR project_id = :project_id;
+
+-- name: unlist_unshared
+-- What is of no shared project is not sent.
+DELETE FROM team_outbox
+WHERE (kind = 'observation' AND memory_id IN (
+          SELECT o.id FROM observations AS o
+          WHERE o.project_id NOT IN (SELECT project_id FROM team_projects)
+             OR o.session_id NOT IN (SELECT id FROM team_sessions)))
+   OR (kind = 'summary' AND memory_id IN (
+          SELECT id FROM session_summaries WHERE session_id NOT IN (SELECT id FROM team_sessions)))
+   OR (kind = 'prompt' AND memory_id IN (
+          SELECT id FROM user_prompts WHERE session_id NOT IN (SELECT id FROM team_sessions WHERE prompts = 1)));
+
+-- name: take_back_unshared
+-- The server is to forget what is of no shared project.
+INSERT INTO team_forgets (kind, name)
+SELECT t.kind, t.name FROM team_sent AS t
+WHERE (t.kind = 'observation' AND t.memory_id IN (
+          SELECT o.id FROM observations AS o
+          WHERE o.project_id NOT IN (SELECT project_id FROM team_projects)
+             OR o.session_id NOT IN (SELECT id FROM team_sessions)))
+   OR (t.kind = 'summary' AND t.memory_id IN (
+          SELECT id FROM session_summaries WHERE session_id NOT IN (SELECT id FROM team_sessions)))
+   OR (t.kind = 'prompt' AND t.memory_id IN (
+          SELECT id FROM user_prompts WHERE session_id NOT IN (SELECT id FROM team_sessions WHERE prompts = 1)))
+   OR (t.kind = 'session' AND t.memory_id NOT IN (SELECT id FROM team_sessions));
+
+-- name: unsend_taken_back
+-- It does not have them then.
+DELETE FROM team_sent WHERE name IN (SELECT name FROM team_forgets);
+
+-- name: due_outbox
+-- What may be sent now, what it is about first.
+SELECT b.kind, b.memory_id AS id, b.changes, b.at_once, p.id AS project_id, p.root,
+       COALESCE(o.created_at_epoch, y.created_at_epoch, u.created_at_epoch) AS at,
+       CASE b.kind WHEN 'observation' THEN o.branch ELSE s.branch END AS branch,
+       CASE b.kind WHEN 'observation' THEN o.commit_sha ELSE s.commit_sha END AS "commit",
+       EXISTS (SELECT 1 FROM team_sent AS t WHERE t.kind = b.kind AND t.memory_id = b.memory_id) AS is_known
+FROM team_outbox AS b
+LEFT JOIN observations AS o ON b.kind = 'observation' AND o.id = b.memory_id
+LEFT JOIN session_summaries AS y ON b.kind = 'summary' AND y.id = b.memory_id
+LEFT JOIN user_prompts AS u ON b.kind = 'prompt' AND u.id = b.memory_id
+JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.session_id)
+JOIN projects AS p ON p.id = COALESCE(o.project_id, s.project_id)
+WHERE b.not_before_epoch <= :now
+ORDER BY b.kind, b.memory_id LIMIT :limit;
+
+-- name: next_due
+-- When the next one may be sent.
+SELECT MIN(not_before_epoch) AS at FROM team_outbox;
+
+-- name: outgoing_projects
+-- The shared projects of some sessions and observations.
+SELECT key, name, named, remote, created_at_epoch AS created_at FROM projects
+WHERE id IN (SELECT project_id FROM team_projects)
+  AND (id IN (SELECT project_id FROM sdk_sessions WHERE id IN (SELECT value FROM json_each(:sessions)))
+       OR id IN (SELECT project_id FROM observations WHERE id IN (SELECT value FROM json_each(:observations))))
+ORDER BY id;
+
+-- name: outgoing_sessions
+-- Some sessions. What was asked goes only where prompts are shared; a title, too, is made of it.
+SELECT s.id AS row_id, s.claude_session_id AS session_id, p.key AS project, s.client, s.status, s.branch,
+       s.commit_sha AS "commit", s.end_reason, s.created_at_epoch AS created_at, s.updated_at_epoch AS updated_at,
+       s.completed_at_epoch AS completed_at, IIF(t.prompts, s.title, NULL) AS title,
+       IIF(t.prompts, s.subtitle, NULL) AS subtitle, IIF(t.prompts, s.first_user_prompt, NULL) AS first_user_prompt,
+       IIF(t.prompts, s.prompt_counter, NULL) AS prompt_counter
+FROM sdk_sessions AS s JOIN projects AS p ON p.id = s.project_id JOIN team_projects AS t ON t.project_id = p.id
+WHERE s.id IN (SELECT value FROM json_each(:sessions))
+ORDER BY s.id;
+
+-- name: outgoing_prompts
+-- Some prompts.
+SELECT m.id AS row_id, s.claude_session_id AS session_id, m.prompt_number AS number, m.prompt AS text, m.private,
+       m.created_at_epoch AS at, m.session_id AS session_row
+FROM user_prompts AS m JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.id IN (SELECT value FROM json_each(:ids))
+ORDER BY m.id;
+
+-- name: outgoing_observations
+-- Some observations. What is pinned here is one's own affair, unless it is pinned for the team.
+SELECT m.id AS row_id, s.claude_session_id AS session_id, IIF(m.project_id <> s.project_id, p.key, NULL) AS project,
+       m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read, m.files_modified, m.text,
+       m.prompt_number, m.client, m.branch, m.commit_sha AS "commit", o.created_at_epoch AS older_at,
+       o.content_key AS older_key, t.claude_session_id AS older_session, m.provider,
+       EXISTS (SELECT 1 FROM team_pins AS n WHERE n.observation_id = m.id) AS pinned, m.wrong, m.source,
+       m.created_at_epoch AS at, m.session_id AS session_row
+FROM observations AS m JOIN sdk_sessions AS s ON s.id = m.session_id
+LEFT JOIN projects AS p ON p.id = m.project_id
+LEFT JOIN observations AS o ON o.id = m.supersedes
+LEFT JOIN sdk_sessions AS t ON t.id = o.session_id
+WHERE m.id IN (SELECT value FROM json_each(:ids))
+ORDER BY m.id;
+
+-- name: outgoing_summaries
+-- Some summaries; `asked` is the prompt of the turn, where prompts are not shared.
+SELECT m.id AS row_id, s.claude_session_id AS session_id, m.request, m.investigated, m.learned, m.completed,
+       m.next_steps, m.files_read, m.files_edited, m.notes, m.prompt_number, m.source, m.created_at_epoch AS at,
+       m.session_id AS session_row,
+       (SELECT GROUP_CONCAT(u.prompt, char(10)) FROM user_prompts AS u JOIN team_sessions AS q ON q.id = u.session_id
+        WHERE u.session_id = m.session_id AND q.prompts = 0) AS asked
+FROM session_summaries AS m JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.id IN (SELECT value FROM json_each(:ids))
+ORDER BY m.id;
+
+-- name: is_listed
+-- Whether it is still to be sent as it was read.
+SELECT 1 FROM team_outbox WHERE kind = :kind AND memory_id = :id AND changes = :changes;
+
+-- name: forget_former_name
+-- What the server has of it under another name is to go.
+INSERT INTO team_forgets (kind, name)
+SELECT kind, name FROM team_sent WHERE kind = :kind AND memory_id = :id AND name <> :name;
+
+-- name: note_sent
+-- By this name the server has it, or will have.
+INSERT INTO team_sent (kind, memory_id, name) VALUES (:kind, :id, :name)
+ON CONFLICT (kind, memory_id) DO UPDATE SET name = excluded.name;
+
+-- name: note_session_sent
+-- Likewise of its session.
+INSERT INTO team_sent (kind, memory_id, name)
+SELECT 'session', id, :name FROM sdk_sessions WHERE claude_session_id = :session
+ON CONFLICT (kind, memory_id) DO UPDATE SET name = excluded.name;
+
+-- name: unlist_sent
+-- It is on the server; what changed meanwhile stays.
+DELETE FROM team_outbox WHERE kind = :kind AND memory_id = :id AND changes = :changes;
+
+-- name: postpone_outbox
+-- It waits, for a reason.
+UPDATE team_outbox SET not_before_epoch = :until, reason = :reason WHERE kind = :kind AND memory_id = :id;
+
+-- name: judge_again
+-- Whether it must wait is looked at now.
+UPDATE team_outbox SET not_before_epoch = 0;
+
+-- name: send_at_once
+-- Whatever their branches.
+UPDATE team_outbox SET not_before_epoch = 0, at_once = 1, reason = NULL;
+
+-- name: send_project_at_once
+-- Likewise of one project.
+UPDATE team_outbox SET not_before_epoch = 0, at_once = 1, reason = NULL
+WHERE (kind = 'observation' AND memory_id IN (SELECT id FROM observations WHERE project_id = :project_id))
+   OR (kind = 'summary' AND memory_id IN (
+          SELECT y.id FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+          WHERE s.project_id = :project_id))
+   OR (kind = 'prompt' AND memory_id IN (
+          SELECT u.id FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
+          WHERE s.project_id = :project_id));
+
+-- name: outbox_waiting
+-- How many wait, and why.
+SELECT CASE WHEN not_before_epoch > :now THEN reason END AS reason, COUNT(*) AS memories FROM team_outbox GROUP BY 1;
+
+-- name: team_forgets
+-- What the server is to forget, the first first.
+SELECT id, name FROM team_forgets ORDER BY id LIMIT :limit;
+
+-- name: count_team_forgets
+-- How many those are.
+SELECT COUNT(*) FROM team_forgets;
+
+-- name: team_forgotten
+-- The server knows.
+DELETE FROM team_forgets WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: unlist_team_forgets
+-- It need not be told: it has told us.
+DELETE FROM team_forgets WHERE name IN (SELECT value FROM json_each(:names));
+
+-- name: note_acknowledgement
+-- A forget was carried out here.
+INSERT OR IGNORE INTO team_acknowledgements (id) VALUES (:id);
+
+-- name: team_acknowledgements
+-- What is yet to be acknowledged.
+SELECT id FROM team_acknowledgements ORDER BY id LIMIT :limit;
+
+-- name: count_team_acknowledgements
+-- How many those are.
+SELECT COUNT(*) FROM team_acknowledgements;
+
+-- name: team_acknowledged
+-- The server knows.
+DELETE FROM team_acknowledgements WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: unbar
+-- It may come again: its author forgot it, and may think again.
+DELETE FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
+
+-- name: barred
+-- Which of these were forgotten here.
+SELECT name FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
+
+-- name: observations_named_at
+-- Observations of others, and those that were sent, of a moment.
+SELECT o.id, s.claude_session_id AS session, o.created_at_epoch AS at, o.content_key, t.name
+FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
+LEFT JOIN team_sent AS t ON t.kind = 'observation' AND t.memory_id = o.id
+WHERE o.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
+
+-- name: summaries_named_at
+-- Likewise summaries.
+SELECT y.id, s.claude_session_id AS session, y.created_at_epoch AS at, t.name
+FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+LEFT JOIN team_sent AS t ON t.kind = 'summary' AND t.memory_id = y.id
+WHERE y.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
+
+-- name: prompts_named_at
+-- Likewise prompts.
+SELECT u.id, s.claude_session_id AS session, u.prompt_number AS number, t.name
+FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
+LEFT JOIN team_sent AS t ON t.kind = 'prompt' AND t.memory_id = u.id
+WHERE u.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
+
+-- name: sessions_of_others
+-- The sessions of other members: all of them, or one member's.
+SELECT claude_session_id AS session, author FROM sdk_sessions WHERE author IS NOT NULL ORDER BY id;
+
+-- name: received
+-- How much is here of whom.
+SELECT s.author, COUNT(*) AS memories FROM (
+    SELECT session_id FROM observations UNION ALL SELECT session_id FROM session_summaries
+) AS m JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE s.author IS NOT NULL GROUP BY s.author ORDER BY s.author;
+
+-- name: set_team_pin
+-- Pinned for the team: one of one's own.
+INSERT OR IGNORE INTO team_pins (observation_id)
+SELECT o.id FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.id = :id AND s.author IS NULL;
+
+-- name: note_team_pin
+-- A member has pinned it for the team.
+INSERT OR IGNORE INTO team_pins (observation_id) VALUES (:id);
+
+-- name: unset_team_pin
+-- Not any more.
+DELETE FROM team_pins WHERE observation_id = :id;
+
+-- name: team_pin_of
+-- Whether one is pinned here, and whether for the team.
+SELECT o.id, o.pinned, EXISTS (SELECT 1 FROM team_pins AS t WHERE t.observation_id = o.id) AS team
+FROM observations AS o CROSS JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.created_at_epoch = :at AND o.content_key IS :content_key AND s.claude_session_id = :session;
+
+-- name: team_branches
+-- What is known of a project's branches.
+SELECT branch, tip, ahead, merged_at_epoch AS merged_at FROM team_branches WHERE project_id = :project_id;
+
+-- name: note_branch
+-- What git says of one now.
+INSERT INTO team_branches (project_id, branch, tip, ahead, merged_at_epoch)
+VALUES (:project_id, :branch, :tip, :ahead, :merged_at)
+ON CONFLICT (project_id, branch) DO UPDATE
+    SET tip = excluded.tip, ahead = excluded.ahead, merged_at_epoch = excluded.merged_at_epoch;
+
+-- name: leave_team
+-- Nothing is shared, and nothing is known of a server: each in turn.
+DELETE FROM team_projects;
+
+-- name: leave_outbox
+-- Likewise.
+DELETE FROM team_outbox;
+
+-- name: leave_sent
+-- Likewise.
+DELETE FROM team_sent;
+
+-- name: leave_forgets
+-- Likewise.
+DELETE FROM team_forgets;
+
+-- name: leave_acknowledgements
+-- Likewise.
+DELETE FROM team_acknowledgements;
+
+-- name: leave_barred
+-- Likewise.
+DELETE FROM team_barred;
+
+-- name: leave_branches
+-- Likewise.
+DELETE FROM team_branches;
+
+-- name: leave_pins
+-- Likewise.
+DELETE FROM team_pins;
+
+-- name: leave_state
+-- Likewise.
+DELETE FROM team_state;

@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 from tests.contracts import worker_client
 from tests.contracts.worker_client import Worker, over_tcp, refs, timeless
 
 from claude_mem.api import memories
 
-FIELDS = {field.encode_name for field in structs.fields(memories.Memory)}
+FIELDS = {field.encode_name for field in structs.fields(memories.Memory) if field.default is not UNSET}
 HOSTILE = [
     '"',
     "'; DROP TABLE observations; --",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.contracts.author_contract import AuthorContract
 from tests.contracts.batch_contract import BatchContract
 from tests.contracts.correction_contract import CorrectionContract
 from tests.contracts.memory_read_contract import MemoryReadContract
@@ -9,6 +10,10 @@ from tests.contracts.memory_write_contract import MemoryWriteContract
 from tests.contracts.queue_contract import QueueContract
 from tests.contracts.store_contract import StoreContract
 from tests.contracts.transfer_contract import TransferContract
+
+
+class TestAuthor(AuthorContract):
+    pass
 
 
 class TestStore(StoreContract):

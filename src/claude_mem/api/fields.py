@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, UnsetType
 
 from claude_mem.model.refs import MemoryKind
 
@@ -41,6 +41,7 @@ MemoryIds = Annotated[tuple[MemoryId, ...], Meta(max_length=500)]
 
 SESSION_ALIASES = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
 Session = Annotated[str, doc("Only this session.", "claude-session-123", aliases=SESSION_ALIASES)]
+Author = Annotated[str | UnsetType, doc("The member of the team whose it is; absent: your own.", "ada")]
 Kinds = Annotated[tuple[MemoryKind, ...], doc("Only these kinds.", ["observation"], aliases=("kinds",))]
 
 A_MEMORY = "a memory id: 12, s12 or p12"

@@ -35,6 +35,7 @@ class FilterFields(Params, frozen=True, kw_only=True):
     branch: Annotated[str, doc("Only from work on this git branch.", "main")] = ""
     session: Session = ""
     client: Annotated[str, doc("Only from this coding agent.", "claude-code")] = ""
+    author: Annotated[str, doc("Only this team member's; me: your own.", "ada")] = ""
     since: Annotated[
         str,
         doc(

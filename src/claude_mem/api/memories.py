@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 from claude_mem.api.fields import (
     A_MEMORY,
     MEMORIES,
+    Author,
     Body,
     Count,
     MemoryId,
@@ -215,6 +216,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     files: Annotated[list[str], doc("Paths it is about.", ["src/login.py"])]
     branch: Annotated[str | None, doc("The git branch.", "main")]
     client: Annotated[str | None, doc("The coding agent it comes from.", "claude-code")]
+    author: Author = UNSET
     score: Annotated[float, doc("How well it matches. Comparable only within one response.", 0.87)]
     snippet: Annotated[str, doc("The matching part of its text.", "… an empty password …")]
     tokens: Annotated[int, doc("Approximate tokens to read it in full.", 180)]
@@ -249,6 +251,7 @@ class FoundSession(Struct, frozen=True, kw_only=True):
     project: Annotated[str, doc("Its project's name.", "shop")]
     created_at: Annotated[str, doc("When it began, in UTC.", "2026-01-31T09:00:00.000Z")]
     created_at_epoch: Annotated[int, doc("The same in milliseconds.", 1769850000000)]
+    author: Author = UNSET
     events: Annotated[int, doc("How many raw tool events match; `raw` shows them.", 3)]
     more: Annotated[int, doc("How many of its other memories match; `session` shows them.", 0)]
 
@@ -359,6 +362,9 @@ class ForgetAnswer(Struct, kw_only=True):
     prompts: Count
     evidence: Count
     vectors: Count
+    of_others: Annotated[
+        int, doc("How many of them other members of the team wrote: these stay with the team.", 0)
+    ]
     sample: Annotated[list[FoundMemory], doc("Some of them.")]
     backups: Annotated[int, doc("Backups that (still) contain it.", 0)]
     elsewhere: Annotated[

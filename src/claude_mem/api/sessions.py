@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, field
 
-from claude_mem.api.fields import SESSION_ALIASES, Body, Count, Kinds, Milliseconds, Params, doc
+from claude_mem.api.fields import SESSION_ALIASES, Author, Body, Count, Kinds, Milliseconds, Params, doc
 from claude_mem.api.filters import Page
 from claude_mem.api.memories import Cursor, FullMemory, ListAnswer, Next
 from claude_mem.model.refs import MemoryKind
@@ -181,6 +181,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     subtitle: Annotated[str | None, doc("One sentence.")]
     status: Status
     client: Annotated[str, doc("The coding agent.", "claude-code")]
+    author: Author = UNSET
     branch: Annotated[str | None, doc("The git branch.", "main")]
     cwd: Annotated[str | None, doc("The directory the agent works in.", "/home/ada/shop")]
     prompts: Annotated[int, doc("How many prompts it has had.", 2)]

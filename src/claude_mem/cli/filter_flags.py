@@ -33,6 +33,11 @@ def period(parser: argparse.ArgumentParser) -> None:
         _add(parser, _filters()[name])
 
 
+def people(parser: argparse.ArgumentParser) -> None:
+    for name in ("client", "author"):
+        _add(parser, _filters()[name])
+
+
 def _filters() -> dict[str, FilterInfo]:
     from claude_mem.api.filters import filter_infos
 

@@ -115,6 +115,7 @@ class Card(Struct, frozen=True):
     concepts: tuple[str, ...] = ()
     prompt_number: int | None = None
     client: str | None = None
+    author: str | None = None  # the member of the team whose it is; None: one's own
     branch: str | None = None
     commit: str | None = None
     provider: str | None = None
@@ -124,6 +125,11 @@ class Card(Struct, frozen=True):
     supersedes: int | None = None
     superseded_by: int | None = None
     seen_again: int = 0
+
+    @property
+    def is_users_wish(self) -> bool:
+        """Whether the user asked to keep it. What a member saved is the member's wish."""
+        return self.source == "user" and self.author is None
 
 
 class Filters(Struct, frozen=True):
@@ -137,6 +143,7 @@ class Filters(Struct, frozen=True):
     branch: str | None = None
     session: str | None = None  # the client's own id
     client: str | None = None
+    authors: tuple[str, ...] = ()  # members of the team; "": oneself
     since: int | None = None  # epoch milliseconds
     until: int | None = None
     superseded: bool | None = None  # True: only those; False: none of those

@@ -53,6 +53,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             pass
         self._check(selected.refs)
         plan = self.store.deletion.plan(selected)
+        of_others = self._of_others(plan)
         request = self._request(selected, plan)
         sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(plan)]
         if dry_run:
@@ -68,6 +69,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         return api.ForgetAnswer(
             dry_run=dry_run,
             **asdict(counts),
+            of_others=of_others,
             sample=sample,
             backups=sum(one.stays for one in copies),
             elsewhere=reports,
@@ -98,6 +100,19 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             of_session = Filters(session=session, kinds=UNDERSTOOD)
             cards += self.store.memories.list_cards(of_session, limit=SAMPLE - len(cards))
         return cards
+
+    def _of_others(self, plan: ForgetPlan) -> int:
+        """How many memories other members of the team wrote."""
+        if not self.store.sessions.authors():
+            return 0
+        cards = self.store.memories.cards(plan.refs)
+        sessions = [self.store.sessions.session(session) for session in plan.sessions]
+        counts = [
+            self.store.memories.count_by_kind(found["claude_session_id"])
+            for found in sessions
+            if found and found["author"] is not None
+        ]
+        return sum(card.author is not None for card in cards) + sum(sum(each.values()) for each in counts)
 
     def _count(self, plan: ForgetPlan) -> Forgotten:
         """With what is in the sessions that go as a whole."""

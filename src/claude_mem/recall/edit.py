@@ -183,6 +183,7 @@ class Corrections:
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
             raise InvalidInput("title", "The title must not be empty.")
+        _check_own("id", self._memories.cards([meant]))
         values["edited_at_epoch"] = self._clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
@@ -204,6 +205,7 @@ class Corrections:
         missing = [str(ref) for ref in (target, *others) if ref not in cards]
         if missing:
             raise NotFound(f"No observation with id {', '.join(missing)}. Nothing was merged.")
+        _check_own("ids", [cards[ref] for ref in (target, *others)])
         if len({card.project_id for card in cards.values()}) > 1:
             raise InvalidInput("ids", "Observations of different projects cannot be merged.")
         undo = self._revise("merge", _merged(cards[target], [cards[ref] for ref in others]))
@@ -272,6 +274,17 @@ class Corrections:
         if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
             raise InvalidInput(name, f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
         return tuple(filter(None, (self._clean(item).strip() for item in items)))
+
+
+def _check_own(field: str, cards: Sequence[Card]) -> None:
+    """What another member of the team wrote is the member's to change; here it can be pinned and hidden."""
+    for card in cards:
+        if card.author is not None:
+            raise InvalidInput(
+                field,
+                f"#{card.ref} is {card.author}'s, so only {card.author} can change it. To hide it on this "
+                "machine, mark it wrong.",
+            )
 
 
 def _merged(target: Card, others: Sequence[Card]) -> list[Revision]:

@@ -19,11 +19,14 @@ from claude_mem.store.values import Project
 
 UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """All kinds of memory except raw evidence."""
+ME = "me"
+OWN = ""
+"""What the store calls the author of one's own sessions on this machine."""
 
 
 class FilterResolver:
     """`key_of`: the key of the project that a directory belongs to; `facts_of`: what git knows about a
-    project's root."""
+    project's root; `member`: one's name in the team, if one has joined any."""
 
     def __init__(
         self,
@@ -33,9 +36,10 @@ class FilterResolver:
         zone: Callable[[], tzinfo],
         key_of: Callable[[str], str],
         facts_of: Callable[[str], RepoFacts | None],
+        member: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._store, self._clock, self._zone = store, clock, zone
-        self._key_of, self._facts_of = key_of, facts_of
+        self._key_of, self._facts_of, self._member = key_of, facts_of, member
 
     def project(self, request: FilterRequest) -> Project | None:
         """None: all projects or, if a directory was given, one without memories."""
@@ -74,6 +78,7 @@ class FilterResolver:
             branch=request.branch or None,
             session=self.session(request.session) if request.session else None,
             client=self.client(request.client) if request.client else None,
+            authors=self.authors(request.author) if request.author else (),
             since=self.time("since", request.since, project)[0],
             until=self.time("until", request.until, project)[1],
             superseded=request.superseded,
@@ -97,6 +102,21 @@ class FilterResolver:
             names = ", ".join(dict.fromkeys([*TITLES, *known]))
             raise InvalidInput("client", f"Unknown agent {given!r}. Known: {names}.")
         return given
+
+    def authors(self, given: str) -> tuple[str, ...]:
+        """What the store calls a member's sessions. One's own from another machine have one's name."""
+        me = self._member()
+        if given in (ME, me):
+            return (OWN, me) if me else (OWN,)
+        known = self._store.sessions.authors()
+        if given not in known:
+            names = ", ".join(dict.fromkeys([ME, *known]))
+            raise InvalidInput("author", f"No memories of {given!r}. Known: {names}.")
+        return (given,)
+
+    def is_own(self, author: str | None) -> bool:
+        """Whether a session is one's own, here or on another machine of one's."""
+        return author is None or author == self._member()
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
         """The start of the period that is meant, and the first moment after it."""
@@ -122,6 +142,7 @@ def fits(card: Card, filters: Filters) -> bool:
         and (filters.branch is None or card.branch == filters.branch)
         and (filters.session is None or card.session == filters.session)
         and (filters.client is None or card.client == filters.client)
+        and (not filters.authors or (card.author or OWN) in filters.authors)
         and (filters.since is None or card.created_at >= filters.since)
         and (filters.until is None or card.created_at < filters.until)
         and (filters.superseded is None or (card.superseded_by is not None) == filters.superseded)

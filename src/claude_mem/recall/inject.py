@@ -21,7 +21,7 @@ from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import command_history, json_shapes, query_paths, rank, reminders, render
 from claude_mem.recall import injection_rules as rules
-from claude_mem.recall.filter_resolver import FilterResolver
+from claude_mem.recall.filter_resolver import OWN, FilterResolver
 from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
@@ -271,13 +271,16 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own(session)
-        ids = self.store.sessions.last_summaries(project.id, session, SUMMARIES)
-        refs = [Ref("summary", id) for id in ids]
+        is_shared = bool(self.store.sessions.authors(project.id))
+        refs = self._last_summaries(project, session, is_shared=is_shared)
         whole = self.store.memories.details(refs)
         standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
         recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
+        if is_shared:
+            own_cards = self.store.memories.list_cards(replace(standing, authors=(OWN,)), limit=LOOKED_AT)
+            recent = [*recent, *(card for card in own_cards if card not in recent)]
         came_to = render.outcomes(recent)
-        found = [whole[ref] for ref in refs if ref in whole]
+        found = [self._named(*whole[ref]) for ref in refs if ref in whole]
         cut = render.cut_sessions(recent, {card.session for card, _ in found})
         last, earlier = render.last_sessions(
             [
@@ -287,6 +290,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         )
         files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
         pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=LOOKED_AT)
+        pinned.sort(key=lambda card: card.author is not None)  # one's own first
         sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(
@@ -298,6 +302,20 @@ class Injector(Struct, frozen=True, kw_only=True):
             sessions=sessions,
             observations=observations,
         )
+
+    def _named(self, card: Card, columns: Json) -> tuple[Card, Json]:
+        """One's own session on another machine is one's own."""
+        return (replace(card, author=None) if self.resolver.is_own(card.author) else card), columns
+
+    def _last_summaries(self, project: Project, session: str, *, is_shared: bool) -> list[Ref]:
+        """The newest first, of as many sessions of one's own as without a team."""
+        last = self.store.sessions.last_summaries
+        refs = [Ref("summary", id) for id in last(project.id, session, SUMMARIES)]
+        if not is_shared:
+            return refs
+        refs += [Ref("summary", id) for id in last(project.id, session, SUMMARIES, own=False)]
+        cards = self.store.memories.cards(refs)
+        return [card.ref for card in sorted(cards, key=lambda card: (-card.created_at, -card.ref.id))]
 
     def _own(self, session: str) -> list[LastSession]:
         """What a session that goes on has done so far: its newest summary."""

@@ -25,7 +25,7 @@ SNIPPET = 240
 SPOKEN = ("stop", "said", "subagent_stop")
 """Evidence that is the agent's own words."""
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
-_HIDDEN = ("claude_session_id", "content_key", "seen_again", *_OWN)
+_HIDDEN = ("claude_session_id", "content_key", "seen_again", "author", *_OWN)
 
 
 def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> FoundMemory:
@@ -43,6 +43,7 @@ def result(hit: Hit, words: Sequence[str] = (), *, explain: bool = False) -> Fou
         files=list(card.files),
         branch=card.branch,
         client=card.client,
+        author=card.author or UNSET,
         score=round(hit.score, 4),
         snippet=snippet(card, words),
         tokens=label.cost(card),
@@ -77,6 +78,7 @@ def session(row: Mapping[str, Any]) -> SessionSummary:
         "session_db_id": row["id"],
         "title": _session_title(row),
         "prompts": row["prompt_counter"],
+        "author": row["author"] or UNSET,
     }
     return SessionSummary(**{name: values[name] for name in SessionSummary.__struct_fields__})
 
@@ -110,6 +112,7 @@ def found_session(row: Mapping[str, Any], events: int, more: int) -> FoundSessio
         project=row["project"],
         created_at=row["created_at"],
         created_at_epoch=row["created_at_epoch"],
+        author=row["author"] or UNSET,
         events=events,
         more=more,
     )

@@ -43,11 +43,12 @@ def estimate_tokens(text: str) -> int:
 
 _KINDS = {"observation": "note", "summary": "session", "prompt": "request", "evidence": "evidence"}
 ORIGINS = {"external": "read, not verified", "user": "saved by the user"}
+ORIGINS_OF_OTHERS = {"external": "read, not verified", "user": "saved on request"}
 # Names that say nothing without their folder.
 _COMMON = frozenset(
     ("__init__", "index", "main", "mod", "readme", "package", "lib", "conftest", "settings", "test")
 )
-_LONGEST_TITLE, _LONGEST_FILE, _LONGEST_MARK = 160, 48, 80
+_LONGEST_TITLE, _LONGEST_FILE, _LONGEST_MARK, _LONGEST_NAME = 160, 48, 80, 64
 _MOST_FILES = 2
 
 
@@ -126,14 +127,23 @@ def agent(client: str | None, reader: str | None) -> str:
     return f"in {named}" if named else ""
 
 
+def whose(author: str | None, client: str | None, reader: str | None) -> str:
+    """`by ada in Codex`: the member of the team that a memory comes from, and the agent; "" for one's own, of
+    the reader's agent."""
+    by = f"by {quoted(author, _LONGEST_NAME)}" if author else ""
+    return " ".join(filter(None, (by, agent(client, reader))))
+
+
+def origin(source: str, author: str | None) -> str:
+    """Where its words come from, if not from work. What a member saved, the user did not."""
+    return ORIGINS_OF_OTHERS.get(source, "") if author else ORIGINS.get(source, "")
+
+
 def marks(hit: Hit, reader: str | None = None) -> str:
-    """` (files changed since; read, not verified)`, or nothing."""
+    """` (files changed since; by ada; read, not verified)`, or nothing."""
     card = hit.card
     said = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
-    if by := agent(card.client, reader):
-        said.append(by)
-    if card.source in ORIGINS:
-        said.append(ORIGINS[card.source])
+    said += filter(None, (whose(card.author, card.client, reader), origin(card.source, card.author)))
     if card.superseded_by is not None:
         said.append(f"superseded by #{card.superseded_by}")
     shown = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)

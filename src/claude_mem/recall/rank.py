@@ -51,7 +51,7 @@ def prior(card: Card, now: int, work: WorkContext, penalty: float) -> float:
     factor = 1.0 + RECENT * math.exp(-age_days / RECENT_DAYS)
     factor *= KIND[card.ref.kind] * TYPE.get(card.type or "", 1.0) * penalty
     if card.ref.kind != "prompt":
-        factor *= SOURCE[card.source]
+        factor *= SOURCE["work" if card.source == "user" and card.author else card.source]
     factor *= 1.0 + SEEN_AGAIN * min(card.seen_again, MOST_SEEN)
     if card.pinned:
         factor *= PINNED

@@ -77,11 +77,11 @@ def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
 
 
 def _is_lesson(card: Card) -> bool:
-    return card.type in _LESSONS or card.source == "user"
+    return card.type in _LESSONS or card.is_users_wish
 
 
 def _is_worth(card: Card, base: str, now: int) -> bool:
-    if card.pinned or (card.source == "user" and card.superseded_by is None):
+    if card.pinned or (card.is_users_wish and card.superseded_by is None):
         return True
     if card.ref.kind != "observation" or card.superseded_by is not None:
         return False  # that a file was mentioned or printed says nothing about it

@@ -100,6 +100,7 @@ class LastSession(Struct, frozen=True):
         SessionFinding, ...
     ] = ()  # what was observed in it: its work, else what it found; in order
     client: str | None = None  # the agent's name
+    author: str | None = None  # the member of the team whose it was; None: one's own
 
 
 class NextStep(Struct, frozen=True):
@@ -160,7 +161,7 @@ def render_start(
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
     """All there is to inject, the most important first, and nothing twice."""
     for number, last in enumerate(start.last):
-        yield from _summary(last, number, now, tz, label.agent(last.client, start.reader))
+        yield from _summary(last, number, now, tz, start.reader)
     for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
         origin = f"{label.name(step.ref)}, " if step.ref else ""
         mark = f"; {step.mark}" if step.mark else ""
@@ -173,7 +174,8 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         if (outcome := _outcome(before)) and known.is_news(outcome):
             known.add(before.outcomes[-2:])
             named = f" {label.name(before.ref)}" if before.ref else ""
-            notes = "; ".join(filter(None, (label.agent(before.client, start.reader), before.mark)))
+            by = label.whose(before.author, before.client, start.reader)
+            notes = "; ".join(filter(None, (by, before.mark)))
             mark = f" ({notes})" if notes else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
             yield _Line("Earlier sessions:", said, before.ref, before.outcomes[-2:])
@@ -193,12 +195,12 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         for hit in start.relevant
         if hit.card.ref not in shown
         and not any(mark.startswith(NEWER) for mark in hit.marks)
-        and (hit.card.source == "user" or _is_understood(hit.card))
+        and (hit.card.is_users_wish or _is_understood(hit.card))
         and not identifiers(label.title(hit.card)) & gone
         and known.is_news(label.title(hit.card))
     ]
     fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
-    decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.source == "user"]
+    decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.is_users_wish]
     for head, hits in (
         (_DECIDED, decided[:_MOST_DECIDED]),
         (_TITLES, _few_read([hit for hit in fresh if hit not in decided])[:_MOST_TITLES]),
@@ -252,12 +254,13 @@ def _bare(text: str) -> str:
     return flowing(text).casefold().rstrip(" .…;")
 
 
-def _summary(last: LastSession, number: int, now: int, tz: tzinfo, agent: str) -> Iterator[_Line]:
+def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str | None) -> Iterator[_Line]:
     called = "This session so far" if last.goes_on else "Last session" if number == 0 else "Before that"
     head = (
         f"{called}, {label.day(last.when, tz)} {label.clock(last.when, tz)} ({label.age(last.when, now, tz)})"
     )
-    head += f", {agent}" if agent else ""
+    by = label.whose(last.author, last.client, reader)
+    head += f", {by}" if by else ""
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
     head += f" ({last.mark})" if last.mark else ""
@@ -278,7 +281,8 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, agent: str) -
     titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(said) for said in rest)]
     done = last.completed if is_whole and last.completed else "; ".join([*titles, *rest])
     came = "Done" if last.completed or any(each.is_deed for each in outcomes) else "Found"
-    for what, text in (("Asked", last.request if shows_request else ""), (came, done), ("Learned", learned)):
+    asked = "Task" if last.author else "Asked"  # another's request is none of the reader's user
+    for what, text in ((asked, last.request if shows_request else ""), (came, done), ("Learned", learned)):
         if line := flowing(text.strip("; "), _LONGEST_FIELD):
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == came else ())
 
@@ -299,17 +303,25 @@ def _outcome(session: LastSession) -> str:
 
 
 def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
-    """What sessions left open and no later one did, the newest first. `sessions`: the newest first."""
+    """What sessions left open and no later one did, the newest first. `sessions`: the newest first, one's own
+    before those of others."""
     found: dict[str, NextStep] = {}
-    done: list[str] = []  # by later sessions
-    for session in sessions:
+    for at, session in enumerate(sessions):
+        done = [
+            _done(each) for number, each in enumerate(sessions) if number < at or each.when > session.when
+        ]
         for step in points(session.next_steps):
             text = flowing(step, _LONGEST_STEP)
             again = any(repeats(text, known) for known in found)
             if text and is_open(text) and not again and not any(is_closed_by(text, later) for later in done):
-                found[text.casefold()] = NextStep(text, session.when, session.ref, session.mark)
-        done.append(f"{session.completed}\n{session.notes}".casefold())
+                by = label.whose(session.author, None, None)
+                mark = "; ".join(filter(None, (by, session.mark)))
+                found[text.casefold()] = NextStep(text, session.when, session.ref, mark)
     return list(found.values())
+
+
+def _done(session: LastSession) -> str:
+    return f"{session.completed}\n{session.notes}".casefold()
 
 
 def _entry(hit: Hit, when: str, reader: str | None) -> str:
@@ -347,12 +359,13 @@ def _many(count: int, one: str) -> str:
 
 
 def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:
-    """The last session; and, if nothing came of that, the last one of which something did."""
-    last, earlier = summaries[:1], summaries[1:]
-    if not last or last[0].completed or last[0].learned:
-        return last, earlier
-    done = next((each for each in earlier if each.completed), None)
-    return ([*last, done], [each for each in earlier if each is not done]) if done else (last, earlier)
+    """The last session; and, if nothing came of that, the last one of which something did. Of one's own, if
+    there are any: nobody goes on with what others did."""
+    own = [each for each in summaries if each.author is None] or summaries
+    last = own[:1]
+    if last and not last[0].completed and not last[0].learned:
+        last += [each for each in own[1:] if each.completed][:1]
+    return last, [each for each in summaries if each not in last]
 
 
 _WORK = (*DEEDS, "decision")
@@ -362,7 +375,7 @@ def outcomes(cards: Iterable[Card]) -> dict[str, tuple[SessionFinding, ...]]:
     """What each session came to, by its id."""
     found: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
-        if card.source != "user" and _is_understood(card):
+        if not card.is_users_wish and _is_understood(card):
             found.setdefault(card.session, []).append(card)
     return {
         session: tuple(
@@ -392,8 +405,9 @@ def last_session(
         learned=columns["learned"] or "",
         next_steps=columns["next_steps"] or "",
         notes=columns["notes"] or "",
-        mark=label.ORIGINS.get(card.source, ""),
+        mark=label.origin(card.source, card.author),
         is_cut=is_cut,
         outcomes=outcomes,
         client=card.client,
+        author=card.author,
     )

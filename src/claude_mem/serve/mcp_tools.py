@@ -17,7 +17,7 @@ from claude_mem.model.structs import replace
 from claude_mem.model.text import one_line
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.label import MEMORY_FIELDS, agent, headline
+from claude_mem.recall.label import MEMORY_FIELDS, headline, whose
 from claude_mem.recall.memory_reader import MemoryReader
 
 MOST_FILES = 3
@@ -34,9 +34,6 @@ _FULL_FIELDS = (
     ("commit", "Commit"),
     ("session_id", "Session"),
 )
-
-
-_SOURCES = {"external": "only read", "user": "saved by the user"}
 
 
 class ToolText(Struct, frozen=True):
@@ -64,12 +61,14 @@ def index_text(found: Found) -> ToolText:
 
 
 def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
-    """A line for each session (date, prompt), and under it one for each memory: its id, and what
+    """A line for each session (date, whose, prompt), and under it one for each memory: its id, and what
     answers."""
     projects = {str(session["project"]) for session in sessions}
     lines = [f"Project {projects.pop()}"] if len(projects) == 1 else []
     for session in sessions:
-        where = f"{session['project']}: " if projects else ""
+        by = whose(session.get("author"), None, None)
+        about = ", ".join(filter(None, (by, str(session["project"]) if projects else "")))
+        where = f"{about}: " if about else ""
         lines.append(
             f"{str(session['created_at'])[:10]} {where}{one_line(str(session['title'] or ''), SHORT)}"
         )
@@ -86,7 +85,7 @@ def _answer(result: Found) -> str:
         str(result["kind"]), str(result.get("title") or ""), str(result.get("snippet") or "")
     )
     said = f"{title.rstrip('.')}. {snippet}" if snippet else title
-    marks = f" {{{'; '.join(found)}}}" if (found := _marks(result)) else ""
+    marks = f" {{{'; '.join(found)}}}" if (found := _marks(result, is_named=True)) else ""
     kind = result.get("type") or result["kind"]
     return f"#{result['ref']} {kind} {one_line(said, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
 
@@ -114,6 +113,7 @@ def session_text(found: Found) -> ToolText:
             for key in ("session_id", "project", "status", "created_at", "title")
             if about.get(key)
         )
+        + (f" ({by})" if (by := whose(about.get("author"), None, None)) else "")
     ]
     parts += [_memory_text(summary) for summary in found.get("summaries") or []]
     parts += [_lines(found[key]) for key in ("prompts", "observations") if found.get(key)]
@@ -172,14 +172,18 @@ def memory_line(result: Found) -> str:
     return "  ".join(part for part in told if part) + (f" (~{tokens} tok)" if tokens else "")
 
 
-def _marks(result: Found) -> list[str]:
+def _marks(result: Found, *, is_named: bool = False) -> list[str]:
+    """`is_named`: whose it is has been said."""
+    author = result.get("author")
     marks = ["pinned"] if result.get("pinned") else []
-    if by := agent(result.get("client"), CLAUDE_CODE):
+    if by := whose(None if is_named else author, result.get("client"), CLAUDE_CODE):
         marks.append(by)
     if result.get("superseded_by"):
         marks.append(f"superseded by #{result['superseded_by']}")
-    if source := _SOURCES.get(str(result.get("source"))):
-        marks.append(source)
+    if result.get("source") == "external":
+        marks.append("only read")
+    elif result.get("source") == "user":
+        marks.append("saved on request" if author else "saved by the user")
     return [*marks, *(str(mark) for mark in result.get("marks") or [])]
 
 

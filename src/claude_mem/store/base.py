@@ -140,8 +140,8 @@ class Sessions(Protocol):
     def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
         """Start time and title by the client's id, for these ids of the database."""
 
-    def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
-        """The ids of the newest summaries, one a session."""
+    def last_summaries(self, project_id: int, but_for: str, limit: int, *, own: bool = True) -> list[int]:
+        """The ids of the newest summaries, one a session. `own`: else those of other members of the team."""
 
     def compacted_at(self, session: str) -> int: ...
     def figures(self, project_id: int) -> tuple[int, int]: ...  # how many sessions and observations
@@ -149,6 +149,7 @@ class Sessions(Protocol):
     def clients(
         self, project_id: int | None = None
     ) -> list[str]: ...  # by which agents; None: in any project
+    def authors(self, project_id: int | None = None) -> list[str]: ...  # by which other members of the team
 
 
 class KeyFilter(Protocol):

@@ -84,6 +84,17 @@ def test_what_was_done_in_another_agent_says_so() -> None:
     assert "in Claude Code" not in memory_text.table([mine], 80, PLAIN)
 
 
+def test_what_a_member_of_the_team_did_says_whose_it_is() -> None:
+    theirs = result(client="codex", author="ada")
+    found = memory_text.found([theirs], [session(author="ada")], 80, PLAIN)
+    for text in (found, memory_text.table([theirs], 80, PLAIN), memory_text.in_full(theirs, NOW, 80, PLAIN)):
+        assert text.count("by ada in Codex") == 1
+    assert "by" not in show.sessions_table([session(status="active")]).splitlines()[0].split()
+    table = show.sessions_table([session(status="active", author="ada"), session(status="active")])
+    head, adas, mine = (line.split() for line in table.splitlines())
+    assert (head[1], adas[1], mine[1]) == ("by", "ada", "me")
+
+
 def test_sessions_are_listed_by_agent_with_ids_that_tell_them_apart() -> None:
     ids = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
     ids += ["opencode:ses_5f3a00000001ffe", "opencode:ses_5f3a00000002ffe", result()["session_id"]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.contracts.store_contract import ORIGIN
+from tests.harness.member_records import shared_session
 from tests.unit.recall.remembering import House
 
 from claude_mem.api.filters import FilterRequest, Page
@@ -34,6 +36,16 @@ def test_nothing_is_forgotten_by_mistake(memory: House, selection: dict[str, Any
     with pytest.raises(InvalidInput):
         memory.deleter.forget(ForgetRequest(**selection), dry_run=False)
     assert memory.found("one") == ["1"]
+
+
+def test_what_members_wrote_is_forgotten_on_this_machine_and_the_answer_says_so(memory: House) -> None:
+    memory.keep("my heron", days_ago=9)
+    shared = shared_session("adas", ORIGIN, "heron of ada", "crane of ada", at=memory.clock())
+    memory.store.transfer.absorb(shared, own=False, author="ada")
+    assert memory.deleter.forget(ForgetRequest(ids=(1, 2)), dry_run=True).of_others == 1
+    assert memory.deleter.forget(ForgetRequest(ids=(2,)), dry_run=False).of_others == 1
+    assert memory.deleter.forget(ForgetRequest(session="adas"), dry_run=False).of_others == 1
+    assert memory.deleter.forget(ForgetRequest(project="shop"), dry_run=False).of_others == 0
 
 
 def test_an_id_that_two_sessions_begin_with_deletes_neither(memory: House) -> None:

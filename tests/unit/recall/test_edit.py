@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
+from tests.harness.member_records import shared_session
 from tests.unit.recall.remembering import DAY, House
 
 from claude_mem.api.filters import FilterRequest, Page
-from claude_mem.api.memories import SavedAnswer
+from claude_mem.api.memories import EditRequest, SavedAnswer
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Ref
@@ -107,6 +108,28 @@ def undo_token(correcting: Corrections) -> str:
     undo = correcting.pin(["1"], pinned=True).undo
     assert undo is not None
     return undo.token
+
+
+def test_a_members_memory_is_pinned_and_hidden_here_and_changed_by_its_author_alone(
+    memory: House,
+) -> None:
+    mine = memory.keep("Mine")
+    shared = shared_session("adas", ORIGIN, "The crane of ada", at=memory.clock())
+    memory.store.transfer.absorb(shared, own=False, author="ada")
+    corrections = Corrections(
+        store=memory.store, clock=memory.clock, clean=str, on_change=lambda _projects: None
+    )
+    for change in (
+        lambda: corrections.edit(EditRequest(id=2, title="Rewritten")),
+        lambda: corrections.merge("2", [str(mine)]),
+        lambda: corrections.merge(str(mine), ["2"]),
+    ):
+        with pytest.raises(InvalidInput, match="ada"):
+            change()
+    assert corrections.pin(["2"], pinned=True).missing == []
+    assert corrections.mark_wrong(["2"], wrong=True).missing == []
+    (card,) = memory.library.cards([Ref("observation", 2)])
+    assert (card.title, card.pinned, card.wrong, card.author) == ("The crane of ada", True, True, "ada")
 
 
 def test_only_observations_are_pinned(correcting: Corrections) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 import pytest
 from tests.contracts.store_contract import ORIGIN
+from tests.harness.member_records import shared_session
 from tests.unit.recall.cards import NOW, card
 from tests.unit.recall.remembering import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Filters
-from claude_mem.recall.filter_resolver import fits
+from claude_mem.recall.filter_resolver import FilterResolver, fits
 
 
 @pytest.fixture
@@ -80,6 +82,38 @@ ONE = card(
 )
 
 
+def test_an_author_is_a_member_whose_memory_is_here_or_oneself(asked: House) -> None:
+    shared = shared_session("adas", ORIGIN, "three", at=asked.clock())
+    asked.store.transfer.absorb(shared, own=False, author="ada")
+
+    def found(author: str) -> set[str]:
+        answer = asked.reading.search("", FilterRequest(author=author), Page())
+        return {result.title for result in answer.results}
+
+    assert (found("ada"), found("me"), found("")) == ({"three"}, {"one", "two"}, {"one", "two", "three"})
+    with pytest.raises(InvalidInput) as error:
+        found("eve")
+    assert error.value.field == "author"
+    assert "ada" in str(error.value)
+
+
+def test_ones_own_memory_from_another_machine_is_ones_own(asked: House) -> None:
+    shared = shared_session("laptops", ORIGIN, "three", at=asked.clock())
+    asked.store.transfer.absorb(shared, own=False, author="ada")
+    resolver = FilterResolver(
+        store=asked.store,
+        clock=asked.clock,
+        zone=lambda: UTC,
+        key_of=lambda _: "",
+        facts_of=lambda _: None,
+        member=lambda: "ada",
+    )
+    for given in ("me", "ada"):
+        filters = resolver.filters(FilterRequest(author=given))
+        titles = {each.title for each in asked.library.list_cards(filters, limit=9)}
+        assert titles == {"one", "two", "three"}
+
+
 def test_no_filter_keeps_everything() -> None:
     assert fits(ONE, Filters())
 
@@ -95,6 +129,7 @@ def test_no_filter_keeps_everything() -> None:
         ("branch", "main", "dev"),
         ("session", "session-1", "session"),
         ("client", "claude-code", "cursor"),
+        ("authors", ("", "ada"), ("ada",)),
         ("since", ONE.created_at, ONE.created_at + 1),
         ("until", ONE.created_at + 1, ONE.created_at),
         ("superseded", True, False),

@@ -97,7 +97,14 @@ class MemoryStub:
         sample: list[Any] = [one for one in self.memories if one["ref"] in asked.ids]
         if not dry_run:
             self.memories = [one for one in self.memories if one not in sample]
-        counts: dict[str, Any] = {"sessions": 0, "summaries": 0, "prompts": 0, "evidence": 0, "vectors": 0}
+        counts: dict[str, Any] = {
+            "sessions": 0,
+            "summaries": 0,
+            "prompts": 0,
+            "evidence": 0,
+            "vectors": 0,
+            "of_others": 0,
+        }
         return ForgetAnswer(
             dry_run=dry_run, observations=len(sample), sample=sample, backups=1, elsewhere=[], **counts
         )

@@ -61,6 +61,8 @@ WALKS = {
     "branches_of": "sessions are few beside what is in them; asked once for a page",
     "clients_of": "likewise",
     "all_clients": "likewise; asked for a name that is no agent's",
+    "authors_of": "likewise; asked once for a page",
+    "authors": "likewise; asked for a name",
     "concepts_of_all": "along an index, and stops",
     "strike_from_injections": "names are struck out of everything that holds them",
     "chosen_sessions": "an export is of everything, unless it is narrowed",
@@ -113,11 +115,21 @@ def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
     assert not [step for step in steps if "TEMP B-TREE FOR ORDER BY" in step]
 
 
+OF_SESSIONS = (
+    "last_active_first",
+    "where_less_active",
+    "where_agent",
+    "where_member",
+    "where_active_since",
+    "where_named",
+)
+
+
 @pytest.mark.parametrize("name", conditions())
 def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
     condition = conditions()[name]
-    statement = "list_summary" if condition.startswith("s.") else "list_observation"
-    if name in ("last_active_first", "where_less_active", "where_agent", "where_active_since", "where_named"):
+    statement = "list_summary" if condition.startswith(("s.", "COALESCE(s.")) else "list_observation"
+    if name in OF_SESSIONS:
         statement = "list_session"
     where = "WHERE " if name.startswith("where_") else ""
     explained(db, f"{queries()[statement].rstrip(';')} {where}{condition}")
@@ -177,6 +189,8 @@ def test_of_a_project_the_few_that_are_meant_are_looked_at_and_no_others(
         ("observation", ["where_types", "where_right"]),
         ("observation", ["where_since", "where_current", "where_own_client", "where_own_branch"]),
         ("observation", ["where_concepts"]),
+        ("observation", ["where_since", "where_own_author"]),
+        ("summary", ["where_author"]),
         ("summary", ["where_since", "where_branch", "where_client"]),
         ("prompt", ["where_until", "where_branch", "where_client"]),
         ("evidence", ["where_since", "where_own_branch", "where_client"]),

@@ -94,6 +94,11 @@ def _report(answer: dict[str, Any], *, as_json: bool) -> int:
         memory_text.print_table(answer["sample"])
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
+    if others := answer.get("of_others"):
+        output.message(
+            f"Other members wrote {others} of these: deleted on this machine only. The author, or an admin "
+            "of the project, can delete them for the team."
+        )
     for line in copies_text(answer):
         output.message(line)
     return OK

@@ -16,6 +16,7 @@ from claude_mem.cli.commands import Commands, UsageError
 from claude_mem.cli.output import Paint, fit, pad, width
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
+from claude_mem.recall.label import whose
 
 DELETED = "Private or deleted prompt"
 
@@ -39,6 +40,7 @@ def add(commands: Commands) -> None:
         run=_run_sessions,
     )
     filter_flags.project(parser)
+    filter_flags.people(parser)
     filter_flags.period(parser)
     filter_flags.paging(parser, SESSIONS)
 
@@ -72,7 +74,8 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
     about = found["session"]
     head = f"Session {about.get('session_id') or about.get('id')}"
     agent = TITLES.get(str(about.get("client")), about.get("client"))
-    facts = (about.get("project"), standing(about), agent, about.get("created_at"))
+    by = whose(about.get("author"), None, None)
+    facts = (about.get("project"), standing(about), by, agent, about.get("created_at"))
     lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
     memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
     memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
@@ -101,7 +104,7 @@ def _each(results: Iterable[dict[str, Any]]) -> list[str]:
 
 
 SESSIONS = 20
-HEADS = ("session", "agent", "age", "status", "project")
+HEADS = ("session", "by", "agent", "age", "status", "project")
 WIDEST = 16
 
 
@@ -116,8 +119,11 @@ def _run_sessions(args: argparse.Namespace) -> int:
 
 def sessions_table(items: Sequence[dict[str, Any]]) -> str:
     now = time.time()
-    rows = [[fit(cell, WIDEST) for cell in _cells(item, now)] for item in items]
-    wide = [max(map(width, column)) for column in zip(HEADS, *rows, strict=True)]
+    heads, rows = list(HEADS), [[fit(cell, WIDEST) for cell in _cells(item, now)] for item in items]
+    if not any(item.get("author") for item in items):  # nobody else's: whose it is goes without saying
+        for row in (heads, *rows):
+            del row[HEADS.index("by")]
+    wide = [max(map(width, column)) for column in zip(heads, *rows, strict=True)]
 
     def line(cells: Sequence[str], last: str) -> str:
         first, *rest = (pad(cell, room) for cell, room in zip(cells, wide, strict=True))
@@ -125,15 +131,16 @@ def sessions_table(items: Sequence[dict[str, Any]]) -> str:
         return f"{row}{fit(last, output.terminal() - width(row))}".rstrip()
 
     titles = [str(item.get("title") or item.get("first_user_prompt") or "") for item in items]
-    heads = Paint(sys.stdout)("dim", line(HEADS, "prompt"))
-    return "\n".join([heads, *map(line, rows, titles)])
+    first = Paint(sys.stdout)("dim", line(heads, "prompt"))
+    return "\n".join([first, *map(line, rows, titles)])
 
 
 def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
     at, client = item.get("created_at_epoch"), str(item.get("client") or "")
     age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
     agent = TITLES.get(client, client)
-    return short_id(_id(item)), agent, age, standing(item), str(item.get("project") or "")
+    author, project = str(item.get("author") or "me"), str(item.get("project") or "")
+    return short_id(_id(item)), author, agent, age, standing(item), project
 
 
 def standing(session: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ export const FILTERS = [
   {"name":"branch","kind":"text","choices":[],"help":"Only from work on this git branch."},
   {"name":"session","kind":"text","choices":[],"help":"Only this session."},
   {"name":"client","kind":"text","choices":[],"help":"Only from this coding agent."},
+  {"name":"author","kind":"text","choices":[],"help":"Only this team member's; me: your own."},
   {"name":"since","kind":"text","choices":[],"help":"From this time on: yesterday, last week, 3 days ago, 2026-01-31, or a git tag."},
   {"name":"until","kind":"text","choices":[],"help":"Up to this time, in the same format."},
   {"name":"superseded","kind":"switch","choices":[],"help":"Only memories replaced by newer ones; false: exclude them."},

@@ -10,7 +10,7 @@ import { brief } from "./words.js";
 const LABELS = { wrong: "Marked wrong", raw: "Tool events" };
 const HINTS = { file: "src/login.py", since: "last week", until: "yesterday" };
 const FIRST = ["project", "kind", "type", "since"]; // the others are behind "More"
-const FACETS = { type: "types", concept: "concepts", branch: "branches", client: "clients" }; // in /api/facets
+const FACETS = { type: "types", concept: "concepts", branch: "branches", client: "clients", author: "authors" }; // in /api/facets
 // All kinds but raw tool uses.
 const UNDERSTOOD = "observation,summary,prompt";
 const ALL = `${UNDERSTOOD},evidence`;
@@ -78,9 +78,13 @@ export function filters(asked, change, signal) {
   function unfold(open) {
     more.ariaExpanded = String(open);
     more.textContent = open ? "Fewer" : "More";
-    for (const each of rest) each.hidden = !open;
+    for (const each of rest) each.hidden = !open || isUseless(each);
   }
   unfold(shown.some(({ name }) => !FIRST.includes(name) && asked()[name]));
+  // Of one person's memory nobody asks whose it is.
+  function isUseless(control) {
+    return control.contains(selects.author) && selects.author.options.length < 2;
+  }
   const session = h("span", { class: "chips" });
   element.append(session);
   function fill() {
@@ -112,9 +116,11 @@ export function filters(asked, change, signal) {
           put(
             selects[name],
             any("all"),
+            name === "author" && found[facet].length > 0 && option("me", "me"),
             found[facet].map((value) => option(value)),
           );
         fill();
+        unfold(more.ariaExpanded === "true");
       })
       .catch(() => {
         known = null;

@@ -15,6 +15,7 @@ export function chip(memory) {
 
 export function marks(memory) {
   return [
+    by(memory),
     Boolean(memory.pinned) && h("span", { class: "chip pin" }, "pinned"),
     Boolean(memory.wrong) && h("span", { class: "chip wrong" }, "marked wrong"),
     Boolean(memory.superseded_by) && h("span", { class: "chip mark" }, `replaced by ${memory.superseded_by}`),
@@ -24,12 +25,15 @@ export function marks(memory) {
         { class: "chip", title: "From text that was only read or imported, not verified. It may not be true." },
         "read, not verified",
       ),
-    memory.source === "user" && h("span", { class: "chip" }, "saved by you"),
+    memory.source === "user" && h("span", { class: "chip" }, memory.author ? "saved on request" : "saved by you"),
     (memory.marks || [])
       .filter((mark) => !(memory.wrong && mark === "marked wrong"))
       .map((mark) => h("span", { class: "chip mark" }, mark)),
   ];
 }
+
+// Of what another member of the team did.
+export const by = ({ author }) => Boolean(author) && h("span", { class: "chip by" }, `by ${author}`);
 
 export const when = (epoch, say = ago) =>
   h("time", { class: "when", datetime: new Date(epoch).toISOString(), title: moment(epoch) }, say(epoch));
@@ -130,7 +134,7 @@ export function hit(memory, { selected, onselect, onopen, current, project = tru
 
 function shortMarks(memory) {
   const found = marks(memory).flat().filter(Boolean);
-  return found.length > 0 && [found.slice(0, 2).flatMap((mark) => [mark, " "])];
+  return found.length > 0 && [found.slice(0, memory.author ? 3 : 2).flatMap((mark) => [mark, " "])];
 }
 
 export function files(paths) {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-TEXTS = frozenset(("types", "concepts", "roots", "folders", "tool_use_ids"))
+TEXTS = frozenset(("types", "concepts", "authors", "roots", "folders", "tool_use_ids"))
 """The lists of texts; all others are of numbers."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")

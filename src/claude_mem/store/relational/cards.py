@@ -137,6 +137,7 @@ def _common(row: Row, ref: Ref) -> dict[str, Any]:
         "created_at": row["created_at_epoch"],
         "prompt_number": row["prompt_number"],
         "client": row["client"],
+        "author": row["author"],
         "branch": row["branch"],
         "commit": row["commit_sha"],
     }

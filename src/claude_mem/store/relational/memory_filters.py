@@ -211,6 +211,7 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
             ("where_about", meant is not None),
             (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
             (f"where_{own}client", filters.client is not None),
+            (f"where_{own}author", bool(filters.authors)),
             ("where_superseded", is_observation and filters.superseded is True),
             ("where_current", is_observation and filters.superseded is False),
             ("where_wrong", is_observation and filters.wrong is True),

@@ -64,8 +64,9 @@ class Sessions(Part):
         found = self._rows("session_titles", ids=json.dumps(list(ids)))
         return {row["claude_session_id"]: dict(row) for row in found}
 
-    def last_summaries(self, project_id: int, but_for: str, limit: int) -> list[int]:
+    def last_summaries(self, project_id: int, but_for: str, limit: int, *, own: bool = True) -> list[int]:
         parameters: dict[str, Value] = {"project_id": project_id, "but_for": but_for, "limit": limit}
+        parameters["own"] = int(own)
         return [row["id"] for row in self._rows("last_summaries", **parameters, sessions=LAST_SESSIONS)]
 
     def compacted_at(self, session: str) -> int:
@@ -82,6 +83,11 @@ class Sessions(Part):
         if project_id is None:
             return [row["client"] for row in self._rows("all_clients")]
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
+
+    def authors(self, project_id: int | None = None) -> list[str]:
+        if project_id is None:
+            return [row["author"] for row in self._rows("authors")]
+        return [row["author"] for row in self._rows("project_authors", project_id=project_id)]
 
 
 def _meant(db: Connection, given: str) -> Row | None:
@@ -107,6 +113,7 @@ _CONDITIONS = {
     "project_id": "where_own_project",
     "branch": "where_own_branch",
     "client": "where_agent",
+    "authors": "where_member",
     "since": "where_active_since",
     "until": "where_until",
     "session": "where_named",
@@ -118,7 +125,8 @@ def _narrowed(
 ) -> tuple[str, dict[str, object]]:
     """A statement with the conditions that the filters, and another one by its name, add to it."""
     given = columns(filters)
-    where = [db.conditions[part] for name, part in _CONDITIONS.items() if given[name] is not None]
+    named = {name for name in _CONDITIONS if getattr(filters, name) not in (None, ())}
+    where = [db.conditions[part] for name, part in _CONDITIONS.items() if name in named]
     where += [db.conditions[besides]] if besides else []
     narrowed = f" WHERE {' AND '.join(where)}" if where else ""
     return db.queries[query].rstrip(";") + narrowed, given

@@ -107,6 +107,7 @@ class Statistics(Part):
                 types=TYPES,
                 branches=tuple(row["branch"] for row in execute(db, "branches_of", **of)),
                 clients=tuple(row["client"] for row in execute(db, "clients_of", **of)),
+                authors=tuple(row["author"] for row in execute(db, "authors_of", **of)),
                 concepts=tuple(row["concept"] for row in named if isinstance(row["concept"], str)),
             )
 

@@ -42,7 +42,7 @@ export async function show(place, main, signal) {
   bind(
     {
       e: () => {
-        if (!isOne()) return false;
+        if (!isOurs(memory)) return false;
         edit(memory, after);
       },
       p: () => {
@@ -96,12 +96,15 @@ function page(memory, origin, after) {
   ];
 }
 
+// Only its author changes what it says.
+const isOurs = (memory) => memory.kind === "observation" && !memory.author;
+
 function buttons(memory, after) {
   const one = memory.kind === "observation";
   return h(
     "div",
     { class: "bar", role: "group", "aria-label": "Actions" },
-    one && h("button", { onclick: () => edit(memory, after), "aria-keyshortcuts": "e" }, "Edit"),
+    isOurs(memory) && h("button", { onclick: () => edit(memory, after), "aria-keyshortcuts": "e" }, "Edit"),
     one &&
       h(
         "button",
@@ -134,6 +137,7 @@ function provenance(memory, origin, after) {
   const rows = [
     ["Branch", memory.branch],
     ["Commit", memory.commit_sha?.slice(0, 12)],
+    ["Author", memory.author],
     ["Agent", agentOf(memory.client)],
     ["Observer", memory.provider],
     ["Prompt", memory.prompt_number && `no. ${memory.prompt_number}`],
@@ -154,6 +158,8 @@ function provenance(memory, origin, after) {
       ),
     ];
   const same = (each) =>
+    isOurs(memory) &&
+    isOurs(each) &&
     h("div", null, h("button", { onclick: () => actions.mergeInto(memory.ref, each.ref, after) }, "Merge into this"));
   return h(
     "section",

@@ -4,7 +4,7 @@ import { anew, h, moving, put } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
 import { go, link, projectLink, rename, sessionLink } from "../router.js";
-import { isRunning, standingOf, when } from "../row.js";
+import { by, isRunning, standingOf, when } from "../row.js";
 import { folded } from "../fold.js";
 import { forgotten } from "../forgotten.js";
 import { renewed } from "../renewed.js";
@@ -123,6 +123,7 @@ function head({ session, previous, next }) {
         h("span", { class: "chip" }, standingOf(session)),
         session.project && h("a", { href: projectLink(session.project) }, leaf(session.project)),
         session.branch && h("span", null, session.branch),
+        by(session),
         session.client && h("span", null, agentOf(session.client)),
         when(session.created_at_epoch),
         h("span", null, `lasted ${span(session.updated_at_epoch - session.created_at_epoch)}`),

@@ -12,6 +12,12 @@ CAST(m.concepts AS jsonb) ?| ARRAY(SELECT json_array_elements_text(CAST(:concept
 -- Likewise, of a list that goes without its sessions; by time all the same.
 m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
 
+-- name: where_own_author
+-- Likewise, by members of the team; '' is oneself.
+m.session_id IN (
+    SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))
+)
+
 -- name: found_word
 -- The memories that have a word, and where it stands in them.
 SELECT memory_key, places FROM memory_words WHERE word = :word AND memory_key BETWEEN :first AND :last

@@ -2,7 +2,7 @@
 
 -- name: observation_cards
 -- Observations as cards.
-SELECT o.*, s.claude_session_id,
+SELECT o.*, s.claude_session_id, s.author,
        (SELECT COUNT(*) FROM observation_sightings AS g WHERE g.observation_id = o.id) AS seen_again
 FROM observations AS o
 JOIN sdk_sessions AS s ON s.id = o.session_id
@@ -10,14 +10,14 @@ WHERE o.id IN (SELECT value FROM json_each(:ids));
 
 -- name: summary_cards
 -- Summaries as cards.
-SELECT y.*, s.claude_session_id, s.project_id, s.client, s.branch, s.commit_sha
+SELECT y.*, s.claude_session_id, s.project_id, s.client, s.author, s.branch, s.commit_sha
 FROM session_summaries AS y
 JOIN sdk_sessions AS s ON s.id = y.session_id
 WHERE y.id IN (SELECT value FROM json_each(:ids));
 
 -- name: prompt_cards
 -- Prompts as cards.
-SELECT u.*, s.claude_session_id, s.project, s.project_id, s.client, s.branch, s.commit_sha
+SELECT u.*, s.claude_session_id, s.project, s.project_id, s.client, s.author, s.branch, s.commit_sha
 FROM user_prompts AS u
 JOIN sdk_sessions AS s ON s.id = u.session_id
 WHERE u.id IN (SELECT value FROM json_each(:ids)) AND u.prompt IS NOT NULL;
@@ -27,7 +27,7 @@ WHERE u.id IN (SELECT value FROM json_each(:ids)) AND u.prompt IS NOT NULL;
 SELECT p.id, p.session_id, p.kind, p.prompt_number, p.tool_name, p.cwd, p.branch, p.commit_sha,
        SUBSTR(p.tool_input, 1, 2000) AS tool_input, SUBSTR(p.tool_response, 1, 2000) AS tool_response,
        SUBSTR(p.text, 1, 4000) AS text, p.created_at, p.created_at_epoch,
-       s.claude_session_id, s.project, s.project_id, s.client
+       s.claude_session_id, s.project, s.project_id, s.client, s.author
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.id IN (SELECT value FROM json_each(:ids)) AND p.private = 0;

@@ -36,6 +36,10 @@ m.branch = :branch
 -- Of one client's sessions.
 s.client = :client
 
+-- name: where_author
+-- Of sessions of some members of the team; '' is oneself.
+COALESCE(s.author, '') IN (SELECT value FROM json_each(:authors))
+
 -- name: where_superseded
 -- Something newer stands in its place.
 m.superseded_by IS NOT NULL
@@ -71,6 +75,10 @@ m.id IN (SELECT id FROM observations WHERE pinned = 1)
 -- name: where_agent
 -- Sessions, of one client.
 m.client = :client
+
+-- name: where_member
+-- Sessions, of some members of the team.
+COALESCE(m.author, '') IN (SELECT value FROM json_each(:authors))
 
 -- name: where_active_since
 -- Sessions, in which something happened from some time on.

@@ -71,6 +71,14 @@ SELECT DISTINCT client FROM sdk_sessions WHERE project_id = :project_id;
 -- The same, of any project.
 SELECT DISTINCT client FROM sdk_sessions;
 
+-- name: authors
+-- The members of the team whose sessions are here.
+SELECT DISTINCT author FROM sdk_sessions WHERE author IS NOT NULL ORDER BY author;
+
+-- name: project_authors
+-- The same, of one project.
+SELECT DISTINCT author FROM sdk_sessions WHERE project_id = :project_id AND author IS NOT NULL ORDER BY author;
+
 -- name: last_session
 -- The newest session's id.
 SELECT COALESCE(MAX(id), 0) FROM sdk_sessions;
@@ -83,7 +91,7 @@ WHERE p.session_id = (SELECT id FROM sdk_sessions WHERE claude_session_id = :ses
 
 -- name: sessions_shown
 -- Sessions with what is in them.
-SELECT s.id, s.claude_session_id, s.project, s.project_id, s.title, s.subtitle, s.status, s.client, s.branch,
+SELECT s.id, s.claude_session_id, s.project, s.project_id, s.title, s.subtitle, s.status, s.client, s.author, s.branch,
        s.cwd, s.first_user_prompt, s.prompt_counter, s.created_at, s.created_at_epoch, s.updated_at,
        s.updated_at_epoch, s.completed_at,
        (SELECT COUNT(*) FROM observations AS o WHERE o.session_id = s.id) AS observations,
@@ -93,5 +101,5 @@ WHERE s.id IN (SELECT value FROM json_each(:ids)) ORDER BY s.updated_at_epoch DE
 
 -- name: session_titles
 -- When sessions began and what they are about, without counting what is in them.
-SELECT claude_session_id, project, title, first_user_prompt, created_at, created_at_epoch FROM sdk_sessions
+SELECT claude_session_id, project, author, title, first_user_prompt, created_at, created_at_epoch FROM sdk_sessions
 WHERE id IN (SELECT value FROM json_each(:ids));

@@ -32,6 +32,11 @@ GROUP BY branch ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
 SELECT client FROM sdk_sessions WHERE :project_id IS NULL OR project_id = :project_id
 GROUP BY client ORDER BY COUNT(*) DESC LIMIT :limit;
 
+-- name: authors_of
+-- By which other members of the team.
+SELECT author FROM sdk_sessions WHERE author IS NOT NULL AND (:project_id IS NULL OR project_id = :project_id)
+GROUP BY author ORDER BY author LIMIT :limit;
+
 -- name: superseded_by_it
 -- Which observations one stands in the place of.
 SELECT id FROM observations WHERE superseded_by = :id ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;

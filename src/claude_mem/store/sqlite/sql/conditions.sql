@@ -11,3 +11,9 @@ EXISTS (SELECT 1 FROM json_each(m.concepts) AS c WHERE c.value IN (SELECT value 
 -- name: where_own_client
 -- Likewise, of a list that goes without its sessions; by time all the same.
 +m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
+
+-- name: where_own_author
+-- Likewise, by members of the team; '' is oneself.
++m.session_id IN (
+    SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))
+)

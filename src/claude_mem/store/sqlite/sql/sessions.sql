@@ -9,7 +9,8 @@ ON s.claude_session_id >= start.value AND s.claude_session_id < start.value || X
 ORDER BY id DESC;
 
 -- name: last_summaries
--- The newest summary of each of a project's own last sessions (what strangers left open is not ours), but for one of them.
+-- The newest summary of each of a project's last sessions, one's own or other members', but for one of them.
+-- What strangers left open is neither.
 -- One that tells of something done, learned or left open goes before a newer one: many a session ends with thanks.
 SELECT id FROM (
     SELECT y.id, y.created_at_epoch, ROW_NUMBER() OVER (
@@ -18,6 +19,7 @@ SELECT id FROM (
     ) AS place
     FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
     WHERE s.id IN (SELECT id FROM sdk_sessions WHERE project_id = :project_id AND client <> 'import'
+                   AND CASE WHEN author IS NULL THEN 1 ELSE 0 END = :own
                    ORDER BY updated_at_epoch DESC LIMIT :sessions)
       AND s.claude_session_id <> :but_for
 )

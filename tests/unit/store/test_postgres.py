@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, catch_up, new_events
 from tests.contracts.transfer_contract import made
+from tests.harness import postgres_server
 from tests.harness.postgres import VERSIONS, Version, bare_database, new_database
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreUnavailable
@@ -23,7 +26,7 @@ from claude_mem.store.postgres import PostgresStore, survey, upkeep
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.postgres.store import JOBS, NEWS
 from claude_mem.store.relational.memories import Memories
-from claude_mem.store.values import Revision, Selection, TextQuery
+from claude_mem.store.values import ChangedMeanwhile, Revision, Selection, TextQuery
 
 pytestmark = pytest.mark.prove
 WAIT_S = 60.0
@@ -291,6 +294,57 @@ def test_what_is_accepted_while_the_last_job_is_settled_is_handed_out(
     assert store.queue.lease(10) is not None
 
 
+def test_two_corrections_at_once_both_hold(
+    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
+) -> None:
+    ref, other = remember(store, "a heron"), open_store()
+    waits = _while_correcting(store, url, Revision(ref.id, {"title": "an egret"}))
+    with waits(lambda: other.memories.revise([Revision(ref.id, {"narrative": "It waits."})])) as second:
+        assert second() == [Revision(ref.id, {"narrative": None})]
+    columns = store.memories.details([ref])[ref][1]
+    assert (columns["title"], columns["narrative"]) == ("an egret", "It waits.")
+    assert (finds(store, "egret"), finds(store, "heron")) == (1, 0)
+
+
+def test_a_correction_of_what_another_corrects_now_is_refused(
+    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
+) -> None:
+    ref, other = remember(store, "a heron"), open_store()
+    waits = _while_correcting(store, url, Revision(ref.id, {"title": "an egret"}))
+    late = [Revision(ref.id, {"title": "a crane"})]
+    seen = [Revision(ref.id, {"title": "a heron"})]
+    with waits(lambda: other.memories.revise(late, expected=seen)) as second, pytest.raises(ChangedMeanwhile):
+        second()
+    assert store.memories.details([ref])[ref][1]["title"] == "an egret"
+
+
+def _while_correcting(store: PostgresStore, url: str, revision: Revision) -> Any:
+    """`with waits(call) as done`: the call waits while a correction is open; `done()` is its result."""
+
+    def work(db: PostgresConnection, written: threading.Event, leave: threading.Event) -> None:
+        revise: Any = Memories.revise
+        revise.__wrapped__(store.memories, db, [revision])
+        written.set()
+        assert leave.wait(WAIT_S)
+
+    @contextmanager
+    def waits(call: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
+        written, leave = threading.Event(), threading.Event()
+        with ThreadPoolExecutor(2) as threads, psycopg.connect(url, autocommit=True) as db:
+            held = threads.submit(store.writer.run, lambda db: work(db, written, leave))
+            try:
+                assert written.wait(WAIT_S)
+                second = threads.submit(call)
+                waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
+                assert _soon(lambda: db.execute(waiting).fetchone())
+            finally:
+                leave.set()
+            held.result(WAIT_S)
+            yield lambda: second.result(WAIT_S)
+
+    return waits
+
+
 # Leases belong to who holds the lock
 
 
@@ -381,6 +435,44 @@ def test_an_error_does_not_quote_the_row(store: PostgresStore) -> None:
     with pytest.raises(StoreError) as raised:
         store.writer.run(work)
     assert "private words" not in str(raised.value)
+
+
+def test_the_servers_log_does_not_quote_what_a_failing_statement_was_given() -> None:
+    with postgres_server.running() as server:
+        with PostgresStore.open(server.url(), clock=SettableClock()) as store:
+
+            def work(db: PostgresConnection) -> None:
+                db.run("SELECT CAST(%(words)s AS text), 1 / 0", {"words": SAID})
+
+            with pytest.raises(StoreError):
+                store.writer.run(work)
+        log = server.log()
+    assert "division by zero" in log
+    assert SAID not in log
+
+
+def test_every_statement_shows_the_types_of_its_parameters(store: PostgresStore) -> None:
+    """They are bound by the server, which then knows no more of them than the statement."""
+    for name, statement in PostgresConnection.queries.items():
+        if "{found}" in statement:
+            continue  # put together of a condition, and run by the contracts of search
+        given = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement))
+        with pytest.raises((Undone, StoreError)) as raised:
+            store.writer.run(partial(undone, statement=statement, given=given))
+        # NULL is not what most are made for
+        assert not isinstance(raised.value.__cause__, psycopg.errors.AmbiguousParameter), name
+
+
+def undone(db: PostgresConnection, statement: str, given: dict[str, None]) -> None:
+    db.run(statement, given)
+    raise Undone
+
+
+class Undone(Exception):
+    pass
+
+
+SAID = "my private words"
 
 
 # News

@@ -1,7 +1,7 @@
 """Connections to a PostgreSQL database: how they are opened and lent, and what an error means.
 
-psycopg is an extra, imported when a database of this kind is opened. Parameters are bound in the client:
-their types are then PostgreSQL's to find, as they are SQLite's.
+psycopg is an extra, imported when a database of this kind is opened. Parameters are bound in the server: its
+log quotes a statement that fails, and then has no memory's words in it.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def connect(url: str, holder: int | None = None, role: str | None = None) -> psy
             **(_PATIENCE | _address(url)),
             autocommit=True,
             row_factory=_rows,
-            cursor_factory=psycopg.ClientCursor,
+            prepare_threshold=None,  # planned for the values at hand: how rare a word is decides
             client_encoding="utf8",
         )
         raw.adapters.register_loader("numeric", _Number)

@@ -1,8 +1,8 @@
 """A statement of the shared `.sql` files, as PostgreSQL reads it.
 
-They are written for both databases, in what both read alike but for three things: parameters, lists that are
-given as JSON, and SQLite's hints to its planner, which PostgreSQL does without. What needs more than that is
-written twice.
+They are written for both databases, in what both read alike but for four things: parameters, their types
+where nothing but NULL shows them, lists that are given as JSON, and SQLite's hints to its planner, which
+PostgreSQL does without. What needs more than that is written twice.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ TEXTS = frozenset(("types", "concepts", "authors", "roots", "folders", "tool_use
 """The lists of texts; all others are of numbers."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
+_MAYBE_NULL = re.compile(r"(?<![:\w]):(\w+)(?= IS (?:NOT )?NULL\b)")
+"""These are numbers, but for the texts below."""
+NULLABLE_TEXTS = frozenset(("session", "project", "subtitle", "some"))
 _LIST = re.compile(r"\(SELECT value FROM json_each\(:(\w+)\)\)")
 _ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
 _CHOSEN_INDEX = re.compile(r" INDEXED BY \w+")
@@ -21,7 +24,12 @@ _NO_INDEX = re.compile(r"(?<=[\s(])\+(?=[a-z])")
 
 def translated(statement: str) -> str:
     plain = _NO_INDEX.sub("", _CHOSEN_INDEX.sub("", _ORDERED_JOIN.sub(r"JOIN \1", statement)))
-    return _PARAMETER.sub(r"%(\1)s", _LIST.sub(_elements, plain.replace("%", "%%")))
+    typed = _MAYBE_NULL.sub(_typed, _LIST.sub(_elements, plain.replace("%", "%%")))
+    return _PARAMETER.sub(r"%(\1)s", typed)
+
+
+def _typed(found: re.Match[str]) -> str:
+    return f"CAST(:{found[1]} AS {'text' if found[1] in NULLABLE_TEXTS else 'bigint'})"
 
 
 def _elements(found: re.Match[str]) -> str:

@@ -22,3 +22,9 @@ INSERT INTO session_summaries (session_id, project, request, investigated, learn
 VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
         :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source)
 RETURNING id;
+
+-- name: observation_to_revise
+-- What of an observation can be corrected, and what that depends on; nobody else corrects it meanwhile.
+SELECT id, session_id, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, pinned, wrong,
+       superseded_by, content_key, edited_at_epoch
+FROM observations WHERE id = :id FOR UPDATE;

@@ -51,12 +51,6 @@ SET subtitle = COALESCE(:subtitle, subtitle),
                  THEN COALESCE(:title, title) ELSE title END
 WHERE id = :session_id;
 
--- name: observation_to_revise
--- What of an observation can be corrected, and what that depends on.
-SELECT id, session_id, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, pinned, wrong,
-       superseded_by, content_key, edited_at_epoch
-FROM observations WHERE id = :id;
-
 -- name: revise_observation
 -- It is so from now on.
 UPDATE observations

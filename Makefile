@@ -127,13 +127,11 @@ tools:
 		echo "Install that and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
 	fi
 
-# Debian's PostgreSQL, the oldest version that is supported. Without it its tests are skipped, and say so.
+# Debian's PostgreSQL, the oldest version that is supported, and PgBouncer. Their tests are skipped without them.
 postgresql:
-	@if ! ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-		echo "Installing PostgreSQL for the tests ..."; \
-		for package in postgresql-15 postgresql; do \
-			apt-get install -y -qq --no-install-recommends $$package > /dev/null 2>&1 && break; \
-			apt-get update -qq > /dev/null 2>&1; \
-			apt-get install -y -qq --no-install-recommends $$package > /dev/null 2>&1 && break; \
-		done; true; \
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+		! { ls /usr/lib/postgresql/*/bin/initdb && PATH="$$PATH:/usr/sbin" command -v pgbouncer; } > /dev/null 2>&1; then \
+		echo "Installing PostgreSQL and PgBouncer for the tests ..."; \
+		install() { apt-get install -y -qq --no-install-recommends "$$1" pgbouncer > /dev/null 2>&1; }; \
+		install postgresql-15 || { apt-get update -qq > /dev/null 2>&1; install postgresql-15 || install postgresql; } || true; \
 	fi

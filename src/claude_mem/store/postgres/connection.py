@@ -188,6 +188,8 @@ class Pool:
         self._idle: list[psycopg.Connection[Row]] = []
         self._lock = Lock()
         self._closed = False
+        self.on_connect: Callable[[], None] = lambda: None
+        """Called before a connection is made: others may have been lost with it."""
 
     @contextmanager
     def lend(self, begin: str) -> Iterator[PostgresConnection]:
@@ -218,6 +220,7 @@ class Pool:
                 self._begin(raw, begin)
                 return raw
             raw.close()
+        self.on_connect()
         raw = connect(self._url, self._holder, role=self._owner and MEMBER_ROLE)
         try:
             self._begin(raw, begin)
@@ -234,7 +237,8 @@ class Pool:
         who = acting()
         role = self._owner if isinstance(who, Service) else MEMBER_ROLE
         member = who if isinstance(who, Identity) else None
-        raw.execute(
+        # Bound here: the server binds one statement at a time. None of it is a memory's.
+        psycopg.ClientCursor(raw).execute(
             f"{begin}; SET LOCAL ROLE {sql.Identifier(role).as_string(raw)};"
             f" SET LOCAL search_path = {SCHEMA}, public; {_ACTING}".encode(),
             {

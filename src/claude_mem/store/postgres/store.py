@@ -1,7 +1,6 @@
 """The store on a PostgreSQL database, in parts: each call of a part is one transaction.
 
-As many processes as there are may open one database. Each has a number of its own, and holds an advisory lock
-of that number for as long as it lives: by that the others know whose leases are dead.
+As many processes as there are may open one database. By `presence.py` each knows whose leases are dead.
 """
 
 from __future__ import annotations
@@ -11,13 +10,12 @@ from contextlib import suppress
 import psycopg
 
 from claude_mem.model.clock import Clock
+from claude_mem.model.errors import StoreError
 from claude_mem.store.base import Store
 from claude_mem.store.postgres import schema
 from claude_mem.store.postgres.connection import (
-    LOCK,
     SCHEMA,
     Pool,
-    PostgresConnection,
     Readers,
     Row,
     Writer,
@@ -26,6 +24,7 @@ from claude_mem.store.postgres.connection import (
     name_of,
 )
 from claude_mem.store.postgres.directory import Directory
+from claude_mem.store.postgres.presence import Presence
 from claude_mem.store.postgres.sharing import Sharing
 from claude_mem.store.postgres.text_index import TextIndex
 from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Statistics, Upkeep
@@ -46,15 +45,15 @@ class PostgresStore(Store):
     def __init__(
         self,
         url: str,
-        alive: psycopg.Connection[Row],
-        holder: int,
+        presence: Presence,
         *,
         clock: Clock,
         owner: str | None = None,
     ) -> None:
         """`owner`: of the tables, on a team's server."""
         self.recovered = None
-        self._url, self._alive, self._pool = url, alive, Pool(url, holder, owner)
+        self._url, self._presence, self._pool = url, presence, Pool(url, presence.holder, owner)
+        self._pool.on_connect = presence.renew
         self._listening: psycopg.Connection[Row] | None = None
         self.readers, self.writer = Readers(self._pool), Writer(self._pool, name_of(url), schema.VERSION)
         part = (self.readers, self.writer, clock)
@@ -84,19 +83,18 @@ class PostgresStore(Store):
         schema.bring_up_to_date(url)
         if server:
             schema.make_member_role(url)
-        alive = connect(url)
+        presence = Presence(url)
         try:
-            db = PostgresConnection(alive)
-            owner = str(db.run(db.queries["schema_owner"], {"schema": SCHEMA}).fetchone()["owner"])
-            holder = int(db.run(db.queries["new_holder"], {"lock": LOCK}).fetchone()["holder"])
-        except psycopg.Error as error:
-            alive.close()
-            raise error_of(error) from error
-        return cls(url, alive, holder, clock=clock, owner=owner if server else None)
+            owner = presence.owner_of(SCHEMA)
+        except StoreError:
+            presence.close()
+            raise
+        return cls(url, presence, clock=clock, owner=owner if server else None)
 
     def wait(self, seconds: float) -> frozenset[str]:
         """What any process has added since it was last asked, or adds within this time: `JOBS`, `NEWS`, or
         nothing. One caller at a time."""
+        self._presence.renew()
         try:
             if self._listening is None or self._listening.closed:
                 self._listening = connect(self._url)
@@ -110,7 +108,7 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         self._pool.close()
-        for raw in (self._listening, self._alive):
-            if raw is not None:
-                with suppress(psycopg.Error):
-                    raw.close()
+        self._presence.close()
+        if self._listening is not None:
+            with suppress(psycopg.Error):
+                self._listening.close()

@@ -1,5 +1,9 @@
--- The statements of store.py. `-- name: x` opens one; the next line says what it is for.
+-- The statements of store.py and presence.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: new_holder
 -- A number for a process, and its lock.
 SELECT holder, pg_advisory_lock(:lock, holder) FROM (SELECT CAST(nextval('holders') AS integer) AS holder) AS next;
+
+-- name: renew_holder
+-- Its lock, on another connection than before; not if the lost one still has it.
+SELECT pg_try_advisory_lock(:lock, :holder) AS held;

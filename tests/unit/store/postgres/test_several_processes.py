@@ -2,84 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
 
 import psycopg
 import pytest
-from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, catch_up, new_events
+from tests.contracts.store_contract import NOON, Events, SettableClock, catch_up, new_events
 from tests.contracts.transfer_contract import made
-from tests.harness import postgres_server
-from tests.harness.postgres import VERSIONS, Version, bare_database, new_database
+from tests.harness.postgres import VERSIONS, Version, bare_database
+from tests.unit.store.postgres.processes import WAIT_S, finds, open_transaction, remember, soon
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreUnavailable
 from claude_mem.model.events import Kind
 from claude_mem.model.jobs import JobState
-from claude_mem.model.memory import Findings, Observation
-from claude_mem.model.refs import Filters, Ref
+from claude_mem.model.memory import Findings
+from claude_mem.model.refs import Filters
 from claude_mem.store.postgres import PostgresStore, survey, upkeep
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.postgres.store import JOBS, NEWS
-from claude_mem.store.relational.memories import Memories
-from claude_mem.store.values import ChangedMeanwhile, Revision, Selection, TextQuery
+from claude_mem.store.values import Revision, Selection
 
 pytestmark = pytest.mark.prove
-WAIT_S = 60.0
-
-
-@pytest.fixture(params=VERSIONS)
-def url(request: pytest.FixtureRequest) -> str:
-    return new_database(request.param)
-
-
-@pytest.fixture
-def open_store(url: str) -> Iterator[Callable[[], PostgresStore]]:
-    """Another process's, as far as the database can see."""
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(PostgresStore.open(url, clock=SettableClock()))
-
-
-@pytest.fixture
-def store(open_store: Callable[[], PostgresStore]) -> PostgresStore:
-    return open_store()
-
-
-def remember(store: PostgresStore, title: str, session: str = "s") -> Ref:
-    ref, _ = store.memories.remember(Observation("change", title=title), ORIGIN, session=session, at=NOON)
-    return ref
-
-
-@contextmanager
-def open_transaction(store: PostgresStore, title: str) -> Iterator[None]:
-    """Something is remembered, and its transaction commits when the block is left."""
-    written, leave = threading.Event(), threading.Event()
-
-    def work(db: PostgresConnection) -> None:
-        kept: Any = Memories.remember
-        kept.__wrapped__(
-            store.memories, db, Observation("change", title=title), ORIGIN, session="slow", at=NOON
-        )
-        written.set()
-        assert leave.wait(WAIT_S)
-
-    with ThreadPoolExecutor(1) as threads:
-        done: Future[None] = threads.submit(store.writer.run, work)
-        try:
-            assert written.wait(WAIT_S)
-            yield
-        finally:
-            leave.set()
-            done.result(WAIT_S)
-
-
-def finds(store: PostgresStore, word: str) -> int:
-    (found, *_) = store.memories.match(TextQuery((word,)), None).matched
-    return len(found.scores)
 
 
 # Marks that cannot skip what commits late
@@ -255,7 +201,7 @@ def test_what_two_accept_of_one_session_at_once_both_count(
             assert written.wait(WAIT_S)
             waits = threads.submit(other.events.accept, new_events(events.tool()))
             waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
-            assert _soon(lambda: db.execute(waiting).fetchone())
+            assert soon(lambda: db.execute(waiting).fetchone())
         finally:
             leave.set()
         held.result(WAIT_S)
@@ -286,63 +232,12 @@ def test_what_is_accepted_while_the_last_job_is_settled_is_handed_out(
             assert written.wait(WAIT_S)
             waits = threads.submit(other.queue.settle, lease, Findings())
             waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
-            assert _soon(lambda: db.execute(waiting).fetchone())
+            assert soon(lambda: db.execute(waiting).fetchone())
         finally:
             leave.set()
         held.result(WAIT_S)
         waits.result(WAIT_S)
     assert store.queue.lease(10) is not None
-
-
-def test_two_corrections_at_once_both_hold(
-    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
-) -> None:
-    ref, other = remember(store, "a heron"), open_store()
-    waits = _while_correcting(store, url, Revision(ref.id, {"title": "an egret"}))
-    with waits(lambda: other.memories.revise([Revision(ref.id, {"narrative": "It waits."})])) as second:
-        assert second() == [Revision(ref.id, {"narrative": None})]
-    columns = store.memories.details([ref])[ref][1]
-    assert (columns["title"], columns["narrative"]) == ("an egret", "It waits.")
-    assert (finds(store, "egret"), finds(store, "heron")) == (1, 0)
-
-
-def test_a_correction_of_what_another_corrects_now_is_refused(
-    store: PostgresStore, open_store: Callable[[], PostgresStore], url: str
-) -> None:
-    ref, other = remember(store, "a heron"), open_store()
-    waits = _while_correcting(store, url, Revision(ref.id, {"title": "an egret"}))
-    late = [Revision(ref.id, {"title": "a crane"})]
-    seen = [Revision(ref.id, {"title": "a heron"})]
-    with waits(lambda: other.memories.revise(late, expected=seen)) as second, pytest.raises(ChangedMeanwhile):
-        second()
-    assert store.memories.details([ref])[ref][1]["title"] == "an egret"
-
-
-def _while_correcting(store: PostgresStore, url: str, revision: Revision) -> Any:
-    """`with waits(call) as done`: the call waits while a correction is open; `done()` is its result."""
-
-    def work(db: PostgresConnection, written: threading.Event, leave: threading.Event) -> None:
-        revise: Any = Memories.revise
-        revise.__wrapped__(store.memories, db, [revision])
-        written.set()
-        assert leave.wait(WAIT_S)
-
-    @contextmanager
-    def waits(call: Callable[[], Any]) -> Iterator[Callable[[], Any]]:
-        written, leave = threading.Event(), threading.Event()
-        with ThreadPoolExecutor(2) as threads, psycopg.connect(url, autocommit=True) as db:
-            held = threads.submit(store.writer.run, lambda db: work(db, written, leave))
-            try:
-                assert written.wait(WAIT_S)
-                second = threads.submit(call)
-                waiting = "SELECT 1 FROM pg_locks WHERE NOT granted"
-                assert _soon(lambda: db.execute(waiting).fetchone())
-            finally:
-                leave.set()
-            held.result(WAIT_S)
-            yield lambda: second.result(WAIT_S)
-
-    return waits
 
 
 # Leases belong to who holds the lock
@@ -360,7 +255,7 @@ def test_a_process_that_starts_takes_back_only_dead_leases(
     assert lease is not None
     assert store.queue.reclaim() == 0
     dies.close()
-    assert _soon(store.queue.reclaim) == 1
+    assert soon(store.queue.reclaim) == 1
     lives.queue.settle(lease, Findings())
     assert store.queue.figures().done == 1
 
@@ -437,44 +332,6 @@ def test_an_error_does_not_quote_the_row(store: PostgresStore) -> None:
     assert "private words" not in str(raised.value)
 
 
-def test_the_servers_log_does_not_quote_what_a_failing_statement_was_given() -> None:
-    with postgres_server.running() as server:
-        with PostgresStore.open(server.url(), clock=SettableClock()) as store:
-
-            def work(db: PostgresConnection) -> None:
-                db.run("SELECT CAST(%(words)s AS text), 1 / 0", {"words": SAID})
-
-            with pytest.raises(StoreError):
-                store.writer.run(work)
-        log = server.log()
-    assert "division by zero" in log
-    assert SAID not in log
-
-
-def test_every_statement_shows_the_types_of_its_parameters(store: PostgresStore) -> None:
-    """They are bound by the server, which then knows no more of them than the statement."""
-    for name, statement in PostgresConnection.queries.items():
-        if "{found}" in statement:
-            continue  # put together of a condition, and run by the contracts of search
-        given = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement))
-        with pytest.raises((Undone, StoreError)) as raised:
-            store.writer.run(partial(undone, statement=statement, given=given))
-        # NULL is not what most are made for
-        assert not isinstance(raised.value.__cause__, psycopg.errors.AmbiguousParameter), name
-
-
-def undone(db: PostgresConnection, statement: str, given: dict[str, None]) -> None:
-    db.run(statement, given)
-    raise Undone
-
-
-class Undone(Exception):
-    pass
-
-
-SAID = "my private words"
-
-
 # News
 
 
@@ -485,12 +342,12 @@ def test_what_one_process_adds_another_hears_of(
     assert other.wait(0.0) == {JOBS, NEWS}, "whatever came before it listened"
     assert other.wait(0.0) == frozenset()
     store.events.accept(new_events(Events().tool()))
-    heard = set(_soon(lambda: other.wait(1.0)))
+    heard = set(soon(lambda: other.wait(1.0)))
     while more := other.wait(0.1):
         heard |= more
     assert JOBS in heard
     remember(store, "a heron")
-    assert NEWS in _soon(lambda: other.wait(1.0))
+    assert NEWS in soon(lambda: other.wait(1.0))
 
 
 # Seen from outside
@@ -524,12 +381,3 @@ def test_a_statement_that_fails_undoes_its_transaction(store: PostgresStore) -> 
     with store.readers.read() as db:
         assert db.run("SELECT COUNT(*) FROM derived WHERE name = 'a'", {}).fetchone()[0] == 0
     assert store.memories.count(Filters()) == 0
-
-
-def _soon(ask: Callable[[], Any]) -> Any:
-    """Until it answers something, however busy the server is."""
-    for _ in range(200):
-        if found := ask():
-            return found
-        threading.Event().wait(0.05)
-    return found

@@ -1,1 +1,1 @@
-"""The exchange with the server of a team: what is sent, what is pulled, and when a branch counts as merged."""
+"""The exchange with a team's server: what is sent, what is pulled, and when a branch counts as merged."""

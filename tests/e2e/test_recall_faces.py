@@ -48,9 +48,10 @@ def test_json_is_what_http_answers(worker: Worker, mem: Mem) -> None:
     assert over_http["results"]
     assert timeless(called_results(mem.json(*typed))) == timeless(over_http)
     first = worker.get("/api/observations", limit=1)["items"][0]["ref"]
-    around = {"anchor": first, "before": 5, "after": 5}
+    around = worker.get(f"/api/timeline?{urlencode({'anchor': first, 'before': 5, 'after': 5})}")
+    in_order = [*around["before"], around["anchor"], *around["after"]]
+    assert mem.json("timeline", first) == {"items": in_order, "next": None, "anchor": first}
     questions: tuple[tuple[tuple[str, ...], str], ...] = (
-        (("timeline", first), f"/api/timeline?{urlencode(around)}"),
         (("sessions",), "/api/sessions?limit=20"),
         (("show", "--session", "shop-1"), "/api/session/shop-1"),
         (("file", "src/login.py"), "/api/file?path=src/login.py"),
@@ -59,7 +60,12 @@ def test_json_is_what_http_answers(worker: Worker, mem: Mem) -> None:
     for words, path in questions:
         told = mem.json(*words)
         assert (called_results(told) if words[0] == "file" else told) == worker.get(path), words
-    assert mem.json("show", first) == worker.post("/api/observations/batch", ids=[first])
+    assert called_results(mem.json("show", first)) == worker.post("/api/observations/batch", ids=[first])
+
+
+@pytest.mark.parametrize("words", [("projects",), ("config", "list"), ("queue", "list"), ("timeline", "p1")])
+def test_a_list_as_json_has_items_and_next(mem: Mem, words: tuple[str, ...]) -> None:
+    assert {"items", "next"} <= mem.json(*words).keys()
 
 
 def test_a_session_is_shown_by_an_id_with_anything_in_it(worker: Worker, mem: Mem) -> None:
@@ -105,7 +111,7 @@ def test_an_event_is_shown_with_all_that_was_given_answered_or_asked(worker: Wor
         assert f"    {line}\n" in edit
     assert "Fix the login that fails on empty passwords" in mem("show", events["prompt"]).stdout
     as_kept = mem.json("show", events["prompt"])
-    assert as_kept == worker.post("/api/observations/batch", ids=[events["prompt"]])
+    assert called_results(as_kept) == worker.post("/api/observations/batch", ids=[events["prompt"]])
 
 
 def test_a_screen_that_cannot_show_a_letter_is_no_reason_to_fail(worker: Worker, mem: Mem) -> None:

@@ -20,6 +20,11 @@ from tests.e2e.scripted_worker import (
 )
 from tests.harness import hook_process, payloads
 
+from claude_mem.model.refs import Ref
+from claude_mem.recall.render import LastSession, StartMaterial, render_start
+
+NOON = 1_794_830_400_000
+
 
 @pytest.fixture
 def down(data: Path) -> Path:
@@ -48,6 +53,42 @@ def test_the_spooled_start_is_as_it_came_but_for_the_stamp(down: Path) -> None:
     (envelope,) = hook_process.spooled(down)
     assert envelope["payload"] == json.loads(payloads.start())
     assert envelope["context"] == STAMP
+
+
+STARTED = render_start(
+    StartMaterial(
+        "shop: 9 memories. Quoted",
+        last=(LastSession(when=NOON, ref=Ref("summary", 1), completed="Fixed it", next_steps="measure it"),),
+    ),
+    now=NOON,
+).text
+
+
+@pytest.mark.parametrize("where", ["settings.json", "environment"])
+def test_a_user_who_wants_it_sees_one_line_about_what_a_session_starts_with(down: Path, where: str) -> None:
+    answer = json.loads(render(down, CWD, STARTED))
+    assert hook_process.run(down, payloads.start()).json == answer
+    if where == "environment":
+        started = hook_process.run(down, payloads.start(), more={"CLAUDE_MEM_START_LINE": "on"})
+    else:
+        (down / "settings.json").write_text('{"CLAUDE_MEM_START_LINE": "on"}')
+        started = hook_process.run(down, payloads.start())
+    assert started.json == answer | {"systemMessage": "mem: 1 memory, 1 open item"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "context"),
+    [
+        ('{"CLAUDE_MEM_START_LINE": "off"}', STARTED),
+        ('{"CLAUDE_MEM_START_LINE": ', STARTED),
+        ('["CLAUDE_MEM_START_LINE"]', STARTED),
+        ('{"CLAUDE_MEM_START_LINE": "on"}', "not what the worker renders"),
+    ],
+)
+def test_without_the_setting_or_a_count_no_line_is_shown(down: Path, settings: str, context: str) -> None:
+    answer = json.loads(render(down, CWD, context))
+    (down / "settings.json").write_text(settings)
+    assert hook_process.run(down, payloads.start()).json == answer
 
 
 def test_a_worker_is_woken_and_not_asked_when_there_is_a_rendering(data: Path) -> None:

@@ -229,8 +229,8 @@ def _record_and_answer(event: bytes, verb: str, head: bytes, tail: bytes, whole:
         from claude_mem.hook import notices
 
         message, was_shown = notices.due(problem)
-        if differs := _version_notice():
-            message = f"{message}\n{differs}".strip()
+        counts = notices.start_line(_raw_settings(), shown) if shown else ""
+        message = "\n".join(filter(None, (message, _version_notice(), counts)))
         if message:
             shown = notices.tell(message, shown or ANSWER)
             _after_answer.append(was_shown)

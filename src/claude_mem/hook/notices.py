@@ -27,6 +27,7 @@ SAID = {
     "unreadable": "the hook's input could not be read",
     "crashed": "the hook failed",
 }
+START_LINE = b"CLAUDE_MEM_START_LINE"
 MOST_LINES = 10  # that the worker may leave
 LONGEST_LINE = 800
 MOST_BYTES = MOST_LINES * LONGEST_LINE * 4  # in UTF-8
@@ -44,6 +45,24 @@ def tell(message: str, answer: bytes) -> bytes:
     import json  # few starts have something to show
 
     return answer.rstrip()[:-1] + b', "systemMessage": ' + json.dumps(message).encode() + b"}\n"
+
+
+def start_line(settings: bytes, answer: bytes) -> str:
+    """`mem: 3 memories, 1 open item`, if the user wants to see what a session starts with; otherwise empty.
+    `settings`: the content of settings.json; `answer`: the one with the context."""
+    wanted: object = posix.environ.get(START_LINE, b"").decode(errors="replace")
+    if not wanted and START_LINE not in settings:
+        return ""
+    import json
+
+    try:
+        wanted = wanted or json.loads(settings).get(START_LINE.decode())
+        context = str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ""
+    about = context.partition("\nMemory of ")[2].partition("\n")[0]
+    counts = about.rpartition(". Quoted evidence ")[0].rpartition(": ")[2]
+    return f"mem: {counts}" if wanted == "on" and counts else ""
 
 
 def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:

@@ -151,8 +151,12 @@ def render_start(
     def render(count: int) -> Rendered:
         shown = lines[:count]
         text = "\n\n".join([*_sections(shown), _closing(start, shown)])
-        whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}.")
-        return rendered(whole, tuple(ref for line in shown for ref in line.refs))
+        refs = tuple(ref for line in shown for ref in line.refs)
+        open_items = sum(line.head == _OPEN for line in shown)
+        counted = [(len(set(refs)), "memory"), *([(open_items, "open item")] if open_items else [])]
+        counts = ", ".join(_many(*each) for each in counted)
+        whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}: {counts}.")
+        return rendered(whole, refs)
 
     shown = as_many_as_fit(len(lines), render, budget)
     return rendered(f"No previous sessions found for {project}.", ()) if plain and not shown.text else shown
@@ -166,7 +170,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         origin = f"{label.name(step.ref)}, " if step.ref else ""
         mark = f"; {step.mark}" if step.mark else ""
         said = f"- {step.text} ({origin}{label.age(step.when, now, tz)}{mark})"
-        yield _Line("Open items, as recorded:", said, step.ref)
+        yield _Line(_OPEN, said, step.ref)
     known = _Known(text for last in start.last for text in (last.completed, last.learned))
     for last in start.last:
         known.add(last.outcomes[-_MOST_OUTCOMES:])
@@ -226,6 +230,7 @@ def _few_read(hits: Sequence[Hit]) -> list[Hit]:
     return [hit for hit in hits if hit not in read[_MOST_READ:]]
 
 
+_OPEN = "Open items, as recorded:"
 _DECIDED = "Decisions still in effect:"
 _TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens to read in full):"
 
@@ -355,7 +360,8 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
 
 
 def _many(count: int, one: str) -> str:
-    return f"{count} {one}{'' if count == 1 else 's'}"
+    several = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{count} {one if count == 1 else several}"
 
 
 def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:

@@ -223,6 +223,13 @@ class Settings(Struct, frozen=True):
         "sessions, and why.",
     )
 
+    start_line: Literal["on", "off"] = _injected(
+        "off",
+        one_of("on", "off"),
+        "Whether a session that starts with memories shows you one line about them, such as "
+        "`mem: 3 memories, 1 open item`.",
+    )
+
     vectors: Literal["builtin", "chroma", "off"] = _search(
         "builtin",
         one_of("builtin", "chroma", "off"),

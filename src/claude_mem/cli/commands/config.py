@@ -66,7 +66,7 @@ def add(commands: Commands) -> None:
 def _list(args: argparse.Namespace) -> int:
     found = request("GET", "/api/settings")
     if args.json:
-        output.print_json(found)
+        output.print_json(output.page(found, "settings"))
         return OK
     for each in found["settings"]:
         print(_line(each))

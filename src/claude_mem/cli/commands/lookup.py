@@ -93,12 +93,11 @@ MOST_AROUND = 50
 def _run_timeline(args: argparse.Namespace) -> int:
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
     found = request("GET", "/api/timeline", query | filter_flags.query(args))
-    if args.json:
-        output.print_json(found)
-        return OK
     anchor = found["anchor"]
     results = [*found["before"], *([anchor] if anchor else []), *found["after"]]
-    if results:
+    if args.json:
+        output.print_json(output.page({"items": results, "anchor": anchor and anchor["ref"]}, "items"))
+    elif results:
         memory_text.print_table(results)
         if anchor:
             output.message(f"Centered on {anchor['ref']}. Read one in full: claude-mem show {anchor['ref']}")

@@ -73,7 +73,8 @@ def _overview() -> dict[str, Any]:
 def _list(args: argparse.Namespace) -> int:
     found = _overview()
     hints = "\n".join(map(merge_hint, found["hints"]))
-    return output.listing(found, found["items"], table, "No projects yet.", hints, as_json=args.json)
+    page = output.page(found, "items")
+    return output.listing(page, page["items"], table, "No projects yet.", hints, as_json=args.json)
 
 
 def table(items: list[dict[str, Any]]) -> str:

@@ -59,7 +59,7 @@ def _run_show(args: argparse.Namespace) -> int:
 def _memories(refs: list[str], *, as_data: bool) -> int:
     found = request("POST", "/api/observations/batch", body={"ids": refs})
     if as_data:
-        output.print_json(found)
+        output.print_json(output.page(found, "results"))
     elif found["results"]:
         print("\n\n".join(_each(map(_with_prompt, found["results"]))))
     return output.missing(found["missing"])

@@ -14,7 +14,7 @@ from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Findings, Summary
 from claude_mem.model.refs import Filters, Ref, ref_at
 from claude_mem.store.base import Store
-from claude_mem.store.values import TextQuery
+from claude_mem.store.values import ExportSelection, ForgetPlan, TextQuery
 
 UNDERSTOOD = {"observation", "summary", "prompt"}
 
@@ -105,6 +105,20 @@ class AuthorContract(StoreSuite):
             return {card.session for card in team.store.memories.cards([Ref("summary", id) for id in ids])}
 
         assert (last(own=True), last(own=False)) == ({"mine"}, {"adas"})
+
+    def test_an_export_of_ones_own_says_whose_each_session_is_wherever_it_is_read_again(
+        self, team: ReadFixture
+    ) -> None:
+        exported = list(team.store.transfer.records(ExportSelection()))
+        authors = {each["session_id"]: each.get("author") for each in exported if each["kind"] == "session"}
+        assert authors == {"mine": None, "adas": "ada", "bens": "ben"}
+        team.store.deletion.forget(ForgetPlan(sessions=("bens",)))
+        for own, author in ((True, "ben"), (False, None)):
+            team.store.transfer.absorb(exported, own=own)
+            row = team.store.sessions.session("bens")
+            assert row is not None
+            assert row["author"] == author, "a stranger's word on it counts for nothing"
+            team.store.deletion.forget(ForgetPlan(sessions=("bens",)))
 
     def test_a_session_says_whose_it_is_in_lists_and_by_itself(self, team: ReadFixture) -> None:
         for session, author in (("mine", None), ("adas", "ada")):

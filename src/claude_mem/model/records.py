@@ -47,6 +47,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "prompt_counter": INT,
         "status": TEXT,
         "client": TEXT,
+        "author": TEXT,  # the member of the team whose it was; null: whoever exports
         "cwd": TEXT,
         "transcript_path": TEXT,
         "branch": TEXT,

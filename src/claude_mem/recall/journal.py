@@ -92,7 +92,7 @@ def _session(session: _Session, replaced: set[str], tz: tzinfo) -> Iterator[str]
         summed = list(_summed_up(summary))
         yield from (*summed, "") if summed else ()
     if session.observations:
-        yield from (*_noted(session.observations, replaced), "")
+        yield from (*_noted(session.observations, replaced, about.get("author")), "")
 
 
 def _where(about: Record, tz: tzinfo) -> str:
@@ -103,6 +103,8 @@ def _where(about: Record, tz: tzinfo) -> str:
     parts = [f"{label.clock(began, tz)} to {until}"]
     if about.get("branch"):
         parts.append(f"branch {_code(about['branch'])}")
+    if by := label.whose(about.get("author"), None, None):
+        parts.append(_line(by))
     if about.get("client") == FOREIGN:
         parts.append("imported, not trusted")
     return f"{', '.join(parts)}, session {_code(about['session_id'])}"
@@ -118,11 +120,12 @@ def _summed_up(summary: Record) -> Iterator[str]:
             yield from (f"  - {_begun(point)}" for point in parts)
 
 
-def _noted(observations: list[Record], replaced: set[str]) -> Iterator[str]:
+def _noted(observations: list[Record], replaced: set[str], author: str | None) -> Iterator[str]:
     for each in observations:
         title = _line(each.get("title") or "")
         narrative = _line(each.get("narrative") or each.get("text") or "")
-        marks = [label.ORIGINS[each["source"]]] if each.get("source") in label.ORIGINS else []
+        origin = label.origin(str(each.get("source")), author)
+        marks = [origin] if origin else []
         marks += ["pinned"] if each.get("pinned") else []
         marks += ["replaced by a later one"] if _name(each) in replaced else []
         parts = f"- **{each['type']}:** {title or narrative}"

@@ -168,8 +168,9 @@ def _session(db: Connection, fields: Fields, whose: Whose) -> bool:
     if whose.is_stranger:
         values["client"] = FOREIGN
     execute(db, "absorb_session", **values)
-    if whose.author is not None:
-        execute(db, "set_author", session_id=fields["session_id"], author=whose.author)
+    author = fields["author"] if whose.own else whose.author
+    if author is not None:
+        execute(db, "set_author", session_id=fields["session_id"], author=author)
     return True
 
 

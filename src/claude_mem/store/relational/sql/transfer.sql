@@ -113,7 +113,7 @@ ORDER BY created_at_epoch, claude_session_id
 -- name: export_sessions
 -- They themselves.
 SELECT s.claude_session_id AS session_id, p.key AS project, s.title, s.subtitle, s.first_user_prompt, s.prompt_counter,
-       s.status, s.client, s.cwd, s.transcript_path, s.branch, s.commit_sha AS "commit", s.end_reason,
+       s.status, s.client, s.author, s.cwd, s.transcript_path, s.branch, s.commit_sha AS "commit", s.end_reason,
        s.created_at_epoch AS created_at, s.updated_at_epoch AS updated_at, s.completed_at_epoch AS completed_at
 FROM sdk_sessions AS s JOIN projects AS p ON p.id = s.project_id
 WHERE s.id IN (SELECT value FROM json_each(:sessions))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness import checker, hook_process, payloads, workers
+from tests.harness import checker, forked_hooks, hook_process, payloads, workers
 from tests.harness.model_script import Hang, Request, Say, Step
 from tests.harness.model_server import ModelServer
 from tests.security.test_canaries import PRIVATE, canaries, everything_in, session_full_of_secrets
@@ -285,9 +285,9 @@ def test_without_a_model_the_offline_observer_remembers_what_was_done(data: Path
 def test_no_canary_is_found_in_what_the_model_server_received_nor_the_key_in_what_we_keep(data: Path) -> None:
     with ModelServer(telling_apart()) as server:
         with workers.running(data, **workers.asking(server.url)):
-            for event in session_full_of_secrets(everywhere=True):
-                assert hook_process.run(data, event).code == 0
-            assert hook_process.run(data, payloads.end()).code == 0
+            with forked_hooks.Hooks(data) as hooks:
+                for event in (*session_full_of_secrets(everywhere=True), payloads.end()):
+                    assert hooks.run(event).code == 0
             workers.settled(data)
         received = "\n".join(
             text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from claude_mem.store.sqlite import schema
+from claude_mem.store.sqlite import SqliteStore, schema
 from claude_mem.store.sqlite.schema import Migration
 
 STEPS = (
@@ -22,7 +22,8 @@ RELEASED = Path(__file__).with_name("first_release.sql").read_text(encoding="utf
 FRESH = "\n".join((schema.script(), *STEPS))
 
 
-def install() -> None:
-    """In a process of its own; a test does the same by `monkeypatch`."""
+def open_and_close(path: Path) -> None:
+    """A store, in a process of its own; a test makes the migrations known by `monkeypatch`."""
     schema.migrations = lambda: MADE_UP
     schema.script = lambda: FRESH
+    SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()

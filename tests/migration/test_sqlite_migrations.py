@@ -5,16 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
+from tests.harness import forked
 from tests.migration import made_up
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
@@ -57,16 +55,6 @@ INSERT INTO pending_messages (event_id, session_id, kind, effect_key, prompt_num
 VALUES ('e1', 1, 'prompt', 'k1', 1, 'ready', 't', 1, NULL),
        ('e2', 1, 'stop', 'k2', 1, 'ready', 't', 2, 'said');
 INSERT INTO counters VALUES ('accepted', 2);
-"""
-
-CHILD = """
-import sys
-from tests.migration import made_up
-made_up.install()
-from pathlib import Path
-from claude_mem.store.sqlite import SqliteStore
-path = Path(sys.argv[1])
-SqliteStore.open(path, clock=lambda: 1_760_000_000_000, backups=path.parent / "backups").close()
 """
 
 
@@ -125,16 +113,6 @@ def everything_in(folder: Path) -> dict[str, tuple[bytes, int]]:
 
 def open_store(path: Path) -> SqliteStore:
     return SqliteStore.open(path, clock=SettableClock(), backups=path.parent / "backups")
-
-
-def open_and_be_killed(path: Path, call: str, number: int) -> bool:
-    """Open and close the store in a process that is killed at the so-manieth system call of that name."""
-    # `?`: on some processors there is no such call, but another that does the same
-    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace=?{call}"]
-    trace += ["-e", f"inject=?{call}:signal=SIGKILL:when={number}"]
-    ended = subprocess.run([*trace, sys.executable, "-c", CHILD, str(path)], check=False)
-    assert ended.returncode in (0, -signal.SIGKILL)
-    return ended.returncode != 0
 
 
 @pytest.fixture
@@ -261,7 +239,7 @@ def migrate_and_be_killed(old: Path, fresh: Path, call: str, number: int) -> int
     folder = old.parent.with_name("killed")
     shutil.copytree(old.parent, folder)
     path = folder / old.name
-    killed = open_and_be_killed(path, call, number)
+    killed = forked.killed_at(call, number, made_up.open_and_close, path)
     found = database_files.read_header(path)
     assert found is not None
     with open_store(path) as store:
@@ -376,7 +354,7 @@ def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) 
 def create_and_be_killed(folder: Path, fresh: Path, call: str, number: int) -> bool:
     folder.mkdir()
     path = folder / "claude-mem.db"
-    killed = open_and_be_killed(path, call, number)
+    killed = forked.killed_at(call, number, made_up.open_and_close, path)
     with open_store(path) as store:
         assert store.recovered is None
     assert shape(path) == shape(fresh)

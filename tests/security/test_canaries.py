@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.harness import hook_process, payloads, workers
+from tests.harness import forked_hooks, payloads, workers
 from tests.unit.privacy.test_suspect import IN_COMPANY
 
 from claude_mem.privacy import secrets
@@ -53,15 +53,15 @@ def everything_in(folder: Path) -> bytes:
     return b"\n".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.timeout(1200)  # a hook, and so a process, for each
+@pytest.mark.timeout(1200)  # a hook for each
 @pytest.mark.parametrize(
     "everywhere", [False, pytest.param(True, marks=pytest.mark.prove)], ids=["each once", "each everywhere"]
 )
 def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path, everywhere: bool) -> None:
     replies = []
     with workers.running(data):
-        for event in session_full_of_secrets(everywhere=everywhere):
-            replies.append(hook_process.run(data, event).out)
+        with forked_hooks.Hooks(data) as hooks:
+            replies += [hooks.run(event).out for event in session_full_of_secrets(everywhere=everywhere)]
         workers.drained(data)
         port = control.status(data).port
         assert port

@@ -5,11 +5,12 @@ It is forked from one that has imported everything: hundreds of them begin in a 
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+
+from tests.harness.forked import FORKS
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
@@ -20,9 +21,6 @@ from claude_mem.store.values import NewEvent
 
 NOW = 1_760_000_000_000
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload([__name__])
-
 
 def open_store(folder: Path) -> SqliteStore:
     return SqliteStore.open(folder / "claude-mem.db", clock=lambda: NOW, backups=folder / "backups")
@@ -32,8 +30,8 @@ class StoreChild:
     """As its parent sees it. Its store is open when this returns."""
 
     def __init__(self, folder: Path, leased: int, new: Sequence[str]) -> None:
-        self._pipe, given = _FORKS.Pipe()
-        self.process = _FORKS.Process(target=_obey, args=(given, folder, leased, tuple(new)))
+        self._pipe, given = FORKS.Pipe()
+        self.process = FORKS.Process(target=_obey, args=(given, folder, leased, tuple(new)))
         self.process.start()
         given.close()
         assert self.answer() == "opened"

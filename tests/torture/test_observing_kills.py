@@ -121,12 +121,12 @@ def test_killed_just_after_a_claim_the_offline_observer_does_each_batch_once(dat
         with suppress(subprocess.TimeoutExpired):
             worker.wait(chance.choice((0, 0, 0.001, 0.002, 0.005, 0.02)))
 
-    judge(data, torment(data, env, 40, kill), by_model=False)
+    judge(data, torment(data, env, 25, kill), by_model=False)
 
 
 @pytest.mark.timeout(600)
 def test_killed_while_a_model_is_asked_or_has_just_answered_each_batch_is_done_once(data: Path) -> None:
-    kills, mood, answer = 30, random.Random(7), telling_apart()
+    kills, mood, answer = 20, random.Random(7), telling_apart()
     killed: list[int] = []
 
     def script(request: Request) -> Step:

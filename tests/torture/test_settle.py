@@ -10,12 +10,12 @@ import itertools
 import shutil
 import signal
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from tests.harness import forked
 from tests.torture.store_child import NOW, StoreChild, open_store
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
@@ -55,17 +55,12 @@ def queued(tmp_path: Path) -> Path:
 def child(folder: Path, *, inject: str) -> Iterator[StoreChild]:
     """A process that has the store open, with some work leased, and a fault waiting for its system calls."""
     started = StoreChild(folder, len(LEASED), NEW)
-    calls = inject.split(":", maxsplit=1)[0]
-    trace = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={inject}"]
-    attached = [*trace, "-p", str(started.process.pid)]
-    with subprocess.Popen(attached, stderr=subprocess.PIPE, text=True) as tracer:
-        assert tracer.stderr is not None
-        assert "attached" in tracer.stderr.readline()
+    assert started.process.pid
+    with forked.injected(started.process.pid, inject):
         try:
             yield started
         finally:
             started.kill()
-            tracer.communicate(timeout=30)
 
 
 def killed_at_every_call(queued: Path, scratch: Path, act: str) -> Iterator[tuple[Path, bool]]:

@@ -71,6 +71,18 @@ class StoreDamaged(StoreError):
         super().__init__(f"{path} is damaged: {detail}.")
 
 
+class VectorsInUse(StoreError):
+    """`made_by`: the backend and the model that made them; `wanted`: those of this machine."""
+
+    def __init__(self, made_by: str, wanted: str) -> None:
+        self.made_by, self.wanted = made_by, wanted
+        super().__init__(
+            f"Other machines use this database's vectors, which were made with {made_by}. This machine is "
+            f"set to {wanted}, and searches without vectors. Set CLAUDE_MEM_EMBEDDER and CLAUDE_MEM_VECTORS "
+            "alike on all of them."
+        )
+
+
 class StoreForbidden(StoreError):
     """`detail` is one sentence, or what the database said."""
 

@@ -146,6 +146,8 @@ class ContextUpdater:
         news = self._store.statistics.news(self._marks)
         if news.marks == self._marks and not self._again:
             return False
+        if news.changed and self._marks is not None:
+            self._contexts.clear(news.changed)
         changed = {project.id: project for project in self._changed(news)}
         for project in changed.values():
             self._contexts.render(project)

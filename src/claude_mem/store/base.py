@@ -355,6 +355,10 @@ class VectorTable(Protocol):
     def count(self) -> int: ...
     def clear(self) -> None: ...
 
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
+        """The next mark, and the vectors that any process has stored since this one (None: too many). Without
+        a mark: from now on."""
+
 
 class EmbeddingProgress(Protocol):
     """Which memories have vectors, also with a backend that stores them elsewhere."""
@@ -362,7 +366,10 @@ class EmbeddingProgress(Protocol):
     def made(self) -> tuple[str, str] | None: ...  # the embedder that made them, and their stamp
 
     def begin(self, maker: str) -> str:
-        """Start over under a new stamp, and delete the stored vectors."""
+        """Start over under a new stamp, and delete the stored vectors. Raises VectorsInUse while another
+        machine uses them."""
+
+    def note_used(self) -> None: ...  # this machine uses the vectors
 
     def unembedded(self, limit: int) -> v.Unembedded | None:
         """Some memories without a vector, observations first; None: all have one."""

@@ -305,6 +305,7 @@ class News(Struct, frozen=True):
     marks: NewsMarks
     projects: tuple[int, ...] = ()
     compacted: tuple[tuple[int, str], ...] = ()  # project, session
+    changed: tuple[int, ...] = ()  # projects of which something was changed or forgotten
 
 
 class Evidence(Struct, frozen=True):

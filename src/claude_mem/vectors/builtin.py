@@ -144,6 +144,7 @@ class Builtin:
     def __init__(self, table: VectorTable, most: int = MOST) -> None:
         self._table, self._most = table, most
         self._stamp: str | None = None
+        self._mark: int | None = None  # up to where it was followed what other processes store
         self._held: dict[Span, Blocks] = {}  # its values never change, so reading needs no lock
         self._changing = Lock()  # what is read from the table must not miss what is put there meanwhile
 
@@ -178,6 +179,7 @@ class Builtin:
                 self._hold(span, without(held, memory_keys))
 
     def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
+        self._follow()
         held = self._held.get(within)
         if held is None:
             held = self._read(within)
@@ -212,6 +214,17 @@ class Builtin:
                 self._held = dict(list(self._held.items())[-(SPANS - 1) :])
                 self._held[span] = tuple(_uniform(rows))
             return self._held[span]
+
+    def _follow(self) -> None:
+        """What other processes have stored since the last look is compared too."""
+        with self._changing, _translated_errors():
+            self._mark, changed = self._table.changes(self._mark if self._held else None)
+            if changed is None:
+                self._held = {}
+            elif changed:
+                for span, held in list(self._held.items()):
+                    more = {key: blob for key, blob in changed.items() if _lies_in(key, span)}
+                    self._hold(span, with_(held, more))
 
     def _hold(self, span: Span, held: Blocks) -> None:
         if size(held) > self._most * SLACK:

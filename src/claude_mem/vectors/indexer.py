@@ -97,6 +97,7 @@ class VectorIndexer:
         made = self._source.made()
         if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
             self.rebuild()
+        self._source.note_used()
 
     def _forget(self) -> int:
         note = self._source.forgotten()

@@ -9,6 +9,9 @@ ALTER FUNCTION job_moved() SECURITY DEFINER SET search_path = claude_mem, pg_tem
 ALTER FUNCTION memory_added() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
 ALTER FUNCTION session_compacted() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
 ALTER FUNCTION session_added() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
+ALTER FUNCTION observation_changed() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
+ALTER FUNCTION memories_forgotten() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
+ALTER FUNCTION session_changed() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
 ALTER FUNCTION memory_removed() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
 ALTER FUNCTION memory_shared() SECURITY DEFINER SET search_path = claude_mem, pg_temp;
 

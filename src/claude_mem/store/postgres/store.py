@@ -28,14 +28,13 @@ from claude_mem.store.postgres.presence import Presence
 from claude_mem.store.postgres.sharing import Sharing
 from claude_mem.store.postgres.text_index import TextIndex
 from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Statistics, Upkeep
-from claude_mem.store.postgres.vector_index import EmbeddingProgress
+from claude_mem.store.postgres.vector_index import EmbeddingProgress, SharedVectorTable
 from claude_mem.store.relational.events import Events
 from claude_mem.store.relational.memories import Memories
 from claude_mem.store.relational.projects import Projects
 from claude_mem.store.relational.queue import Queue
 from claude_mem.store.relational.sessions import Sessions
 from claude_mem.store.relational.transfer import Transfer
-from claude_mem.store.relational.vector_table import VectorTable
 
 JOBS, NEWS = "claude_mem_jobs", "claude_mem_news"
 """What is notified: events that wait to be observed, and memories."""
@@ -68,7 +67,7 @@ class PostgresStore(Store):
         self.statistics = Statistics(*part)
         self.text_index = TextIndex(*part)
         self.deletion = Deletion(*part, self.text_index.catch_up)
-        self.vectors = VectorTable(*part)
+        self.vectors = SharedVectorTable(*part)
         self.embeddings = EmbeddingProgress(*part)
         self.upkeep = Upkeep(*part)
         self.directory = Directory(*part)

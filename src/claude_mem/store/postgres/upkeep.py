@@ -33,6 +33,7 @@ class Statistics(statistics.Statistics):
             marks,
             tuple({row["project_id"]: None for row in found if row["compacted"] is None}),
             tuple((row["project_id"], row["compacted"]) for row in found if row["compacted"] is not None),
+            tuple({row["project_id"]: None for row in found if row["is_change"]}),
         )
 
 

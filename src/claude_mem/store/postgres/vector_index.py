@@ -5,8 +5,11 @@ adds them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from socket import gethostname
 
+from claude_mem.model.errors import VectorsInUse
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.store.postgres.principal import acting_as_service
 from claude_mem.store.relational import vector_table
 from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
 from claude_mem.store.relational.vector_table import (
@@ -22,10 +25,37 @@ from claude_mem.store.values import Unembedded
 take_out = vector_table.take_out
 
 
+MOST_CHANGED = 20_000
+"""More are read again as a whole."""
+
+
+class SharedVectorTable(vector_table.VectorTable):
+    """Other processes store vectors as well."""
+
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
+        """On a team's server for all members alike: what is found with them is looked up for the caller."""
+        with acting_as_service(), self._readers.read() as db:
+            now = int(execute(db, "news_mark").fetchone()[0])
+            if mark is None:
+                return now, {}
+            found = execute(db, "vectors_changed", mark=mark, limit=MOST_CHANGED + 1).fetchall()
+        if len(found) > MOST_CHANGED:
+            return now, None
+        return now, {row["memory_key"]: row["vector"] for row in found}
+
+
 class EmbeddingProgress(Embeddings):
     def begin(self, maker: str) -> str:
+        """A machine that is set to another model must not take theirs from the others, which would take its
+        own from it."""
+        made = self.made()
+        if made is not None and self._row("vectors_used_elsewhere", machine=gethostname()) is not None:
+            raise VectorsInUse(made[0], maker)
         self._change("embed_all")
         return super().begin(maker)
+
+    def note_used(self) -> None:
+        self._change("note_vectors_used", machine=gethostname())
 
     def unembedded(self, limit: int) -> Unembedded | None:
         with self._readers.read() as db:

@@ -59,6 +59,10 @@ class VectorTable(Part):
     def count(self) -> int:
         return self._number("count_vectors")
 
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
+        """Nobody else stores any."""
+        return mark, {}
+
     def clear(self) -> None:
         """Not in one transaction: those who write meanwhile do not wait for it."""
         while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
@@ -113,6 +117,9 @@ class Embeddings(Part):
     def _record(self, db: Connection, maker: str, stamp: str) -> None:
         execute(db, "set_derived", name="vectors_made_by", value=maker)
         execute(db, "set_derived", name="vectors_stamp", value=stamp)
+
+    def note_used(self) -> None:
+        """Nobody else does."""
 
     def forgotten(self) -> tuple[str, list[int]] | None:
         note = self._row("forgotten_vectors")

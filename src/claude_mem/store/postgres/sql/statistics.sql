@@ -5,8 +5,8 @@
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
 -- name: news_since
--- What is new since a mark: projects, and sessions that were compacted.
-SELECT DISTINCT n.project_id, n.compacted FROM news AS n
+-- What is new since a mark: projects, whether something of them was changed, and sessions that were compacted.
+SELECT DISTINCT n.project_id, n.compacted, n.is_change FROM news AS n
 LEFT JOIN sdk_sessions AS s ON s.claude_session_id = n.compacted
 WHERE n.transaction >= CAST(CAST(:mark AS text) AS xid8) AND (n.compacted IS NULL OR s.past = 0);
 

@@ -37,3 +37,25 @@ ON CONFLICT (kind, id) DO UPDATE SET stamp = nextval('stamps');
 -- name: count_unembedded
 -- How many memories have no vector.
 SELECT COUNT(*) FROM unembedded;
+
+-- name: keep_vector
+-- Add or replace one, unless its memory was forgotten while it was made.
+INSERT INTO memory_vectors (memory_key, vector)
+SELECT :memory_key, :vector
+WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
+ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector, transaction = excluded.transaction;
+
+-- name: vectors_changed
+-- Those that any process has stored since a mark.
+SELECT memory_key, vector FROM memory_vectors WHERE transaction >= CAST(CAST(:mark AS text) AS xid8) LIMIT :limit;
+
+-- name: vectors_used_elsewhere
+-- Whether another machine has used the vectors within a day.
+SELECT machine FROM vector_users WHERE machine <> :machine AND seen_at > now() - INTERVAL '1 day' LIMIT 1;
+
+-- name: note_vectors_used
+-- This machine uses them; written once an hour.
+INSERT INTO vector_users AS u (machine) VALUES (:machine)
+ON CONFLICT (machine) DO UPDATE SET seen_at = now() WHERE u.seen_at < now() - INTERVAL '1 hour';

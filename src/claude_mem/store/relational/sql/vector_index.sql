@@ -1,14 +1,5 @@
 -- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: keep_vector
--- Add or replace one, unless its memory was forgotten while it was made.
-INSERT INTO memory_vectors (memory_key, vector)
-SELECT :memory_key, :vector
-WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
-   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
-   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
-ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector;
-
 -- name: remove_some_vectors
 -- A few, whichever: all of them at once would keep everybody else from writing for seconds.
 DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_vectors LIMIT :limit);

@@ -29,3 +29,12 @@ SELECT u.id, u.session_id, s.project_id, SUBSTR(u.prompt, 1, :most) AS prompt
 FROM user_prompts AS u
 CROSS JOIN sdk_sessions AS s ON s.id = u.session_id
 WHERE u.id > :after ORDER BY u.id LIMIT :limit;
+
+-- name: keep_vector
+-- Add or replace one, unless its memory was forgotten while it was made.
+INSERT INTO memory_vectors (memory_key, vector)
+SELECT :memory_key, :vector
+WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
+   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
+ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector;

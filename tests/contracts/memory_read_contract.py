@@ -224,6 +224,11 @@ class MemoryReadContract(StoreSuite):
         assert read.store.memories.match(wording, None).sizes.total == 4
         assert read.store.memories.match(wording, span(read.project())).sizes.total == 3
 
+    def test_the_length_of_a_session_is_what_was_said_in_it(self, turn: ReadFixture) -> None:
+        sizes = turn.store.memories.match(TextQuery(("heron",)), None).sizes
+        assert list(sizes.sessions.values()) == [sizes.said]
+        assert 0 < sizes.said < sizes.total, "tools were used"
+
     def test_what_is_kept_while_others_search_disturbs_nobody(self, read: ReadFixture) -> None:
         read.keep("heron 0")
         with ThreadPoolExecutor(4) as threads:

@@ -158,7 +158,7 @@ def test_every_word_weighs_the_same_whatever_the_bound(
 Matched = dict[tuple[str, bool], tuple[dict[int, float], dict[int, float], int | None]]
 
 
-def matched(found: TextMatches) -> tuple[int, int, Matched]:
+def matched(found: TextMatches) -> tuple[int, int, dict[int, int], Matched]:
     def rounded(scores: dict[int, float]) -> dict[int, float]:
         return {key: round(score, 9) for key, score in scores.items()}
 
@@ -166,7 +166,7 @@ def matched(found: TextMatches) -> tuple[int, int, Matched]:
         (each.word, each.is_phrase): (rounded(each.scores), rounded(each.said), each.rows)
         for each in found.matched
     }
-    return found.sizes.total, found.sizes.said, by_word
+    return found.sizes.total, found.sizes.said, dict(found.sizes.sessions), by_word
 
 
 def test_the_corpus_is_found_at_all(base: Store, other: Store) -> None:

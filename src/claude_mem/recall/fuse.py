@@ -25,7 +25,8 @@ from claude_mem.store.values import TextMatches
 
 SATURATION, BY_LENGTH = 5.0, 0.5
 """For sessions, BM25's k1 and, in place of its b, the power of their length: a word that more of its memories
-have counts more, in a long one less. A session four times as long has about twice as many different words."""
+have counts more, in a long one less. A session four times as long has about twice as many different words.
+Its length is what was said and understood in it: tool calls are many, and say little."""
 ONLY_FILES = 3.0
 """How much what was done about a file counts when nothing else is asked: as three readings."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
@@ -83,7 +84,8 @@ def weigh(matches: TextMatches) -> Weighed:
             counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
         for key, score in each.said.items():
             said[key] = said.get(key, 0.0) + counts * score
-    mean = sizes.total / max(1, len(sizes.sessions))
+    mean = max(1, sizes.said) / max(1, len(sizes.sessions))
+    lengths: dict[int, float] = {}  # what each session's length adds to a word's count, beneath the line
     whole: dict[int, float] = {}
     for each in matches.matched:
         if each.is_phrase or each.rows is not None:
@@ -91,9 +93,10 @@ def weigh(matches: TextMatches) -> Weighed:
         times = Counter(sessions_at(each.scores))
         telling = idf(len(times), len(sizes.sessions))
         for session, n in times.items():
-            length = (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
-            counted = n * (SATURATION + 1) / (n + SATURATION * length)
-            whole[session] = whole.get(session, 0.0) + telling * counted
+            if (length := lengths.get(session)) is None:
+                length = SATURATION * (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
+                lengths[session] = length
+            whole[session] = whole.get(session, 0.0) + telling * (n * (SATURATION + 1) / (n + length))
     words = [each.scores for each in matches.matched if not each.is_phrase]
     return Weighed(
         memories,

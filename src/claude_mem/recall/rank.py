@@ -33,7 +33,7 @@ SEEN_AGAIN, MOST_SEEN = 0.01, 3
 FRESH_DAYS = 7.0
 LASTING = {"decision": 0.4, "bugfix": 0.25, "discovery": 0.2}  # a change is told by the code itself
 ANSWERS = 0.75  # of the score of the best raw text of its session
-AHEAD = 1.0001
+AHEAD = 0.0001  # so much of its own score beyond that: they stay in their order
 ALIKE = 0.8  # of the words of two titles
 FORK = 0.8  # of the best copy's score: what a newer copy needs to take its place
 
@@ -101,7 +101,7 @@ def answers_first(hits: Sequence[Hit]) -> list[Hit]:
     for hit in hits:
         raw = best.get(hit.card.session, 0.0)
         answers = hit.card.ref.kind in ("observation", "summary") and ANSWERS * raw <= hit.score <= raw
-        found.append(replace(hit, score=raw * AHEAD) if answers else hit)
+        found.append(replace(hit, score=raw + AHEAD * hit.score) if answers else hit)
     return found
 
 
@@ -114,17 +114,20 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     """The same hits, with what says the same said once, and what a session has beyond its three best behind
     what others have that is comparably good. Those put behind are given no more than those before them have:
     a list is in the order of its scores."""
+    said = _Said()
+    best = _different_bests(hits, said)
     shown: list[Hit] = []
     surplus: list[Hit] = []
     of_session: Counter[str] = Counter()
-    said = _Said()
     for hit in hits:
-        if said.has(hit.card):
+        is_best = hit.card.ref in best
+        if not is_best and said.has(hit.card):
             continue
         if of_session[hit.card.session] < BEST_PER_SESSION:
             of_session[hit.card.session] += 1
             shown.append(hit)
-            said.add(hit.card)
+            if not is_best:
+                said.add(hit.card)
         else:
             surplus.append(hit)
     ordered = [(hit.score, hit) for hit in shown]
@@ -132,6 +135,19 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     ordered.sort(key=lambda each: -each[0])
     scores = accumulate((hit.score for _, hit in ordered), min)
     return [replace(hit, score=score) for (_, hit), score in zip(ordered, scores, strict=True)]
+
+
+def _different_bests(hits: Sequence[Hit], said: _Said) -> set[Ref]:
+    """Of each session its best memory, which stays though a session before it has the same among its lesser
+    ones; not if it is that session's best, too."""
+    seen: set[str] = set()
+    best: set[Ref] = set()
+    for hit in hits:
+        if hit.card.session not in seen and not said.has(hit.card):
+            best.add(hit.card.ref)
+            said.add(hit.card)
+        seen.add(hit.card.session)
+    return best
 
 
 class _Said:

@@ -116,7 +116,7 @@ class IndexSizes(Struct, frozen=True):
 
     total: int
     said: int  # of these, what is not a tool's
-    sessions: Mapping[int, int]  # memories of each, by the session's database id
+    sessions: Mapping[int, int]  # the same of each, at least 1, by the session's database id
 
 
 class TextMatches(Struct, frozen=True):

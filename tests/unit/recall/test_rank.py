@@ -140,6 +140,13 @@ def test_what_says_the_same_is_said_once_by_the_best_of_them() -> None:
     assert ids(found) == [1, 3]
 
 
+def test_a_sessions_best_stays_though_one_before_it_has_the_same_among_its_lesser() -> None:
+    same = "Fixed the parser of dates"
+    assert ids(spread(hits(("a", "Dropped ours", 3.0), ("a", same, 2.0), ("b", same, 1.9)))) == [1, 3]
+    both = hits(("a", same, 3.0), ("b", same, 1.9), ("b", "Dropped ours", 1.0), ("c", same, 0.9))
+    assert ids(spread(both)) == [1, 3], "the best of all of them is the same"
+
+
 @pytest.mark.parametrize("differs", ["kind", "project_id"])
 def test_another_kinds_or_projects_memory_is_another(differs: str) -> None:
     one, other = hits(("a", "Fixed the parser", 2.0), ("b", "Fixed the parser", 1.0))
@@ -196,3 +203,9 @@ def test_an_answer_comes_before_the_question_it_was_given_to() -> None:
     elsewhere = hit(Ref("observation", 3), 0.9, "s2")
     ranked = ordered(rank.answers_first([asked, answered, hardly, elsewhere]))
     assert [str(each.card.ref) for each in ranked] == ["1", "p1", "3", "2"]
+
+
+def test_answers_stay_in_their_order_before_the_question() -> None:
+    better, worse = Hit(card(1, created_at=NOW - DAY), 0.9), Hit(card(2, created_at=NOW), 0.8)
+    asked = Hit(replace(card(), ref=Ref("prompt", 1)), 1.0)
+    assert ids(ordered(rank.answers_first([asked, worse, better]))) == [1, 2, 1]

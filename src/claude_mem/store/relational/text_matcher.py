@@ -48,8 +48,8 @@ Span = tuple[int, int]
 
 
 class KnownSizes:
-    """How many memories each session of a span has, counted now and then: how rare a word is does not change
-    with a few memories more. Any thread may ask."""
+    """How many memories a span and each of its sessions have, counted now and then: how rare a word is does
+    not change with a few memories more. Any thread may ask."""
 
     def __init__(self) -> None:
         self._known: dict[Span, tuple[int, IndexSizes]] = {}
@@ -62,8 +62,9 @@ class KnownSizes:
             rows = execute(
                 db, "sizes_of_span", first=span[0], last=span[1], per_session=per_session
             ).fetchall()
-            sessions = {session_at(row["first"]): row["rows"] for row in rows}
-            sizes = IndexSizes(sum(sessions.values()), sum(row["said"] for row in rows), sessions)
+            said = {session_at(row["first"]): row["said"] for row in rows}
+            sessions = {session: max(1, count) for session, count in said.items()}
+            sizes = IndexSizes(sum(row["rows"] for row in rows), sum(said.values()), sessions)
             self._known[span] = everything, sizes
         return sizes
 

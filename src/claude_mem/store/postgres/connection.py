@@ -20,10 +20,11 @@ from psycopg.pq import TransactionStatus
 from claude_mem.model.errors import StoreError, StoreForbidden, StoreTooNew, StoreUnavailable
 from claude_mem.store.postgres import text_index, vector_index
 from claude_mem.store.postgres.dialect import translated
-from claude_mem.store.postgres.principal import Identity, Service, acting
+from claude_mem.store.postgres.principal import Service, acting
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import Cursor, VectorIndex, WordIndex, statements
 from claude_mem.store.relational.rows import integer, text
+from claude_mem.store.team import Identity
 
 T = TypeVar("T")
 

@@ -22,9 +22,9 @@ from claude_mem.api.team import (
 )
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden
-from claude_mem.store.postgres.principal import Identity
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value
+from claude_mem.store.team import Identity
 
 PREFIX = "cmk_"
 SECRET_BYTES = 32
@@ -143,7 +143,8 @@ class Directory(Part):
         project = execute(db, "project_by_key", given=new.project).fetchone()
         if project is None:
             raise InvalidInput("project", f"There is no project with the key {new.project}.")
-        if execute(db, "is_member", name=new.member).fetchone() is None:
+        # The server itself sees all members; whoever administers a project only whether there is one.
+        if not any(execute(db, query, name=new.member).fetchone() for query in ("member", "is_member")):
             raise InvalidInput("member", f"There is no member named {new.member}.")
         of: dict[str, Value] = {"member": new.member, "project_id": project["id"]}
         if new.level != "none":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing, suppress
 from threading import Lock
+from zlib import crc32
 
 import psycopg
 
@@ -23,6 +24,7 @@ class Presence:
         self._url, self._lock = url, Lock()
         self._is_held = True
         self._raw = connect(url)
+        self._claims, self._claimed_by = set[str](), self._raw
         try:
             _require_session(self._raw, url)
             self.holder = int(self._run("new_holder", lock=LOCK)["holder"])
@@ -51,6 +53,22 @@ class Presence:
                 self._raw = connect(self._url)
                 # If the server has not noticed the loss yet, it holds the lock for us a while longer.
                 self._is_held = bool(self._run("renew_holder", lock=LOCK, holder=self.holder)["held"])
+
+    def claim(self, work: str) -> bool:
+        """Whether this process is the one, of all that have the database open, that does this work. It is
+        until it ends or loses the database."""
+        number = -1 - crc32(work.encode()) % 2**30  # below those of processes
+        with self._lock:
+            try:
+                if self._claimed_by is not self._raw:
+                    self._claimed_by, self._claims = self._raw, set()
+                if work in self._claims:
+                    self._raw.execute("SELECT 1")  # else it may have been lost without a word
+                elif self._run("claim", lock=LOCK, number=number)["claimed"]:
+                    self._claims.add(work)
+            except psycopg.Error as error:
+                raise error_of(error) from error
+            return work in self._claims
 
     def close(self) -> None:
         with self._lock, suppress(psycopg.Error):

@@ -13,18 +13,7 @@ from contextvars import ContextVar
 
 from msgspec import Struct
 
-from claude_mem.api.team import Scope
-
-
-class Identity(Struct, frozen=True, kw_only=True):
-    """A member, by one of the member's keys."""
-
-    member: str
-    machine: str
-    key_id: int
-    scopes: tuple[Scope, ...]
-    admin: bool = False
-    expires_at: int | None = None  # epoch milliseconds
+from claude_mem.store.team import Identity
 
 
 class Service(Struct, frozen=True):

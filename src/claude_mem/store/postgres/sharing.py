@@ -23,10 +23,11 @@ from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput, StoreForbidden
 from claude_mem.model.records import Record, digest_of
 from claude_mem.model.refs import MemoryKind, Ref
-from claude_mem.store.postgres.principal import Identity, acting, acting_as_service
+from claude_mem.store.postgres.principal import acting, acting_as_service
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value, batches
+from claude_mem.store.team import Changes, ForgetNotice, Identity, Pulled
 from claude_mem.store.values import ExportSelection, ImportResult
 
 SHARED = ("project", "session", "observation", "summary", "prompt")
@@ -90,25 +91,6 @@ def _number(given: str) -> int:
     return int(given)
 
 
-class ForgetNotice(Struct, frozen=True, kw_only=True):
-    """A machine deletes what it has by this name."""
-
-    id: str
-    of: str  # session, observation, summary, prompt
-    digest: str  # of its name: see model/records.py
-    at: int  # when it was made, epoch milliseconds
-
-    def line(self) -> Record:
-        return {"kind": "forget", "id": self.id, "of": self.of, "digest": self.digest, "at": self.at}
-
-
-class Pulled(Struct, frozen=True):
-    records: tuple[Record, ...]  # each but a project's with its `author`
-    forgets: tuple[ForgetNotice, ...]
-    cursor: str
-    more: bool
-
-
 class Sharing(Part):
     def push(self, records: Sequence[Record]) -> ImportResult:
         """Records of the acting member's, scrubbed by the caller. Doing it twice changes nothing."""
@@ -157,6 +139,34 @@ class Sharing(Part):
                 for row in execute(db, "forgets_to_carry_out", **_machine(), limit=MOST_FORGETS)
             )
             return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(cursor), more)
+
+    def now(self) -> str:
+        """A cursor of `changes`: from now on."""
+        with self._readers.read() as db:
+            return str(Place(int(execute(db, "oldest_open").fetchone()[0])))
+
+    def changes(self, cursor: str, limit: int) -> Changes:
+        """What anybody, the acting member too, has sent since of projects that the member reads. Raises
+        InvalidInput."""
+        try:
+            after = Place.parse(cursor)
+        except ValueError:
+            raise InvalidInput("cursor", "The cursor is not one of this server's.") from None
+        with self._readers.read() as db:
+            upto = int(execute(db, "oldest_open").fetchone()[0])
+            rows = execute(
+                db,
+                "all_changes_after",
+                after=after.transaction,
+                after_kind=after.kind,
+                after_id=after.id,
+                last=upto,
+                limit=limit + 1,
+            ).fetchall()
+        page, is_full = rows[:limit], len(rows) > limit
+        refs = tuple(Ref(row["kind"], row["memory_id"]) for row in page)
+        at = Place(int(page[-1]["transaction"]), refs[-1].kind, refs[-1].id) if is_full else Place(upto)
+        return Changes(refs, str(max(at, after)), is_full)
 
     def _note_machine(self) -> None:
         """Before it reads a project for the first time: what is forgotten from now on, it learns of."""

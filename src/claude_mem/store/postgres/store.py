@@ -51,7 +51,7 @@ class PostgresStore(Store):
     ) -> None:
         """`owner`: of the tables, on a team's server."""
         self.recovered = None
-        self._url, self._presence, self._pool = url, presence, Pool(url, presence.holder, owner)
+        self._url, self.presence, self._pool = url, presence, Pool(url, presence.holder, owner)
         self._pool.on_connect = presence.renew
         self._listening: psycopg.Connection[Row] | None = None
         self.readers, self.writer = Readers(self._pool), Writer(self._pool, name_of(url), schema.VERSION)
@@ -93,7 +93,7 @@ class PostgresStore(Store):
     def wait(self, seconds: float) -> frozenset[str]:
         """What any process has added since it was last asked, or adds within this time: `JOBS`, `NEWS`, or
         nothing. One caller at a time."""
-        self._presence.renew()
+        self.presence.renew()
         try:
             if self._listening is None or self._listening.closed:
                 self._listening = connect(self._url)
@@ -107,7 +107,7 @@ class PostgresStore(Store):
 
     def close(self) -> None:
         self._pool.close()
-        self._presence.close()
+        self.presence.close()
         if self._listening is not None:
             with suppress(psycopg.Error):
                 self._listening.close()

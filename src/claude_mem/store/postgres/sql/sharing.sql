@@ -50,6 +50,13 @@ WHERE (c.transaction, c.kind, c.memory_id) > (CAST(CAST(:after AS text) AS xid8)
         AND g.transaction >= CAST(CAST(:grants AS text) AS xid8) AND g.transaction < CAST(CAST(:until AS text) AS xid8)))
 ORDER BY c.transaction, c.kind, c.memory_id LIMIT :limit;
 
+-- name: all_changes_after
+-- What anybody has sent since a place, before a transaction.
+SELECT c.kind, c.memory_id, CAST(c.transaction AS text) AS transaction FROM team_changes AS c
+WHERE (c.transaction, c.kind, c.memory_id) > (CAST(CAST(:after AS text) AS xid8), :after_kind, :after_id)
+  AND c.transaction < CAST(CAST(:last AS text) AS xid8)
+ORDER BY c.transaction, c.kind, c.memory_id LIMIT :limit;
+
 -- name: forgets_to_carry_out
 -- What a machine has not acknowledged.
 SELECT f.id, f.kind, f.digest, f.at FROM team_acknowledgements AS a JOIN team_forgets AS f ON f.id = a.forget_id

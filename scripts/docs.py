@@ -1,6 +1,6 @@
 """Writes what is made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS,
-docs/http-reference.md from the route table, the table in docs/agents.md from the folders of `agents`, and the
-viewer's list of filters from `api.filters`.
+docs/http-reference.md and docs/team-server-reference.md from the route tables, the table in docs/agents.md
+from the folders of `agents`, and the viewer's list of filters from `api.filters`.
 
 With --check it changes nothing, and fails if a page no longer says what the code does.
 """
@@ -153,6 +153,7 @@ PAGES = {
     "cli.md": cli_page,
     "settings.md": settings_page,
     "http-reference.md": lambda: http_reference.page(MADE),
+    "team-server-reference.md": lambda: http_reference.server_page(MADE),
     "agents.md": lambda: agent_table.page((DOCS / "agents.md").read_text(encoding="utf-8")),
     "../src/claude_mem/serve/viewer/filter_list.js": filter_list,
 }

@@ -1,4 +1,5 @@
-"""Writes docs/http-reference.md: every route of the worker, from the route table and the structs of `api`."""
+"""Writes docs/http-reference.md and docs/team-server-reference.md: every route of the worker and of a team's
+server, from their route tables and the structs of `api`."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from claude_mem.api.memories import Memory
 from claude_mem.serve.http.app import TABLE
 from claude_mem.serve.http.router import Endpoint
 from claude_mem.serve.requests import Field, fields
+from claude_mem.serve.team_server.server_table import READING
+from claude_mem.serve.team_server.server_table import TABLE as SERVER_TABLE
 
 HEAD = """\
 # HTTP reference
@@ -49,6 +52,39 @@ def page(made: str) -> str:
     ]
     for endpoint in TABLE:
         lines += _section(endpoint)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+SERVER_HEAD = """\
+# Reference of the team's server
+
+Every route of [the server](team-server.md). Each but `GET /health` needs a key with the scope that it names,
+in the header `Authorization: Bearer …`. `GET /openapi.json` describes the same for programs.
+
+| Status | Means |
+|---|---|
+| 401 | the key is missing, wrong, ended or revoked |
+| 403 | the key lacks the scope (`no_scope`), or its member may not do that |
+| 413 | the body is larger than 10 MiB |
+| 421 | the Host header is not this server's |
+| 429 | too many requests with this key; try again after `Retry-After` seconds |
+| 503 | the database is unavailable; try again after `Retry-After` seconds |
+
+## As a worker's
+
+These take and return what [the worker's](http-reference.md#routes) do, of what the key's member may see:
+
+"""
+
+
+def server_page(made: str) -> str:
+    lines = [made, SERVER_HEAD.rstrip(), "", *(f"- `{name}` (scope `read`)" for name in READING), ""]
+    lines += ["## Its own", ""]
+    for endpoint in SERVER_TABLE:
+        if f"{endpoint.method} {endpoint.path}" not in READING:
+            heading, empty, summary, *rest = _section(endpoint)
+            access = "No key is needed." if endpoint.scope == "open" else f"Scope: `{endpoint.scope}`."
+            lines += [heading, empty, f"{summary} {access}", *rest]
     return "\n".join(lines).rstrip() + "\n"
 
 

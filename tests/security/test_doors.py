@@ -110,7 +110,7 @@ OTHER_COMMANDS = {
         "off",
     ),
     *("on", "doctor", "stats", "export", "backup", "restore", "gc", "worker", "queue", "demo", "version"),
-    *("hooks", "statusline", "token", "embedder", "help", "completion"),
+    *("hooks", "statusline", "token", "embedder", "help", "completion", "server"),
 }
 """They take no text that is stored."""
 

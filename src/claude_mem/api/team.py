@@ -163,6 +163,18 @@ class ForgottenAnswer(Struct, frozen=True):
     ]
 
 
+class Left(Struct, frozen=True):
+    sessions: Annotated[Count, doc("How many sessions were deleted, with all that was in them.", 3)]
+
+
+class Acknowledged(Struct, frozen=True):
+    status: Annotated[str, doc("acknowledged", "acknowledged")]
+
+
+class ServerHealth(Struct, frozen=True):
+    status: Annotated[Literal["ok", "stopping", "unavailable"], doc("Only ok answers requests.", "ok")]
+
+
 class AuditEntry(Struct, frozen=True, kw_only=True):
     id: Count
     at: Milliseconds

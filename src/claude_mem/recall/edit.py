@@ -80,7 +80,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
             raise InvalidInput("text", "There is nothing to save after removing private text.")
         if len(narrative) > LONGEST_TEXT:
             raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
-        title = (self.clean(text_field(given, "title")).strip() or _first_line(narrative))[:LONGEST_TITLE]
+        title = (self.clean(text_field(given, "title")).strip() or first_line(narrative))[:LONGEST_TITLE]
         observation = Observation(
             type=_type(text_field(given, "type") or "discovery"),
             title=title,
@@ -142,7 +142,7 @@ def text_field(given: Mapping[str, object], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
     line = " ".join(text.splitlines()[0].split()) if text.splitlines() else ""
     return line if len(line) <= 100 else line[:99].rpartition(" ")[0].rstrip(" ,;:.") + "…"
 

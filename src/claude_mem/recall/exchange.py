@@ -68,6 +68,29 @@ def fit_own(record: Record, clean: Callable[[str], str]) -> Record:
     return {**record, **{name: map_text(record[name], clean) for name in texts if name in record}}
 
 
+def fit_members(record: Record, clean: Callable[[str], str], now: int) -> Record:
+    """A record that a member of a team shares: scrubbed once more, bounded as a stranger's, and by its own
+    names. Raises UnfitRecord."""
+    for name, shape in FIELDS.get(str(record.get("kind")), {}).items():
+        value = record.get(name)
+        if name in NAMES and isinstance(value, str) and len(value) > LONGEST_NAME:
+            raise UnfitRecord(f"`{name}` is longer than {LONGEST_NAME:,} characters.")
+        if shape == TEXT and isinstance(value, str) and len(value) > LONGEST:
+            raise UnfitRecord(f"`{name}` is longer than {LONGEST:,} characters.")
+        if (
+            shape == LIST
+            and isinstance(value, list)
+            and (
+                len(value) > MOST_ITEMS
+                or any(isinstance(item, str) and len(item) > LONGEST_ITEM for item in value)
+            )
+        ):
+            raise UnfitRecord(f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
+        if shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
+            raise UnfitRecord(f"`{name}` is in the future.")
+    return fit_own(record, clean)
+
+
 def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
     if len(value) > LONGEST_NAME:
         raise UnfitRecord(f"`{name}` is longer than {LONGEST_NAME:,} characters.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -144,32 +144,32 @@ def prometheus(running: Running) -> str:
     fresh = "1 when what is injected at session starts is up to date."
     oldest = "How long the oldest ready event has waited."
     metrics = (
-        _metric("queue_jobs", "Queued events by state.", jobs, "state"),
-        _metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
-        _metric("queue_alert", "1 when the queue is too long or too old.", int(figures.alert is not None)),
-        _metric("events_total", "Events by outcome.", outcomes, "outcome"),
-        _metric("batches_total", "Batches observed, by outcome.", batches, "outcome"),
-        _metric("batch_seconds_total", "How long these took together.", seconds, "outcome"),
-        _histogram("batch_duration_seconds", "How long a batch took.", *took),
-        _metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
-        _metric("spool_files", "Events waiting in the spool.", figures.spooled),
-        _metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),
-        _metric("sessions_open", "Sessions that may still be open.", open_sessions),
-        _metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
-        _metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),
-        _metric("uptime_seconds", "Since the worker started.", round(running.uptime_s, 3)),
-        _metric("resident_memory_bytes", "Memory the worker occupies.", resident_bytes()),
-        _metric("index_waiting", "Rows not in the full-text index yet.", recall.index.waiting),
-        _metric("vectors_waiting", "Memories without a vector.", recall.vectors.waiting),
-        _metric("vectors_state", "1 for the state the vectors are in.", vectors, "state"),
-        _metric("context_fresh", fresh, int(recall.context.fresh)),
-        _metric("injections_total", "How often something was injected.", times, "event"),
-        _metric("injected_tokens_total", "Tokens injected into sessions.", tokens, "event"),
+        metric("queue_jobs", "Queued events by state.", jobs, "state"),
+        metric("queue_oldest_age_seconds", oldest, figures.oldest_age_ms / 1000),
+        metric("queue_alert", "1 when the queue is too long or too old.", int(figures.alert is not None)),
+        metric("events_total", "Events by outcome.", outcomes, "outcome"),
+        metric("batches_total", "Batches observed, by outcome.", batches, "outcome"),
+        metric("batch_seconds_total", "How long these took together.", seconds, "outcome"),
+        histogram("batch_duration_seconds", "How long a batch took.", *took),
+        metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
+        metric("spool_files", "Events waiting in the spool.", figures.spooled),
+        metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),
+        metric("sessions_open", "Sessions that may still be open.", open_sessions),
+        metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
+        metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),
+        metric("uptime_seconds", "Since the worker started.", round(running.uptime_s, 3)),
+        metric("resident_memory_bytes", "Memory the worker occupies.", resident_bytes()),
+        metric("index_waiting", "Rows not in the full-text index yet.", recall.index.waiting),
+        metric("vectors_waiting", "Memories without a vector.", recall.vectors.waiting),
+        metric("vectors_state", "1 for the state the vectors are in.", vectors, "state"),
+        metric("context_fresh", fresh, int(recall.context.fresh)),
+        metric("injections_total", "How often something was injected.", times, "event"),
+        metric("injected_tokens_total", "Tokens injected into sessions.", tokens, "event"),
     )
     return "".join(metrics)
 
 
-def _metric(name: str, about: str, value: float | Mapping[str, float], label: str = "") -> str:
+def metric(name: str, about: str, value: float | Mapping[str, float], label: str = "") -> str:
     """`label`: what the keys of a mapping are values of."""
     name, kind = f"claude_mem_{name}", "counter" if name.endswith("_total") else "gauge"
     lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
@@ -180,7 +180,19 @@ def _metric(name: str, about: str, value: float | Mapping[str, float], label: st
     return "\n".join([*lines, ""])
 
 
-def _histogram(name: str, about: str, buckets: Mapping[str, int], total: float) -> str:
+def metric_of_labels(
+    name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
+) -> str:
+    """Of several labels, each with its value in the key."""
+    name, kind = f"claude_mem_{name}", "counter" if name.endswith("_total") else "gauge"
+    lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+    for key, value in values.items():
+        of = ",".join(f'{label}="{_escape(part)}"' for label, part in zip(labels, key, strict=True))
+        lines.append(f"{name}{{{of}}} {value}")
+    return "\n".join([*lines, ""])
+
+
+def histogram(name: str, about: str, buckets: Mapping[str, int], total: float) -> str:
     """`buckets`: how many are at most the key; the last is all."""
     name = f"claude_mem_{name}"
     lines = [f"# HELP {name} {about}", f"# TYPE {name} histogram"]

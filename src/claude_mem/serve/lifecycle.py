@@ -302,11 +302,11 @@ async def _wind_down(
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S
-    interrupted = _aside(parts.observing.interrupt)
+    interrupted = run_aside(parts.observing.interrupt)
     await listeners.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
     # Not the loop's own way: in Python 3.11 that cannot be given up on.
-    ended = _aside(threads.shutdown)
+    ended = run_aside(threads.shutdown)
     try:
         async with asyncio.timeout(max(0.1, deadline - time.monotonic())):
             await interrupted.wait()
@@ -316,7 +316,7 @@ async def _wind_down(
     return True
 
 
-def _aside(call: Callable[[], object]) -> asyncio.Event:
+def run_aside(call: Callable[[], object]) -> asyncio.Event:
     """Call it in a thread of its own, that no exit waits for; set when it has returned."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 

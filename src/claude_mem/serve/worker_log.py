@@ -36,7 +36,7 @@ def open_log(folder: Path, level: str) -> Iterator[None]:
     handler = _LogFile(
         folder / LOG_NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8", errors="replace"
     )
-    handler.setFormatter(_WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.setFormatter(WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     loggers = [logging.getLogger(name) for name in (OUR_LOGGER, *OTHER_LOGGERS)]
     for logger in loggers:
         logger.addHandler(handler)
@@ -74,7 +74,7 @@ class _LogFile(RotatingFileHandler):
         """A full disk must not stop the worker, nor fill start.log instead."""
 
 
-class _WithoutMessages(logging.Formatter):
+class WithoutMessages(logging.Formatter):
     """An exception's message may quote what it tripped over: only its type and its way are written."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -162,8 +162,8 @@ class Builtin:
         self.clear()
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
-        with self._changing, _translated_errors():
-            _agree(self._dimensions().union(vector.size for vector in vectors.values()))
+        with self._changing, translated_errors():
+            agree(self._dimensions().union(vector.size for vector in vectors.values()))
             blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
             kept = self._table.put(blobs)
             for span, held in list(self._held.items()):
@@ -173,7 +173,7 @@ class Builtin:
                 self._hold(span, grown)
 
     def remove(self, memory_keys: Sequence[int]) -> None:
-        with self._changing, _translated_errors():
+        with self._changing, translated_errors():
             self._table.remove(memory_keys)
             for span, held in list(self._held.items()):
                 self._hold(span, without(held, memory_keys))
@@ -183,24 +183,24 @@ class Builtin:
         held = self._held.get(within)
         if held is None:
             held = self._read(within)
-        _agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
+        agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
-        with _translated_errors():  # what was forgotten a moment ago may still be held
+        with translated_errors():  # what was forgotten a moment ago may still be held
             there = self._table.existing([memory_key for memory_key, _ in found])
         return [(memory_key, cosine) for memory_key, cosine in found if memory_key in there]
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
-        with _translated_errors():
+        with translated_errors():
             found = self._table.blobs(memory_keys)
-        _agree({vector.size} | {len(blob) for blob in found.values()})
+        agree({vector.size} | {len(blob) for blob in found.values()})
         return cosines(block(list(found.items())), vector) if found else {}
 
     def count(self) -> int:
-        with _translated_errors():
+        with translated_errors():
             return self._table.count()
 
     def clear(self) -> None:
-        with self._changing, _translated_errors():
+        with self._changing, translated_errors():
             self._table.clear()
             self._held = {}
 
@@ -208,16 +208,16 @@ class Builtin:
         self._held = {}
 
     def _read(self, span: Span) -> Blocks:
-        with self._changing, _translated_errors():
+        with self._changing, translated_errors():
             if span not in self._held:
                 rows = self._table.newest(span, self._most, ROWS)
                 self._held = dict(list(self._held.items())[-(SPANS - 1) :])
-                self._held[span] = tuple(_uniform(rows))
+                self._held[span] = tuple(uniform(rows))
             return self._held[span]
 
     def _follow(self) -> None:
         """What other processes have stored since the last look is compared too."""
-        with self._changing, _translated_errors():
+        with self._changing, translated_errors():
             self._mark, changed = self._table.changes(self._mark if self._held else None)
             if changed is None:
                 self._held = {}
@@ -237,13 +237,13 @@ class Builtin:
         return {len(blob) for rows in self._table.newest(None, 1, 1) for _, blob in rows}
 
 
-def _uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
+def uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
     for some in rows:
-        _agree({len(blob) for _, blob in some})
+        agree({len(blob) for _, blob in some})
         yield block(some)
 
 
-def _agree(dimensions: set[int]) -> None:
+def agree(dimensions: set[int]) -> None:
     if len(dimensions) > 1:
         raise OtherDimension(dimensions)
 
@@ -253,7 +253,7 @@ def _lies_in(memory_key: int, span: Span) -> bool:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def translated_errors() -> Iterator[None]:
     try:
         yield
     except StoreError as error:

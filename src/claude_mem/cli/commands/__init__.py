@@ -78,6 +78,9 @@ GROUPS = {  # heading: name: (module, purpose)
         "restore": ("commands.storage", "replace the database with a backup"),
         "gc": ("commands.storage", "delete expired data and reclaim disk space"),
     },
+    "Team": {
+        "server": ("commands.server_setup", "run and manage the server of a team's memory"),
+    },
     "More": {
         "demo": ("demo", "replay a recorded session and show the result"),
         "help": ("commands.help", "show help for a command"),

@@ -72,17 +72,23 @@ def worker_app(running: Running) -> App:
 
 
 class App:
-    """Answers the requests of a route table. `call_of` makes what its handlers take. What is no refusal is
-    raised on: the guard writes it down and answers 500."""
+    """Answers the requests of a route table. `call_of` makes what its handlers take; `refusal_of`, what an
+    error is answered with. What is no refusal is raised on: the guard writes it down and answers 500."""
 
-    def __init__(self, table: tuple[Endpoint, ...], call_of: Callable[..., ReadingCall]) -> None:
+    def __init__(
+        self,
+        table: tuple[Endpoint, ...],
+        call_of: Callable[..., ReadingCall],
+        refusal_of: Callable[[Exception], Refusal] | None = None,
+    ) -> None:
         self._router, self._call_of = Router(table), call_of
+        self._refusal_of = refusal_of or refusal_of_error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             response = await self._answer(Request(scope, receive))
         except Exception as error:
-            refusal = _refusal(error)
+            refusal = self._refusal_of(error)
             if refusal.status >= 500:
                 log.warning("refused: status=%d error=%s", refusal.status, name_of(error))
             response = JSONResponse(refusal.as_json(), refusal.status, refusal.headers)
@@ -138,7 +144,7 @@ _AMBIGUOUS: dict[type[Exception], str] = {
 }
 
 
-def _refusal(error: Exception) -> Refusal:
+def refusal_of_error(error: Exception) -> Refusal:
     match error:
         case Refusal():
             return error

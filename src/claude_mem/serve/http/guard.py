@@ -100,7 +100,7 @@ def judge(
     length = found.get(b"content-length", [b"0"])[0]
     if not length.isdigit() or len(length) > 18:
         return Refusal(400, "bad_length", "Content-Length is not a number.")
-    return _too_large(most_bytes) if int(length) > most_bytes else None
+    return too_large(most_bytes) if int(length) > most_bytes else None
 
 
 def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
@@ -159,7 +159,7 @@ def _holds_token(given: list[bytes], token: str) -> bool:
     return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token.encode())
 
 
-def _too_large(most_bytes: int) -> Refusal:
+def too_large(most_bytes: int) -> Refusal:
     return Refusal(413, "too_large", f"The body is larger than {most_bytes} bytes.")
 
 
@@ -190,7 +190,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*_hardened(message.get("headers", ())), (b"x-request-id", id.encode())]
+                message["headers"] = [*hardened(message.get("headers", ())), (b"x-request-id", id.encode())]
             await send(message)
 
         await self._answer(scope, receive, send_guarded, lambda: bool(status))
@@ -203,23 +203,23 @@ class Guard:
         self, scope: Scope, receive: Receive, send: Send, has_started: Callable[[], bool]
     ) -> None:
 
-        body = self._judge(scope) or await _read(receive)
+        body = self._judge(scope) or await read_body(receive)
         if body is None:
             return
         if isinstance(body, Refusal):
-            await _refuse(send, body, as_page=self._is_looked_at(scope))
+            await refuse(send, body, as_page=self._is_looked_at(scope))
             return
         scope[TRUSTED] = self._key is None
         scope[BY_PROGRAM] = self._key is None or self._shows_token(scope)
         if ADMIT in scope and scope["path"] not in self._open:
             scope[ADMIT]()
         try:
-            await self._app(scope, _replay(body, receive), send)
+            await self._app(scope, replay(body, receive), send)
         except Exception as error:  # the application has answered 500 and raised it on, for us to write down
             self._running.record_mishap("request", error)
             if not has_started():
                 message = f"Something went wrong; see request {REQUEST.get()} in the worker's log."
-                await _refuse(send, Refusal(500, "internal", message))
+                await refuse(send, Refusal(500, "internal", message))
 
     def _judge(self, scope: Scope) -> Verdict:
         is_open = scope["path"] in self._open and scope["method"] in _SAFE
@@ -235,19 +235,19 @@ class Guard:
         return scope["path"] in self._pages and any(b"text/html" in value for value in accepts)
 
 
-def _hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
+def hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
     given = list(headers)
     if not any(name.lower() == b"cache-control" for name, _ in given):
         given.append((b"cache-control", b"no-store"))
     return [*given, *_ALWAYS]
 
 
-async def _read(receive: Receive) -> bytes | Refusal | None:
+async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | Refusal | None:
     """The whole body; None when the caller has gone. Counted as it comes: a chunked one names no length."""
     chunks, size = [], 0
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):
-            while size <= MOST_BYTES:
+            while size <= most_bytes:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
@@ -258,10 +258,10 @@ async def _read(receive: Receive) -> bytes | Refusal | None:
     except TimeoutError:
         hang_up = {"Connection": "close"}
         return Refusal(408, "too_slow", "The body did not arrive in time.", headers=hang_up)
-    return b"".join(chunks) if size <= MOST_BYTES else _too_large(MOST_BYTES)
+    return b"".join(chunks) if size <= most_bytes else too_large(most_bytes)
 
 
-def _replay(body: bytes, receive: Receive) -> Receive:
+def replay(body: bytes, receive: Receive) -> Receive:
     replayed = False
 
     async def receive_replayed() -> Message:
@@ -274,7 +274,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_replayed
 
 
-async def _refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> None:
+async def refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> None:
     if as_page:
         body, media_type = sign_in_page(refusal.status).encode(), b"text/html; charset=utf-8"
     else:

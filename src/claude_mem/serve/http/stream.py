@@ -137,8 +137,8 @@ class _Listener(Struct):
                 announcements = tuple(self.running.announcements)  # here: the loop appends to them
                 for event in await asyncio.to_thread(self._states, announcements):
                     yield event
-                if await _happens(changed, HEARTBEAT_S):
-                    await _happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
+                if await happens(changed, HEARTBEAT_S):
+                    await happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
                 else:
                     yield b": still here\n\n"
         except StoreError:
@@ -240,7 +240,7 @@ class _Listener(Struct):
         return format_event(name, self.cursor, {**data, "timestamp": self.running.services.clock()})
 
 
-async def _happens(event: asyncio.Event, within_s: float) -> bool:
+async def happens(event: asyncio.Event, within_s: float) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             await event.wait()

@@ -1,0 +1,140 @@
+"""`claude-mem server init|run`: the server of a team's memory."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from claude_mem.cli import output
+from claude_mem.cli.client import load_settings
+from claude_mem.cli.commands import Commands, UsageError, help_of
+from claude_mem.cli.commands.server_people import add_people, directory, member_name
+
+DEFAULT_LISTEN = "127.0.0.1:37780"
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "server",
+        more=(
+            "The server stores what members of a team share in a PostgreSQL database (15 or newer)\n"
+            "that CLAUDE_MEM_DATABASE_URL names. The address is never given as an argument: it has a\n"
+            "password, and `ps` shows arguments."
+        ),
+        example="claude-mem server init --admin ada\nclaude-mem server run --listen 0.0.0.0:37780",
+        run=lambda _: help_of(parser),
+        json=False,
+    )
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    init = verbs.add(
+        "init",
+        "create the schema, the first admin and the first key, which is shown once",
+        example=(
+            "export CLAUDE_MEM_DATABASE_URL=postgresql://claude_mem:PASSWORD@localhost/claude_mem\n"
+            "claude-mem server init --admin ada --url https://memory.example.com"
+        ),
+        run=_init,
+    )
+    init.add_argument("--admin", type=member_name, default="admin", metavar="NAME", help="the first admin")
+    init.add_argument("--machine", metavar="NAME", help="the machine of the key (default: this one's name)")
+    init.add_argument("--url", type=_url, metavar="URL", help="where members will reach the server")
+    run = verbs.add(
+        "run",
+        "serve, in the foreground",
+        more=(
+            "Any number of processes may serve one database. SIGTERM stops one: /health says so first,\n"
+            "running requests finish, and it ends within ten seconds. SIGHUP reads the certificate\n"
+            "again. The log is JSON, on stderr."
+        ),
+        example=(
+            "claude-mem server run\n"
+            "claude-mem server run --listen 0.0.0.0:443 --cert cert.pem --key key.pem \\\n"
+            "    --public-url https://memory.example.com"
+        ),
+        run=_run,
+        json=False,
+    )
+    run.add_argument(
+        "--listen",
+        type=_listen,
+        default=DEFAULT_LISTEN,
+        metavar="HOST:PORT",
+        help=f"where to listen (default: {DEFAULT_LISTEN})",
+    )
+    run.add_argument("--cert", type=Path, metavar="FILE", help="the certificate chain, PEM")
+    run.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
+    run.add_argument(
+        "--public-url",
+        type=_url,
+        metavar="URL",
+        help="the address members use; other Host headers are refused",
+    )
+    run.add_argument(
+        "--drain",
+        type=_seconds,
+        default=2.0,
+        metavar="SECONDS",
+        help="how long /health answers 503 before it stops (default: 2)",
+    )
+    add_people(verbs)
+
+
+def _init(args: argparse.Namespace) -> int:
+    settings = load_settings()
+    machine = args.machine or socket.gethostname().partition(".")[0] or "server"
+    with directory(settings) as found:
+        key, info = found.begin(args.admin, machine[:64])
+    url = args.url or f"http://{DEFAULT_LISTEN}"
+    data = {"url": url, "member": info.member, "machine": info.machine, "id": info.id, "key": key}
+    text = (
+        f"The team's memory is ready. Its first admin is {info.member}.\n\n"
+        f"  address  {url}\n"
+        f"  key      {key}\n\n"
+        "The key is shown once. Start the server, and join it from your machine:\n\n"
+        "  claude-mem server run\n"
+        f"  claude-mem join {url}        # asks for the key"
+    )
+    return output.result(data, text, as_json=args.json)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from claude_mem.serve.team_server import server_process
+    from claude_mem.serve.team_server.json_log import log_to_stderr
+    from claude_mem.wiring import team_services
+
+    if (args.cert is None) != (args.key is None):
+        raise UsageError("--cert and --key belong together.")
+    settings = load_settings()
+    host, port = args.listen if isinstance(args.listen, tuple) else _listen(args.listen)
+    options = server_process.ServerOptions(
+        host=host,
+        port=port,
+        tls=(args.cert, args.key) if args.cert else None,
+        public_url=args.public_url,
+        drain_s=args.drain,
+    )
+    log_to_stderr(settings.log_level)
+    return server_process.run(lambda: team_services.build(settings), options)
+
+
+def _listen(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdecimal() or int(port) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT.")
+    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - `:443` is what the user asked for
+
+
+def _url(text: str) -> str:
+    found = urlsplit(text)
+    if found.scheme not in ("http", "https") or not found.hostname or found.username or found.query:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address such as https://memory.example.com.")
+    return text.rstrip("/")
+
+
+def _seconds(text: str) -> float:
+    if not re.fullmatch(r"\d{1,2}(\.\d{1,3})?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds.")
+    return float(text)

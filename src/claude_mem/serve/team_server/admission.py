@@ -1,0 +1,180 @@
+"""Whether a request may reach a team server's application: whose key it shows, and how much that key may ask.
+
+Nothing here knows HTTP beyond headers, and nothing reads a clock or the database by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from threading import Lock
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from claude_mem.serve.requests import Refusal
+from claude_mem.store.team import Identity
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+LONGEST_KEY = 200
+CACHE_S = 2.0
+"""How long a key is believed before the database is queried again: so long a revoked one may still work."""
+MOST_CACHED = 10_000
+
+
+class Allowance(Struct, frozen=True):
+    """Of requests: so many a second in the long run, and so many at once."""
+
+    per_s: float
+    at_once: int
+
+
+UNCACHED_KEYS = Allowance(100.0, 400)
+"""How many keys that are not cached are looked up. Whoever tries keys at random is held off before the
+database feels it; keys in use are cached, and are answered meanwhile."""
+
+
+class RateLimiter:
+    """A bucket for each name, which fills by the clock. Any thread may call it."""
+
+    def __init__(self, allowance: Allowance, most_names: int = MOST_CACHED) -> None:
+        self._allowance, self._most = allowance, most_names
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # what was left, and when
+        self._lock = Lock()
+
+    def wait_s(self, name: str, now_s: float) -> float:
+        """0: it may go on, and that is counted. Else, after how many seconds it may."""
+        full, per_s = float(self._allowance.at_once), self._allowance.per_s
+        with self._lock:
+            left, at = self._buckets.pop(name, (full, now_s))
+            left = min(full, left + max(0.0, now_s - at) * per_s)
+            allowed = left >= 1.0
+            self._buckets[name] = (left - 1.0 if allowed else left, now_s)
+            if len(self._buckets) > self._most:
+                self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1.0 - left) / per_s
+
+
+class KeyChecker:
+    """Whose a key is. `authenticate` queries the database; its answers are used for a moment."""
+
+    def __init__(
+        self,
+        authenticate: Callable[[str], Identity | None],
+        now_s: Callable[[], float],
+        cache_s: float = CACHE_S,
+        uncached: Allowance = UNCACHED_KEYS,
+    ) -> None:
+        self._authenticate, self._now_s, self._cache_s = authenticate, now_s, cache_s
+        self._found: OrderedDict[bytes, tuple[float, Identity | None]] = OrderedDict()
+        self._lookups = RateLimiter(uncached, 1)
+        self._lock = Lock()
+
+    def cached(self, key: str) -> tuple[bool, Identity | None]:
+        """Whether it is known whose the key is, and whose. By its digest: how long that takes to find says
+        nothing of another key."""
+        with self._lock:
+            at, identity = self._found.get(_digest(key), (-math.inf, None))
+        return self._now_s() - at < self._cache_s, identity
+
+    def identify(self, key: str) -> Identity | None:
+        """None: the key is unknown, ended or revoked. May block. Raises StoreError, and Refusal when too many
+        keys are tried."""
+        is_known, identity = self.cached(key)
+        if is_known:
+            return identity
+        if wait_s := self._lookups.wait_s("", self._now_s()):
+            raise too_many(wait_s)
+        at = self._now_s()  # before: what is revoked meanwhile is not believed for longer
+        identity = self._authenticate(key)
+        with self._lock:
+            self._found[_digest(key)] = (at, identity)
+            self._found.move_to_end(_digest(key))
+            while len(self._found) > MOST_CACHED:
+                self._found.popitem(last=False)
+        return identity
+
+    def forget_all(self) -> None:
+        """Something was revoked here: nothing of it is believed any longer."""
+        with self._lock:
+            self._found.clear()
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode(errors="replace")).digest()
+
+
+def key_in(headers: Headers) -> str | None:
+    """The key that a request shows, if it shows one."""
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    scheme, _, credentials = given[0].strip().partition(b" ")
+    credentials = credentials.strip()
+    if scheme.lower() != b"bearer" or not credentials.isascii() or not 0 < len(credentials) <= LONGEST_KEY:
+        return None
+    return credentials.decode("ascii")
+
+
+def hosts_of(public_url: str | None, listen: tuple[str, int]) -> frozenset[bytes] | None:
+    """The Host headers that are ours; None: any, for it is not known by which names we are called."""
+    host, port = listen
+    names = set[str]()
+    if public_url:
+        found = urlsplit(public_url)
+        default = 443 if found.scheme == "https" else 80
+        names.add(_host(found.hostname or "", None))
+        names.add(_host(found.hostname or "", found.port or default))
+    if host not in ("", "0.0.0.0", "::"):  # noqa: S104 - it is looked for, not bound
+        names.add(_host(host, port))
+        if host in ("127.0.0.1", "::1", "localhost"):
+            names |= {_host(each, port) for each in ("127.0.0.1", "localhost", "::1")}
+    elif not public_url:
+        return None
+    return frozenset(name.lower().encode() for name in names)
+
+
+def _host(name: str, port: int | None) -> str:
+    name = f"[{name}]" if ":" in name else name
+    return name if port is None else f"{name}:{port}"
+
+
+def judge_host(headers: Headers, hosts: frozenset[bytes] | None) -> Refusal | None:
+    given = [value.strip().lower() for name, value in headers if name == b"host"]
+    if hosts is None or (len(given) == 1 and given[0] in hosts):
+        return None
+    return Refusal(421, "foreign_host", "The Host header is not this server's. Its address is --public-url.")
+
+
+def judge_length(headers: Headers, most_bytes: int) -> Refusal | None:
+    given = [value.strip() for name, value in headers if name == b"content-length"]
+    length = given[0] if given else b"0"
+    if len(given) > 1 or not length.isdigit() or len(length) > 18:
+        return Refusal(400, "bad_length", "Content-Length is not a number.")
+    if int(length) > most_bytes:
+        return Refusal(413, "too_large", f"The body is larger than {most_bytes} bytes.")
+    return None
+
+
+def no_key() -> Refusal:
+    """The same for a key that is missing, unknown, ended or revoked."""
+    return Refusal(
+        401,
+        "no_key",
+        "The key is missing, wrong, ended or revoked. Send: Authorization: Bearer …",
+        headers={"WWW-Authenticate": 'Bearer realm="claude-mem"'},
+    )
+
+
+def no_scope(scope: str) -> Refusal:
+    return Refusal(403, "no_scope", f"The key does not have the scope `{scope}`.")
+
+
+def too_many(wait_s: float) -> Refusal:
+    headers: Mapping[str, str] = {"Retry-After": str(max(1, math.ceil(wait_s)))}
+    return Refusal(
+        429, "too_many", "Too many requests. Try again after Retry-After seconds.", headers=headers
+    )

@@ -1,0 +1,123 @@
+"""What the MCP tools read and change on a team server: only what the member may see, and by the same ways as
+the member's machines do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from claude_mem.api.memories import ForgetAnswer, ForgetRequest, SavedAnswer
+from claude_mem.model import records
+from claude_mem.model.errors import InvalidInput
+from claude_mem.model.refs import TYPES, Card, Filters, Hit, Ref
+from claude_mem.recall import json_shapes
+from claude_mem.recall.edit import LONGEST_TEXT, LONGEST_TITLE, first_line, text_field
+from claude_mem.serve.mcp_tools import ToolMemory
+from claude_mem.serve.team_server.team_routes import TeamCall, push_records
+
+CLIENT = "team-mcp"
+"""The client of sessions that hold what was saved over the server's MCP."""
+
+
+def of(call: TeamCall) -> ToolMemory:
+    return ToolMemory(call.memory, partial(_remember, call), partial(_forget, call))
+
+
+def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAnswer:
+    """A memory of the member's, as if a machine of the member's had sent it."""
+    services, now = call.services, call.services.clock()
+    narrative = services.clean(text).strip()
+    if not narrative:
+        raise InvalidInput("text", "There is nothing to save after removing private text.")
+    if len(narrative) > LONGEST_TEXT:
+        raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
+    name = text_field(given, "project")
+    project = services.store.projects.find(name) if name else None
+    if project is None:
+        raise InvalidInput("project", f"You see no project named {name!r}." if name else "Specify a project.")
+    kind = text_field(given, "type") or "discovery"
+    if kind not in TYPES:
+        raise InvalidInput("type", f"Unknown type {kind!r}. Use one of: {', '.join(TYPES)}.")
+    title = (services.clean(text_field(given, "title")).strip() or first_line(narrative))[:LONGEST_TITLE]
+    session = _own_session(call, project.key)
+    observation: dict[str, Any] = {
+        "kind": "observation",
+        "session_id": session,
+        "type": kind,
+        "title": title,
+        "narrative": narrative if narrative != title else None,
+        "files_modified": given.get("files") or [],
+        "source": "user",
+        "at": now,
+    }
+    about = {"session_id": session, "project": project.key, "client": CLIENT, "created_at": now}
+    done = push_records(services, [{"kind": "session", **about}, observation])
+    if done.refused:
+        raise InvalidInput("project", done.refused[0][1])
+    call.serving.notify_change()
+    saved = _saved(call, session, now, title)
+    return SavedAnswer("saved" if done.taken.get("observation") else "known", saved.id, str(saved), title)
+
+
+def _saved(call: TeamCall, session: str, at: int, title: str) -> Ref:
+    of_session = Filters(session=session, kinds=("observation",), since=at, until=at + 1)
+    cards = call.services.store.memories.list_cards(of_session, limit=10)
+    return next(card.ref for card in cards if card.title == title)
+
+
+def _own_session(call: TeamCall, project: str) -> str:
+    """One for each member and project."""
+    whose = f"{call.identity.member}/{project}"
+    return f"{CLIENT}-{hashlib.sha256(whose.encode(errors='replace')).hexdigest()[:24]}"
+
+
+def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnswer:
+    """The member's own, or any of a project that the member administers, on every machine."""
+    refs = [ref for ref in map(Ref.parse, map(str, request.ids)) if ref is not None]
+    whole = call.services.store.memories.details(refs)
+    if dry_run:
+        return _answer([card for card, _ in whole.values()], dry_run=True)
+    names = {ref: _name(card, columns) for ref, (card, columns) in whole.items()}
+    shared = {ref: name for ref, name in names.items() if name}
+    ids = call.services.sharing.forget(list(shared.values()))
+    call.serving.notify_change()
+    gone = [ref for ref, id in zip(shared, ids, strict=True) if id]
+    if whole and not gone:
+        raise InvalidInput(
+            "ids", "Nothing was deleted: they are not yours, and you do not administer their project."
+        )
+    return _answer([whole[ref][0] for ref in gone], dry_run=False)
+
+
+def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
+    """What others know it by; None: it is not shared."""
+    match card.ref.kind:
+        case "observation":
+            return records.name_of(card.session, card.created_at, columns["content_key"])
+        case "summary":
+            return records.name_of_summary(card.session, card.created_at)
+        case "prompt" if card.prompt_number is not None:
+            return records.name_of_prompt(card.session, card.prompt_number)
+        case _:
+            return None
+
+
+def _answer(cards: Sequence[Card], *, dry_run: bool) -> ForgetAnswer:
+    count = {
+        kind: sum(card.ref.kind == kind for card in cards) for kind in ("observation", "summary", "prompt")
+    }
+    return ForgetAnswer(
+        dry_run=dry_run,
+        sessions=0,
+        observations=count["observation"],
+        summaries=count["summary"],
+        prompts=count["prompt"],
+        evidence=0,
+        vectors=0,
+        sample=[json_shapes.result(Hit(card, 0.0)) for card in cards],
+        backups=0,
+        of_others=0,
+        elsewhere=[],
+    )

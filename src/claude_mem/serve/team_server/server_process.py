@@ -1,0 +1,219 @@
+"""A team server's process: it starts, answers, keeps what is derived in step, and stops without breaking off
+a request. It has no state of its own: as many as are wanted serve one database, and any may come and go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from msgspec import Struct
+
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.serve.http.server import Bounded, HttpServer
+from claude_mem.serve.lifecycle import run_aside, until
+from claude_mem.serve.services import BACKLOG
+from claude_mem.serve.team_server.admission import KeyChecker, hosts_of
+from claude_mem.serve.team_server.gate import Gate, GateRules
+from claude_mem.serve.team_server.server_table import TABLE, server_app
+from claude_mem.serve.team_server.serving import Serving, TeamServices, log
+from claude_mem.serve.worker_log import log_loop_error
+from claude_mem.store.team import Identity
+
+THREADS = 24
+"""Each has at most one connection to the database at a time."""
+LOOK_EVERY_S = 30.0
+"""However long nothing is heard: work that another process left behind when it was killed is found."""
+AFTER_FAILURE_S = 2.0
+CHECK_EVERY_S = 2.0
+MAINTAIN_EVERY_S = 300.0
+LISTEN_S = 1.0
+GRACE_S = 5
+"""How long requests may take to finish once it has stopped to accept any."""
+END_S = 1.5
+
+
+class Roomy(Bounded):
+    """A server has more callers than a worker."""
+
+    most_connections, most_strangers = 2_048, 1_024
+
+
+class ServerOptions(Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 37780
+    tls: tuple[Path, Path] | None = None  # the certificate and its key
+    public_url: str | None = None
+    drain_s: float = 2.0
+    """How long `/health` says that it stops before it does: until balancers have heard."""
+
+
+def run(build: Callable[[], TeamServices], options: ServerOptions) -> int:
+    """Serve until SIGTERM or SIGINT. Raises ClaudeMemError and OSError when it cannot begin."""
+    listener = _listen(options.host, options.port)
+    try:
+        services = build()
+    except BaseException:
+        listener.close()
+        raise
+    try:
+        return asyncio.run(_live(services, options, listener))
+    finally:
+        services.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Several processes may listen on one port: the kernel gives each its share of new connections."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if hasattr(socket, "SO_REUSEPORT"):
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        listener.bind(address)
+        listener.setblocking(False)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+async def _live(services: TeamServices, options: ServerOptions, listener: socket.socket) -> int:
+    loop = asyncio.get_running_loop()
+    threads = ThreadPoolExecutor(THREADS + len(services.background), thread_name_prefix="server")
+    loop.set_default_executor(threads)
+    loop.set_exception_handler(log_loop_error)
+    keys = KeyChecker(_authenticator(services), time.monotonic)
+    serving = Serving(services, keys, loop=loop)
+    host, port = listener.getsockname()[:2]
+    rules = GateRules(
+        hosts=hosts_of(options.public_url, (options.host, port)),
+        tls=options.tls is not None or (options.public_url or "").startswith("https://"),
+    )
+    gate = Gate(server_app(serving), serving, TABLE, rules)
+    server = HttpServer(gate, listener, protocol=Roomy, tls=options.tls, grace_s=GRACE_S)
+    ask_to_stop = _on_signals(serving, options.drain_s)
+    if options.tls:
+        loop.add_signal_handler(signal.SIGHUP, _renew, server)
+    loops = _start_loops(serving)
+    listener.listen(BACKLOG)
+    await server.start()
+    log.info(
+        "listening",
+        extra={"facts": {"host": host, "port": port, "version": services.version, "pid": os.getpid()}},
+    )
+    await serving.stopping.wait()
+    await server.stop()
+    for each in loops:
+        each.cancel()
+    ended = run_aside(threads.shutdown)
+    await until(ended, END_S)
+    ask_to_stop.cancel()
+    if not ended.is_set():
+        log.warning("something is still running; leaving it")
+        logging.shutdown()
+        os._exit(0)
+    log.info("stopped")
+    return 0
+
+
+def _authenticator(services: TeamServices) -> Callable[[str], Identity | None]:
+    def authenticate(key: str) -> Identity | None:
+        with services.as_service():
+            return services.directory.authenticate(key)
+
+    return authenticate
+
+
+def _on_signals(serving: Serving, drain_s: float) -> asyncio.Task[None]:
+    """The first signal makes it drain, then stop; a second stops it at once."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+    def on_signal(drains: bool) -> None:
+        if asked.is_set() or not drains:
+            serving.stopping.set()
+        asked.set()
+
+    async def drain() -> None:
+        await asked.wait()
+        log.info("stopping")
+        serving.is_draining = True
+        serving.notify_change()  # streams end
+        await until(serving.stopping, drain_s)
+        serving.stopping.set()
+
+    loop.add_signal_handler(signal.SIGTERM, on_signal, True)
+    loop.add_signal_handler(signal.SIGINT, on_signal, False)
+    return asyncio.create_task(drain())
+
+
+def _renew(server: HttpServer) -> None:
+    try:
+        server.renew_certificate()
+    except OSError as error:
+        log.error("the certificate cannot be read, so the former one stays: %s", type(error).__name__)
+    else:
+        log.info("the certificate was read again")
+
+
+def _start_loops(serving: Serving) -> list[asyncio.Task[None]]:
+    """As the server itself: each loop's task has that from here."""
+    services = serving.services
+    with services.as_service():
+        return [
+            *(
+                asyncio.create_task(_repeat(serving, name, step, LOOK_EVERY_S, wakes=True))
+                for name, step in services.background.items()
+            ),
+            *(
+                asyncio.create_task(_repeat(serving, name, step, MAINTAIN_EVERY_S))
+                for name, step in services.maintenance.items()
+            ),
+            asyncio.create_task(_repeat(serving, "listen", lambda: _heard(serving), 0.0)),
+            asyncio.create_task(_check(serving)),
+        ]
+
+
+async def _repeat(
+    serving: Serving, where: str, step: Callable[[], object], pause_s: float, *, wakes: bool = False
+) -> None:
+    """While `step` says that more is to be done, on and on; else after a pause or, if it `wakes`, when
+    somebody has added something."""
+    while not serving.stopping.is_set():
+        changed = serving.changed
+        try:
+            more = await asyncio.to_thread(step)
+        except Exception as error:
+            serving.record_mishap(where, error)
+            await until(serving.stopping, AFTER_FAILURE_S)
+            continue
+        if not (wakes and more):
+            await until(changed if wakes else serving.stopping, pause_s)
+
+
+def _heard(serving: Serving) -> None:
+    if serving.services.listen(LISTEN_S):
+        serving.notify_change()
+
+
+async def _check(serving: Serving) -> None:
+    """Whether the database can be used: what /health says, without a query for each that asks."""
+    while not serving.stopping.is_set():
+        try:
+            await asyncio.to_thread(serving.services.check)
+            serving.trouble = None
+        except Exception as error:
+            if serving.trouble is None:
+                serving.record_mishap("check", error)
+            serving.trouble = type(error).__name__ if isinstance(error, ClaudeMemError) else "error"
+        await until(serving.stopping, CHECK_EVERY_S)

@@ -1,0 +1,129 @@
+"""All the routes of a team server, each with the scope that a key needs. What is not here does not exist."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from starlette.responses import Response
+
+from claude_mem.api.fields import Error
+from claude_mem.api.system import McpAnswer, McpMessage
+from claude_mem.model.errors import StoreError, StoreForbidden
+from claude_mem.model.structs import replace
+from claude_mem.recall.json_shapes import Json
+from claude_mem.serve import mcp, mcp_tools
+from claude_mem.serve.http.app import RETRY_AFTER_S, App, refusal_of_error
+from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes
+from claude_mem.serve.http.routes import memory_routes, project_routes
+from claude_mem.serve.requests import Refusal
+from claude_mem.serve.team_server import member_stream, member_tools, team_routes
+from claude_mem.serve.team_server.serving import Serving, log
+from claude_mem.serve.team_server.team_routes import TeamCall
+from claude_mem.serve.worker_log import name_of
+
+READING = (
+    "GET /api/search",
+    "GET /api/timeline",
+    "GET /api/file",
+    "GET /api/observations",
+    "GET /api/summaries",
+    "GET /api/prompts",
+    "GET /api/sessions",
+    "GET /api/session/{id}",
+    "GET /api/observation/{id}",
+    "POST /api/observations/batch",
+    "GET /api/projects",
+    "GET /api/project",
+    "GET /api/facets",
+)
+"""The routes of a worker that a server has too. They only read, as the member whose key it is."""
+
+COMMON = (
+    BAD,
+    UNAVAILABLE,
+    Answer(401, "The key is missing, wrong, ended or revoked.", Error),
+    Answer(403, "The key, or its member, may not do that.", Error),
+    Answer(405, "The method is not allowed for this path; see Allow.", Error),
+    Answer(408, "The body did not arrive in time.", Error),
+    Answer(413, "The body is larger than 10 MiB.", Error),
+    Answer(415, "Content-Type is not one that the route takes.", Error),
+    Answer(421, "The Host header is not this server's.", Error),
+    Answer(429, "Too many requests. Try again after Retry-After seconds.", Error),
+)
+"""What every route may answer."""
+
+_own = Routes()
+
+
+@_own.get("/api/stats", "How much is stored, of what I may see.", Answer(200, "Figures."), scope="read")
+def stats(call: TeamCall) -> Json:
+    return call.services.store.statistics.figures()
+
+
+@_own.post(
+    "/mcp",
+    "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
+    McpAnswer,
+    Answer(202, "Accepted; there is no response.", media_type=None),
+    Answer(400, "Invalid message.", McpAnswer),
+    scope="read",
+)
+async def mcp_message(call: TeamCall, body: McpMessage) -> Response:
+    del body  # described and checked; the message itself goes to the SDK as it came
+    may_write = "write" in call.identity.scopes
+    tools = {name: tool for name, tool in mcp_tools.TOOLS.items() if tool.only_reads or may_write}
+    serving = mcp.ToolServer(
+        memory=member_tools.of(call),
+        tools=tools,
+        version=call.services.version,
+        record_mishap=call.serving.record_mishap,
+        went_wrong="Something went wrong in the team's server.",
+    )
+    return await mcp.post(call, serving)
+
+
+@_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."), scope="read")
+def describe(call: TeamCall) -> dict[str, Any]:
+    return document(call.services.version, str(call.request.base_url).rstrip("/"))
+
+
+def _reading() -> list[Endpoint]:
+    by_name = {f"{each.method} {each.path}": each for each in (*memory_routes.routes, *project_routes.routes)}
+    scope: Access = "read"
+    return [replace(by_name[name], scope=scope) for name in READING]
+
+
+TABLE: tuple[Endpoint, ...] = (*team_routes.routes, *_reading(), *member_stream.routes, *_own)
+
+
+def document(version: str, url: str) -> dict[str, Any]:
+    from claude_mem.serve.http import openapi
+
+    return openapi.described(
+        TABLE,
+        version,
+        url=url,
+        about="The memory that a team shares. A key is needed: `claude-mem server key add` makes one.",
+        security={"key": {"type": "http", "scheme": "bearer"}},
+        common=COMMON,
+    )
+
+
+def server_app(serving: Serving) -> App:
+    assert all(endpoint.scope for endpoint in TABLE), "a route without a scope"
+    call_of = partial(TeamCall, serving=serving, memory=serving.services.memory)
+    return App(TABLE, call_of, _refusal_of)
+
+
+def _refusal_of(error: Exception) -> Refusal:
+    """What the database says of itself, such as its address, is for the log alone."""
+    match error:
+        case StoreForbidden():
+            return Refusal(403, "forbidden", "You may not do that.")
+        case StoreError():
+            log.warning("the database: %s", name_of(error))
+            message = "The database is unavailable. Try again after Retry-After seconds."
+            return Refusal(503, "unavailable", message, headers={"Retry-After": str(RETRY_AFTER_S)})
+        case _:
+            return refusal_of_error(error)

@@ -1,0 +1,120 @@
+"""What a process of a team server works with, and the state that its routes, streams and loops share."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
+
+from msgspec import Struct, field
+
+from claude_mem.model.clock import Clock
+from claude_mem.recall.viewer_reader import ViewerReader
+from claude_mem.serve.team_server.admission import KeyChecker
+from claude_mem.serve.worker_log import name_of
+from claude_mem.store.base import Store
+from claude_mem.store.team import Directory, Identity, Sharing
+
+log = logging.getLogger("claude_mem.server")
+
+DURATIONS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class TeamServices(Struct, frozen=True, kw_only=True):
+    """The parts of a team server. What they do may block, and is called from threads."""
+
+    version: str
+    clock: Clock
+    store: Store
+    directory: Directory
+    sharing: Sharing
+    memory: ViewerReader
+    clean: Callable[[str], str]
+    """Removes from a text what must not be stored."""
+    acting_as: Callable[[Identity], AbstractContextManager[None]]
+    """Whom the database's transactions are for, in this thread or task and those it starts."""
+    as_service: Callable[[], AbstractContextManager[None]]
+    """The same for the server's own loops."""
+    background: Mapping[str, Callable[[], bool]]
+    """Work in steps, by name; False: nothing is left for now."""
+    maintenance: Mapping[str, Callable[[], object]]
+    """Every few minutes."""
+    listen: Callable[[float], Collection[str]]
+    """Waits some seconds for what any process adds to the database, and says what it was."""
+    check: Callable[[], object]
+    """Raises StoreError if the database cannot be used."""
+    close: Callable[[], None]
+
+
+class RequestFigures:
+    """Requests by route and status, and how long they took. Only the event loop touches it."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, int]] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.durations: Counter[float] = Counter()
+        self.seconds = 0.0
+        self.running = 0
+
+    def note(self, route: str, status: int, took_s: float) -> None:
+        self.requests[route, status] += 1
+        self.seconds += took_s
+        self.durations[next((bound for bound in DURATIONS_S if took_s <= bound), float("inf"))] += 1
+
+    def cumulative(self) -> dict[str, int]:
+        """How many took at most so long; the last is all."""
+        found, total = {}, 0
+        for bound in (*DURATIONS_S, float("inf")):
+            total += self.durations[bound]
+            found["+Inf" if bound == float("inf") else str(bound)] = total
+        return found
+
+
+class Serving(Struct):
+    """A process's state. Its methods may be called from any thread; its events belong to the event loop."""
+
+    services: TeamServices
+    keys: KeyChecker
+    figures: RequestFigures = field(default_factory=RequestFigures)
+    mishaps: Counter[str] = field(default_factory=Counter)
+    """Exceptions that were survived, by where."""
+    listeners: Counter[int] = field(default_factory=Counter)
+    """Callers of /stream, by their keys. Only the event loop touches it."""
+    is_draining: bool = False
+    """It is about to stop: `/health` says so, and connections are closed after their answer."""
+    trouble: str | None = None
+    """Why the database cannot be used; None: it can."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Somebody has added something. Whoever looks takes it first; it is replaced when it is set, so that
+    nothing between the look and the wait is missed."""
+    born: float = field(default_factory=time.monotonic)
+    loop: asyncio.AbstractEventLoop | None = None
+    thread: int = field(default_factory=threading.get_ident)
+
+    @property
+    def uptime_s(self) -> float:
+        return time.monotonic() - self.born
+
+    def notify_change(self) -> None:
+        self.in_loop(self._replace_changed)
+
+    def in_loop(self, call: Callable[[], object]) -> None:
+        """Now, or from another thread soon."""
+        if self.loop is None or threading.get_ident() == self.thread:
+            call()
+        else:
+            self.loop.call_soon_threadsafe(call)
+
+    def record_mishap(self, where: str, error: BaseException) -> None:
+        """Counted, and written down without its words, which may quote a memory."""
+        self.mishaps[where] += 1
+        log.error("%s failed: %s", where, name_of(error), exc_info=error)
+
+    def _replace_changed(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()

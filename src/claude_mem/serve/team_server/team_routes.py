@@ -1,0 +1,256 @@
+"""A team server's own routes: what machines send and pull, what is forgotten, and what admins manage.
+
+Who may do what is the database's to say; a key's scope is checked before any of this is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from starlette.responses import PlainTextResponse, Response
+
+from claude_mem.api import team as api
+from claude_mem.api.memories import ImportAnswer
+from claude_mem.model.records import Record
+from claude_mem.recall.exchange import UnfitRecord, check_head, fit_members
+from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, Routes, respond
+from claude_mem.serve.http.routes.memory_routes import line
+from claude_mem.serve.requests import Refusal, absorb_lines
+from claude_mem.serve.team_server.gate import IDENTITY
+from claude_mem.serve.team_server.server_metrics import prometheus_text
+from claude_mem.serve.team_server.serving import Serving, TeamServices
+from claude_mem.store.team import Identity
+from claude_mem.store.values import ImportResult
+
+routes = Routes()
+
+
+class TeamCall(ReadingCall, frozen=True, kw_only=True):
+    """One request to a team server."""
+
+    serving: Serving
+
+    @property
+    def services(self) -> TeamServices:
+        return self.serving.services
+
+    @property
+    def identity(self) -> Identity:
+        """Whose key it shows. Routes that ask for none have none."""
+        found: Identity = self.request.scope[IDENTITY]
+        return found
+
+
+# -- The process --
+
+
+@routes.get(
+    "/health",
+    "Whether this process answers requests. A balancer sends none while it does not.",
+    api.ServerHealth,
+    Answer(503, "It is stopping, or cannot use the database.", api.ServerHealth),
+    scope="open",
+)
+async def health(call: TeamCall) -> Response:
+    serving = call.serving
+    if serving.is_draining:
+        return respond(api.ServerHealth("stopping"), 503)
+    if serving.trouble is not None:
+        return respond(api.ServerHealth("unavailable"), 503)
+    return respond(api.ServerHealth("ok"))
+
+
+@routes.get(
+    "/metrics",
+    "Figures for Prometheus. For admins.",
+    Answer(200, "Prometheus' text format.", media_type="text/plain"),
+    scope="admin",
+)
+def metrics(call: TeamCall) -> Response:
+    _require_admin(call)
+    with call.services.as_service():
+        text = prometheus_text(call.serving)
+    return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+# -- What machines send and pull --
+
+
+@routes.get("/api/team", "Who I am, and what my key may do.", api.TeamAnswer, scope="read")
+def who(call: TeamCall) -> api.TeamAnswer:
+    identity = call.identity
+    return api.TeamAnswer(
+        member=identity.member,
+        machine=identity.machine,
+        key=f"k{identity.key_id}",
+        scopes=identity.scopes,
+        admin=identity.admin,
+        expires_at=identity.expires_at,
+        projects=call.services.directory.grants_of(identity.member),
+        version=call.services.version,
+    )
+
+
+@routes.post(
+    "/api/team/push",
+    "Share records, one JSON object a line, at most 1,000. Doing it twice changes nothing.",
+    ImportAnswer,
+    scope="write",
+    takes_lines=True,
+)
+def push(call: TeamCall) -> ImportAnswer:
+    if call.lines is None:
+        raise Refusal(415, "not_lines", f"Content-Type must be {LINES}.")
+    done = absorb_lines(call.lines, partial(push_records, call.services))
+    call.serving.notify_change()
+    return done
+
+
+def push_records(services: TeamServices, given: Sequence[Mapping[str, Any]]) -> ImportResult:
+    """The acting member's, scrubbed before anything of them is stored. What may not be stored is named by its
+    number."""
+    records: list[Record] = []
+    places: list[int] = []
+    refused: list[tuple[int, str]] = []
+    now = services.clock()
+    for place, record in enumerate(given):
+        check_head(record)
+        try:
+            records.append(fit_members(record, services.clean, now))
+        except UnfitRecord as why:
+            refused.append((place, str(why)))
+        else:
+            places.append(place)
+    done = services.sharing.push(records)
+    refused += [(places[number], why) for number, why in done.refused]
+    return ImportResult(done.taken, done.known, tuple(sorted(refused)))
+
+
+@routes.get(
+    "/api/team/pull",
+    "What others have shared since a cursor, what is to be forgotten, and in the last line the next cursor.",
+    Answer(200, "One JSON object a line.", media_type=LINES),
+    scope="read",
+)
+def pull(call: TeamCall, query: api.PullQuery) -> Response:
+    found = call.services.sharing.pull(query.cursor, query.limit)
+    end = {"kind": "cursor", "cursor": found.cursor, "more": found.more}
+    lines = [*found.records, *(each.line() for each in found.forgets), end]
+    return Response(b"".join(map(line, lines)), media_type=LINES)
+
+
+@routes.post(
+    "/api/team/forget", "Forget memories, on every machine that has them.", api.ForgottenAnswer, scope="write"
+)
+def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
+    ids = call.services.sharing.forget(body.names)
+    call.serving.notify_change()
+    return api.ForgottenAnswer(ids)
+
+
+@routes.post(
+    "/api/team/acknowledge", "Forgets that this machine has carried out.", api.Acknowledged, scope="read"
+)
+def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
+    call.services.sharing.acknowledge(body.ids)
+    return api.Acknowledged("acknowledged")
+
+
+@routes.get(
+    "/api/team/forgets",
+    "Each forget, and which machines have not carried it out.",
+    api.ForgetsAnswer,
+    scope="read",
+)
+def forgets(call: TeamCall) -> api.ForgetsAnswer:
+    return api.ForgetsAnswer(call.services.sharing.forgets())
+
+
+@routes.post(
+    "/api/team/leave",
+    "Delete all that I have shared, from the server and from others' machines. My key ends.",
+    api.Left,
+    scope="write",
+)
+def leave(call: TeamCall) -> api.Left:
+    left = api.Left(call.services.sharing.leave())
+    call.serving.keys.forget_all()
+    call.serving.notify_change()
+    return left
+
+
+# -- For admins --
+
+
+@routes.get("/api/team/members", "The members.", api.MembersAnswer, scope="admin")
+def members(call: TeamCall) -> api.MembersAnswer:
+    return api.MembersAnswer(call.services.directory.members())
+
+
+@routes.post("/api/team/members", "Add a member.", api.MemberInfo, scope="admin")
+def add_member(call: TeamCall, body: api.NewMember) -> api.MemberInfo:
+    return call.services.directory.add_member(body)
+
+
+@routes.post(
+    "/api/team/members/remove",
+    "Remove a member. The member's keys end; what the member shared stays.",
+    api.MembersAnswer,
+    NOT_FOUND,
+    scope="admin",
+)
+def remove_member(call: TeamCall, body: api.Removal) -> api.MembersAnswer:
+    call.services.directory.remove_member(body.id)
+    call.serving.keys.forget_all()
+    return members(call)
+
+
+@routes.get("/api/team/keys", "The keys: for admins all, else one's own.", api.KeysAnswer, scope="read")
+def keys(call: TeamCall) -> api.KeysAnswer:
+    return api.KeysAnswer(call.services.directory.keys())
+
+
+@routes.post("/api/team/keys", "Make a key. It is shown once.", api.NewKeyAnswer, scope="admin")
+def add_key(call: TeamCall, body: api.NewKey) -> api.NewKeyAnswer:
+    key, info = call.services.directory.add_key(body)
+    return api.NewKeyAnswer(key=key, info=info)
+
+
+@routes.post("/api/team/keys/revoke", "End a key at once.", api.KeysAnswer, NOT_FOUND, scope="admin")
+def revoke_key(call: TeamCall, body: api.Removal) -> api.KeysAnswer:
+    call.services.directory.revoke_key(body.id)
+    call.serving.keys.forget_all()
+    return keys(call)
+
+
+@routes.get(
+    "/api/team/projects",
+    "Who may do what in which project, as far as I may know.",
+    api.GrantsAnswer,
+    scope="read",
+)
+def grants(call: TeamCall) -> api.GrantsAnswer:
+    return api.GrantsAnswer(call.services.directory.grants())
+
+
+@routes.post(
+    "/api/team/projects",
+    "Say what a member may do in a project that I administer.",
+    api.GrantsAnswer,
+    scope="admin",
+)
+def grant(call: TeamCall, body: api.NewGrant) -> api.GrantsAnswer:
+    call.services.directory.grant(body)
+    return grants(call)
+
+
+@routes.get("/api/team/audit", "What was changed in the team, and by whom.", api.AuditAnswer, scope="admin")
+def audit(call: TeamCall, query: api.AuditQuery) -> api.AuditAnswer:
+    return api.AuditAnswer(call.services.directory.audit(query))
+
+
+def _require_admin(call: TeamCall) -> None:
+    if not call.identity.admin:
+        raise Refusal(403, "no_admin", "Only an admin of the team may see this.")

@@ -1,0 +1,126 @@
+"""Builds what a team's server works with: the store on PostgreSQL, and search for a member's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC
+from functools import partial
+from typing import Any
+
+from claude_mem import __version__
+from claude_mem.model.clock import now
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.refs import span
+from claude_mem.privacy.scrub import scrub_text
+from claude_mem.recall.filter_resolver import FilterResolver
+from claude_mem.recall.search import Search
+from claude_mem.recall.viewer_reader import ViewerReader
+from claude_mem.serve.team_server.serving import TeamServices
+from claude_mem.settings import Settings
+from claude_mem.store.base import KeySpan, Store
+from claude_mem.store.team import Directory
+from claude_mem.vectors import embedders
+from claude_mem.vectors.indexer import Similarity, VectorIndexer
+from claude_mem.vectors.project_vectors import ProjectVectors
+from claude_mem.wiring import database
+
+MOST_PROJECTS = 200
+"""Whose vectors a search in all projects compares: the most recently used ones."""
+
+
+def _open(settings: Settings) -> Any:
+    """The team's store. Raises ClaudeMemError."""
+    if settings.database_url is None:
+        raise ClaudeMemError(
+            "CLAUDE_MEM_DATABASE_URL is not set. A team's server needs a PostgreSQL database (15 or newer): "
+            "postgresql://USER:PASSWORD@HOST/DATABASE"
+        )
+    return database.postgres().PostgresStore.open(settings.database_url, clock=now, server=True)
+
+
+@contextmanager
+def open_directory(settings: Settings) -> Iterator[Directory]:
+    """For whoever has the database: as the server itself."""
+    with _open(settings) as store:
+        from claude_mem.store.postgres.principal import acting_as_service
+
+        with acting_as_service():
+            yield store.directory
+
+
+def build(settings: Settings) -> TeamServices:
+    with ExitStack() as closing:
+        store = _open(settings)
+        closing.callback(store.close)
+        from claude_mem.store.postgres.principal import acting_as, acting_as_service
+
+        clean = partial(scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths)
+        with acting_as_service():
+            if not store.directory.members():
+                raise ClaudeMemError("This database has no team yet. Run: claude-mem server init")
+            store.text_index.prepare()
+        vectors = embedder = None
+        if settings.vectors != "off":
+            embedder = embedders.build(settings, clean)
+            vectors = ProjectVectors(
+                store.vectors,
+                as_service=acting_as_service,
+                visible=_visible_spans(store),
+            )
+            closing.callback(embedder.close)
+        background: dict[str, Callable[[], bool]] = {
+            "index": lambda: bool(store.text_index.step(hurried=False))
+        }
+        near = None
+        if vectors is not None and embedder is not None:
+            near = Similarity(embedder, vectors)
+            indexer = VectorIndexer(store.embeddings, vectors, embedder)
+            background["vectors"] = lambda: store.presence.claim("vectors") and bool(indexer.step(now()))
+        resolver = FilterResolver(
+            store=store, clock=now, zone=lambda: UTC, key_of=_no_directory, facts_of=_no_facts
+        )
+        memory = ViewerReader(
+            store=store,
+            engine=Search(store.memories, now, near, _not_stale),
+            resolver=resolver,
+            check_staleness=_not_stale,
+            clock=now,
+            catch_up=lambda: None,  # a server's index is its background's to write
+        )
+        return TeamServices(
+            version=__version__,
+            clock=now,
+            store=store,
+            directory=store.directory,
+            sharing=store.sharing,
+            memory=memory,
+            clean=clean,
+            acting_as=acting_as,
+            as_service=acting_as_service,
+            background=background,
+            maintenance={"news": lambda: store.presence.claim("news") and store.upkeep.checkpoint()},
+            listen=store.wait,
+            check=lambda: store.projects.newest(1),
+            close=closing.pop_all().close,
+        )
+
+
+def _not_stale(card: object) -> tuple[tuple[str, ...], float]:
+    """A server has no repositories to compare with."""
+    del card
+    return (), 1.0
+
+
+def _no_directory(cwd: str) -> str:
+    """Callers' directories are not here."""
+    del cwd
+    return ""
+
+
+def _no_facts(root: str) -> None:
+    del root
+
+
+def _visible_spans(store: Store) -> Callable[[], Sequence[KeySpan]]:
+    return lambda: [span(project.id) for project in store.projects.newest(MOST_PROJECTS)]

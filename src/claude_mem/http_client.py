@@ -66,6 +66,10 @@ class OpenCalls:
         self._cancels: list[Callable[[], object]] = []
         self._closed = False
 
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         with self._lock:
             self._closed = True

@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from claude_mem.model.refs import Ref
+
 SharedKind = Literal["observation", "summary", "prompt"]
 
 
@@ -42,7 +44,8 @@ class NamedItem(Struct, frozen=True):
 
     item: OutboxItem
     name: str
-    session: str
+    session: str  # the client's own id, as it is here
+    session_name: str  # what it goes by on the server
 
 
 class BranchState(Struct, frozen=True):
@@ -60,6 +63,14 @@ class ForgetLine(Struct, frozen=True):
     of: str
     digest: str
     at: int
+
+
+class ForgetMatch(Struct, frozen=True):
+    """What such lines mean here."""
+
+    refs: tuple[Ref, ...]
+    sessions: tuple[str, ...]  # that go as a whole, by their clients' ids
+    names: tuple[str, ...]  # of all of them
 
 
 class SharedProject(Struct, frozen=True):

@@ -59,12 +59,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         if dry_run:
             counts, reports = self._count(plan), self.copies.look(request)
         else:
-            # In copies first: killed on the way, the same question still finds here what to look for there.
-            reports = self.copies.forget(request, exports=wanted.exports)
-            counts = self.store.deletion.forget(plan)
-            self.on_change(None)  # nobody can say any more where it was told
-            self.on_forget()
-            reports = _merged_reports([*reports, *self.copies.forget(request, exports=False)])
+            counts, reports = self._delete(plan, request, exports=wanted.exports)
         copies = [one for one in reports if one.kind in ("backup", "quarantine")]
         return api.ForgetAnswer(
             dry_run=dry_run,
@@ -74,6 +69,26 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             backups=sum(one.stays for one in copies),
             elsewhere=reports,
         )
+
+    def carry_out(self, refs: Sequence[Ref], sessions: Sequence[str]) -> None:
+        """What was forgotten on another machine: these memories and whole sessions, as far as they are here.
+        Exported files stay: their owner decides."""
+        while self.drain():
+            pass
+        there = tuple(card.ref for card in self.store.memories.cards(refs)) if refs else ()
+        plan = ForgetPlan(there, tuple(sessions))
+        if plan != ForgetPlan():
+            self._delete(plan, self._request(Selection(refs=there), plan), exports=False)
+
+    def _delete(
+        self, plan: ForgetPlan, request: DeletionRequest, *, exports: bool
+    ) -> tuple[Forgotten, list[CopyReport]]:
+        # In copies first: killed on the way, the same question still finds here what to look for there.
+        reports = self.copies.forget(request, exports=exports)
+        counts = self.store.deletion.forget(plan)
+        self.on_change(None)  # nobody can say any more where it was told
+        self.on_forget()
+        return counts, _merged_reports([*reports, *self.copies.forget(request, exports=False)])
 
     def _request(self, selected: Selection, plan: ForgetPlan) -> DeletionRequest:
         project = self.store.projects.by_id(selected.project_id) if selected.project_id is not None else None

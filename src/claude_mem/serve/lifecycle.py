@@ -30,6 +30,7 @@ from claude_mem.serve.queue_history import Sampler
 from claude_mem.serve.services import Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
+from claude_mem.team.exchange import Done
 
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
@@ -117,6 +118,17 @@ async def listen(running: Running, wait: Callable[[float], Collection[str]]) -> 
     """What other processes have added to the store."""
     if await asyncio.to_thread(wait, LISTEN_S):
         running.notify_queued()
+        await until(running.stopping, GATHER_S)
+
+
+async def exchange(running: Running, step: Callable[[], Done]) -> None:
+    """With the team's server. What others shared is indexed as what was observed here."""
+    changed = running.changed
+    done = await asyncio.to_thread(step)
+    if done.received:
+        running.notify_change()
+    elif done.wait_s > 0:
+        await until(changed, done.wait_s)
         await until(running.stopping, GATHER_S)
 
 
@@ -270,6 +282,8 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
     ]
     if parts.listen is not None:
         steps.append(("listen", partial(listen, running, parts.listen)))
+    if parts.membership is not None:
+        steps.append(("team", partial(exchange, running, parts.membership.exchange.step)))
     if parts.follow is not None:
         steps.append(("follow", partial(follow, running, parts.follow)))
     loops = [asyncio.create_task(repeat(running, *step)) for step in steps]
@@ -302,7 +316,7 @@ async def _wind_down(
 ) -> bool:
     """Finish what is running, within bounds; False when something will not end."""
     deadline = time.monotonic() + GRACE_S
-    interrupted = run_aside(parts.observing.interrupt)
+    interrupted = run_aside(parts.interrupt)
     await listeners.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
     # Not the loop's own way: in Python 3.11 that cannot be given up on.

@@ -36,6 +36,7 @@ from claude_mem.serve.retention import Retention
 from claude_mem.serve.worker_log import name_of
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
+from claude_mem.team.membership import Membership
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -117,6 +118,8 @@ class Services(Struct, frozen=True, kw_only=True):
     """Hourly: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
     close: Callable[[], None]
     """After everything else has ended."""
+    interrupt: Callable[[], None]
+    """Ends calls to models and to the team's server that are under way."""
     check_settings: Callable[[Settings], object]
     """Whether a worker would start with them. Raises SettingsError."""
     follow: Callable[[], bool] | None = None
@@ -124,6 +127,8 @@ class Services(Struct, frozen=True, kw_only=True):
     listen: Callable[[float], Collection[str]] | None = None
     """Waits some seconds for what other processes add to the store, and says what it was. None: there are no
     others."""
+    membership: Membership | None = None
+    """Of a team. None: the store has no outbox, because several machines open it."""
     is_connected: Callable[[], bool] = lambda: True
     """Whether the coding agent's settings know of us, as far as can be seen from here. Queried often."""
 

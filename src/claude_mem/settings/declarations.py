@@ -57,7 +57,7 @@ class Setting(Struct, frozen=True):
     allowed: str  # in words, for people: what it takes is decided by `takes`
     instead: object = None
     """What holds while its value cannot be read, if that is not the default: what harms the user least."""
-    file_only: bool = False  # a hook reads it, from the file alone
+    file_only: bool = False  # read from the file alone
     field: str = ""
 
     def parse(self, value: object) -> Any:
@@ -92,6 +92,7 @@ _recorded = partial(_setting, "What is recorded")
 _injected = partial(_setting, "What is injected")
 _search = partial(_setting, "Search")
 _retention = partial(_setting, "Retention")
+_team = partial(_setting, "The team")
 _worker = partial(_setting, "The worker")
 
 
@@ -269,6 +270,14 @@ class Settings(Struct, frozen=True):
         "How many megabytes of it to keep, approximately. Above that, the oldest is deleted; "
         "observations made from it stay. 0: no limit.",
         instead=0,
+    )
+
+    share_when: Literal["merged", "always"] = _team(
+        "merged",
+        one_of("merged", "always"),
+        "When a memory of a branch is shared with the team. merged: once git says that the branch is in the "
+        "default branch; always: at once. Projects are shared with `claude-mem share`.",
+        file_only=True,  # what a repository sets in a session's environment must not share more
     )
 
     database_url: str | None = _worker(

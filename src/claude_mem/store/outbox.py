@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from claude_mem.model.records import Record
-from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import (
     BranchState,
     ForgetLine,
+    ForgetMatch,
     NamedItem,
     OutboxFigures,
     OutboxItem,
@@ -76,9 +76,8 @@ class Outbox(Protocol):
     def forgets(self, limit: int) -> list[tuple[int, str]]: ...  # ids here, and names for the server
     def forgotten(self, ids: Sequence[int]) -> None: ...  # the server knows of these
 
-    def found(self, lines: Sequence[ForgetLine]) -> list[tuple[Ref, str]]:
-        """The memories here that others' machines have forgotten, with their names: those of others, and
-        those that this machine has sent."""
+    def found(self, lines: Sequence[ForgetLine]) -> ForgetMatch:
+        """What is here of what others' machines have forgotten: of other members, or sent by this machine."""
 
     def carried_out(self, lines: Sequence[ForgetLine], names: Sequence[str]) -> None:
         """They are gone here: to be acknowledged, and not to be reported as forgotten by this machine."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from claude_mem import __version__
@@ -36,15 +37,16 @@ from claude_mem.recall.search import Search
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice
 from claude_mem.serve.retention import Retention
-from claude_mem.serve.services import Recall, Services
+from claude_mem.serve.services import Observing, Recall, Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.base import Store
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import Injection
+from claude_mem.team.membership import Membership
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import database, observer_setup
+from claude_mem.wiring import database, observer_setup, team_membership
 
 log = logging.getLogger("claude_mem")
 
@@ -94,6 +96,9 @@ def _build(settings: Settings) -> Services:
             instructions=prompt.system(mode, settings.verbosity, settings.language),
         )
         closing.callback(observing.interrupt)
+        membership = None
+        if isinstance(store, SqliteStore):
+            membership = team_membership.build(settings, store, recall, clean=intake.cleaned, notify=notify)
         past = Backfill(settings, store, intake)
         follow = None
         if settings.watch:
@@ -119,10 +124,18 @@ def _build(settings: Settings) -> Services:
                 "checkpoint": store.upkeep.checkpoint,
             },
             close=closing.pop_all().close,
+            interrupt=partial(_interrupt, observing, membership),
+            membership=membership,
             check_settings=observer_setup.mode_of,
             follow=follow,
             listen=listen,
         )
+
+
+def _interrupt(observing: Observing, membership: Membership | None) -> None:
+    if membership is not None:
+        membership.exchange.close()
+    observing.interrupt()
 
 
 def build_recall(

@@ -59,6 +59,14 @@ GROUPS = {  # heading: name: (module, purpose)
         "forget": ("commands.removal", "delete memories permanently, including from indexes and backups"),
         "projects": ("commands.project_list", "list projects; rename, merge or remove one"),
     },
+    "Team": {
+        "join": ("commands.join_team", "join a team's server, to share memory with others or other machines"),
+        "share": ("commands.share_project", "share a project's memory with the team, from this machine"),
+        "unshare": ("commands.share_project", "share nothing more of a project"),
+        "team": ("commands.share_project", "show the team: who you are, what is shared, what waits and why"),
+        "server": ("commands.server_setup", "run and manage the server of a team's memory"),
+        "leave": ("commands.join_team", "leave the team, and take your memory back from its server"),
+    },
     "Import and export": {
         "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),
         "adopt": ("commands.adopt", "import memory from the TypeScript claude-mem or other tools"),
@@ -77,9 +85,6 @@ GROUPS = {  # heading: name: (module, purpose)
         "backup": ("commands.storage", "back up the database now and print the path of the backup"),
         "restore": ("commands.storage", "replace the database with a backup"),
         "gc": ("commands.storage", "delete expired data and reclaim disk space"),
-    },
-    "Team": {
-        "server": ("commands.server_setup", "run and manage the server of a team's memory"),
     },
     "More": {
         "demo": ("demo", "replay a recorded session and show the result"),

@@ -40,6 +40,7 @@ def add(commands: Commands) -> None:
     parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
     parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
     parser.add_argument("--off", action="store_true", help="unpin")
+    parser.add_argument("--team", action="store_true", help="for the team, too: memories of your own")
 
 
 def _run_remember(args: argparse.Namespace) -> int:
@@ -85,7 +86,12 @@ def _stdin() -> str:
 
 
 def _run_pin(args: argparse.Namespace) -> int:
-    answer = request("POST", "/api/memory/pin", body={"ids": args.refs, "pinned": not args.off})
+    pinning = {"ids": args.refs, "pinned": not args.off}
+    if args.team:
+        team = request("POST", "/api/sharing/pin", body=pinning)
+        if others := team["missing"] if not args.off else ():
+            output.message(f"claude-mem: Not pinned for the team, because not your own: {', '.join(others)}.")
+    answer = request("POST", "/api/memory/pin", body=pinning)
     state = "no longer pinned" if args.off else "pinned"
     if args.json or answer["results"]:
         text = "\n".join(f"{each['ref']} is {state}." for each in answer["results"])

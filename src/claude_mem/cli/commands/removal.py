@@ -48,10 +48,14 @@ def add(commands: Commands) -> None:
     filter_flags.period(parser)
     parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
+    status = "show what was forgotten in the team, and which machines have yet to follow"
+    parser.add_argument("--status", action="store_true", help=status)
     change_flags(parser, "be deleted")
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.status:
+        return _run_status(args)
     given = {"ids": args.refs} | {name: getattr(args, name) for name in FILTERS}
     selection: dict[str, object] = {name: value for name, value in given.items() if value}
     if not selection:
@@ -59,6 +63,23 @@ def _run(args: argparse.Namespace) -> int:
             "Specify what to delete: an ID, --session, --project, --file, --since, --until or --text."
         )
     return forget(selection, args)
+
+
+def _run_status(args: argparse.Namespace) -> int:
+    found = request("GET", "/api/sharing/forgets")
+    lines = [
+        f"{each['id']}  {each['kind']} in {output.clean(each['project'])}, by {output.clean(each['by'])}: "
+        + (
+            f"waiting for {', '.join(map(output.clean, waiting))}"
+            if (waiting := each["waiting_for"])
+            else "done"
+        )
+        for each in found["items"]
+    ]
+    if found["unreported"]:
+        lines.append(f"Not yet reported to the server: {found['unreported']:,}")
+    text = "\n".join(lines) or "Nothing that was shared has been forgotten."
+    return output.result(found, text, as_json=args.json)
 
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:

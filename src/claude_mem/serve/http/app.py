@@ -28,6 +28,7 @@ from claude_mem.serve.http.routes import (
     project_routes,
     session_routes,
     settings_routes,
+    sharing_routes,
     system_routes,
     viewer_routes,
 )
@@ -62,6 +63,7 @@ TABLE: tuple[Endpoint, ...] = (
     *project_routes.routes,
     *viewer_routes.routes,
     *settings_routes.routes,
+    *sharing_routes.routes,
     *system_routes.routes,
     *_own,
 )

@@ -14,7 +14,7 @@ from claude_mem.model import records as model_records
 from claude_mem.model.clock import LAST_MS, iso
 from claude_mem.model.events import Kind, Origin
 from claude_mem.model.jobs import SessionStatus
-from claude_mem.model.memory import Observation, content_key
+from claude_mem.model.memory import Observation, Summary, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
 from claude_mem.model.refs import TYPES, Source
 from claude_mem.store.relational import observations, projects
@@ -249,7 +249,18 @@ def _summary(db: Connection, fields: Fields, whose: Whose) -> bool:
     _check_source(fields)
     values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
     values["source"] = "external" if whose.is_stranger else (fields["source"] or "work")
-    return _add_new(db, "summary", fields | values | _session_context(db, fields), whose)
+    context = _session_context(db, fields)
+    is_new = _add_new(db, "summary", fields | values | context, whose)
+    if is_new and whose.author is not None:
+        # What it is called by at home may be made of a prompt, which stayed there.
+        summary = Summary(fields["request"], None, fields["learned"], fields["completed"])
+        observations.entitle(db, context["id"], _last_of(db, context["id"]), summary)
+    return is_new
+
+
+def _last_of(db: Connection, session_id: int) -> int:
+    """The id of a session's newest summary."""
+    return max(int(row["id"]) for row in execute(db, "summaries_left", session_id=session_id))
 
 
 _TAKE: dict[str, Callable[[Connection, Fields, Whose], bool]] = {

@@ -22,6 +22,7 @@ from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import (
     BranchState,
     ForgetLine,
+    ForgetMatch,
     NamedItem,
     OutboxFigures,
     OutboxItem,
@@ -165,7 +166,7 @@ class Outbox(Part):
             parameters = {"kind": item.kind, "id": item.id, "name": each.name}
             execute(db, "forget_former_name", **parameters)
             execute(db, "note_sent", **parameters)
-            execute(db, "note_session_sent", session=each.session, name=name_of_session(each.session))
+            execute(db, "note_session_sent", session=each.session, name=each.session_name)
             wanted.append(each)
         return wanted
 
@@ -195,18 +196,27 @@ class Outbox(Part):
     def forgotten(self, ids: Sequence[int]) -> None:
         self._change("team_forgotten", ids=json.dumps(list(ids)))
 
-    def found(self, lines: Sequence[ForgetLine]) -> list[tuple[Ref, str]]:
-        found: list[tuple[Ref, str]] = []
+    def found(self, lines: Sequence[ForgetLine]) -> ForgetMatch:
+        refs: list[Ref] = []
+        sessions: list[str] = []
+        names: list[str] = []
         with self._readers.read() as db:
             for line in lines:
-                found += [(ref, name) for ref, name in _named_at(db, line) if digest_of(name) == line.digest]
-        return found
+                for meant, name in _named_at(db, line):
+                    if digest_of(name) == line.digest:
+                        names.append(name)
+                        if isinstance(meant, Ref):
+                            refs.append(meant)
+                        else:
+                            sessions.append(meant)
+        return ForgetMatch(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(sessions)), tuple(names))
 
     @transaction
     def carried_out(self, db: Connection, lines: Sequence[ForgetLine], names: Sequence[str]) -> None:
         given = json.dumps(list(names))
         execute(db, "unlist_team_forgets", names=given)
         execute(db, "unbar", names=given)
+        execute(db, "unbar_sessions", names=given)
         for line in lines:
             execute(db, "note_acknowledgement", id=line.id)
 
@@ -262,12 +272,15 @@ class Outbox(Part):
         return OutboxFigures(due, waiting, forgets, acknowledgements, received)
 
 
-def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref, str]]:
-    """What is meant by a kind and a time, with all the names that each may have on the server."""
+def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str]]:
+    """What may be meant by a kind and a time, with all the names that each may have on the server."""
+    if line.of == "session":
+        rows = execute(db, "sessions_named_at", at=line.at)
+        return [(row["session"], row["name"] or name_of_session(row["session"])) for row in rows]
     if line.of not in _TABLES:
-        return []  # what is in a session goes one by one
+        return []
     kind = convert(line.of, SharedKind)
-    found = []
+    found: list[tuple[Ref | str, str]] = []
     for row in execute(db, f"{_TABLES[kind]}_named_at", at=line.at):
         ref = Ref(kind, row["id"])
         found += [(ref, name) for name in {_name(kind, row), row["name"]} if name]
@@ -292,7 +305,7 @@ def _pin_of(db: Connection, name: str) -> Row | None:
 
 
 def _with_pin(db: Connection, record: Record) -> Record:
-    row = _pin_of(db, str(record["name"]))
+    row = _pin_of(db, str(record.get("name")))
     if row is None:
         return record
     pinned = bool(record.get("pinned"))

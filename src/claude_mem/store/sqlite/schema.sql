@@ -62,6 +62,7 @@ CREATE INDEX sdk_sessions_by_project ON sdk_sessions (project_id);
 CREATE INDEX sdk_sessions_by_project_name ON sdk_sessions (project, created_at_epoch);
 CREATE INDEX sdk_sessions_by_status ON sdk_sessions (status, updated_at_epoch);
 CREATE INDEX sdk_sessions_by_activity ON sdk_sessions (updated_at_epoch);
+CREATE INDEX sdk_sessions_by_author ON sdk_sessions (author, created_at_epoch) WHERE author IS NOT NULL;
 
 CREATE TABLE user_prompts (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -24,9 +24,9 @@ SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
 -- name: projects_not_pulled
 -- Whether the machine is to read a project for the first time.
-SELECT 1 FROM UNNEST(readable_projects()) AS project_id
+SELECT 1 FROM UNNEST(readable_projects()) AS p (id)
 WHERE NOT EXISTS (SELECT 1 FROM team_pulls AS t
-                  WHERE t.project_id = project_id AND t.member = :member AND t.machine = :machine)
+                  WHERE t.project_id = p.id AND t.member = :member AND t.machine = :machine)
 LIMIT 1;
 
 -- name: note_pulls

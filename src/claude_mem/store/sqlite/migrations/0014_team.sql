@@ -1,5 +1,6 @@
 -- Whose session it is, and what is shared with a team: see schema.sql.
 ALTER TABLE sdk_sessions ADD COLUMN author TEXT;
+CREATE INDEX sdk_sessions_by_author ON sdk_sessions (author, created_at_epoch) WHERE author IS NOT NULL;
 
 -- Sharing with a team. Nothing is listed here unless its project is shared from this machine.
 

@@ -50,7 +50,7 @@ ON CONFLICT (project_id) DO UPDATE SET prompts = excluded.prompts;
 -- name: list_observations
 -- What was observed before its project was shared.
 INSERT INTO team_outbox (kind, memory_id)
-SELECT 'observation', o.id FROM observations AS o JOIN team_sessions AS s ON s.id = o.session_id
+SELECT 'observation', o.id FROM team_sessions AS s CROSS JOIN observations AS o ON o.session_id = s.id
 WHERE o.project_id IN (SELECT project_id FROM team_projects) AND (:project_id IS NULL OR o.project_id = :project_id)
   AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'observation' AND memory_id = o.id)
 ON CONFLICT (kind, memory_id) DO NOTHING;
@@ -58,7 +58,7 @@ ON CONFLICT (kind, memory_id) DO NOTHING;
 -- name: list_summaries
 -- Likewise.
 INSERT INTO team_outbox (kind, memory_id)
-SELECT 'summary', y.id FROM session_summaries AS y JOIN team_sessions AS s ON s.id = y.session_id
+SELECT 'summary', y.id FROM team_sessions AS s CROSS JOIN session_summaries AS y ON y.session_id = s.id
 WHERE (:project_id IS NULL OR s.project_id = :project_id)
   AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'summary' AND memory_id = y.id)
 ON CONFLICT (kind, memory_id) DO NOTHING;
@@ -66,7 +66,7 @@ ON CONFLICT (kind, memory_id) DO NOTHING;
 -- name: list_prompts
 -- Likewise, where prompts are shared.
 INSERT INTO team_outbox (kind, memory_id)
-SELECT 'prompt', u.id FROM user_prompts AS u JOIN team_sessions AS s ON s.id = u.session_id
+SELECT 'prompt', u.id FROM team_sessions AS s CROSS JOIN user_prompts AS u ON u.session_id = s.id
 WHERE s.prompts = 1 AND u.prompt IS NOT NULL AND u.private = 0 AND (:project_id IS NULL OR s.project_id = :project_id)
   AND NOT EXISTS (SELECT 1 FROM team_sent WHERE kind = 'prompt' AND memory_id = u.id)
 ON CONFLICT (kind, memory_id) DO NOTHING;
@@ -78,28 +78,30 @@ DELETE FROM team_projects WHERE :project_id IS NULL OR project_id = :project_id;
 -- name: unlist_unshared
 -- What is of no shared project is not sent.
 DELETE FROM team_outbox
-WHERE (kind = 'observation' AND memory_id IN (
-          SELECT o.id FROM observations AS o
-          WHERE o.project_id NOT IN (SELECT project_id FROM team_projects)
-             OR o.session_id NOT IN (SELECT id FROM team_sessions)))
-   OR (kind = 'summary' AND memory_id IN (
-          SELECT id FROM session_summaries WHERE session_id NOT IN (SELECT id FROM team_sessions)))
-   OR (kind = 'prompt' AND memory_id IN (
-          SELECT id FROM user_prompts WHERE session_id NOT IN (SELECT id FROM team_sessions WHERE prompts = 1)));
+WHERE (kind = 'observation' AND NOT EXISTS (
+          SELECT 1 FROM observations AS o WHERE o.id = memory_id
+            AND o.project_id IN (SELECT project_id FROM team_projects)
+            AND o.session_id IN (SELECT id FROM team_sessions)))
+   OR (kind = 'summary' AND NOT EXISTS (
+          SELECT 1 FROM session_summaries AS y WHERE y.id = memory_id AND y.session_id IN (SELECT id FROM team_sessions)))
+   OR (kind = 'prompt' AND NOT EXISTS (
+          SELECT 1 FROM user_prompts AS u WHERE u.id = memory_id
+            AND u.session_id IN (SELECT id FROM team_sessions WHERE prompts = 1)));
 
 -- name: take_back_unshared
 -- The server is to forget what is of no shared project.
 INSERT INTO team_forgets (kind, name)
-SELECT t.kind, t.name FROM team_sent AS t
-WHERE (t.kind = 'observation' AND t.memory_id IN (
-          SELECT o.id FROM observations AS o
-          WHERE o.project_id NOT IN (SELECT project_id FROM team_projects)
-             OR o.session_id NOT IN (SELECT id FROM team_sessions)))
-   OR (t.kind = 'summary' AND t.memory_id IN (
-          SELECT id FROM session_summaries WHERE session_id NOT IN (SELECT id FROM team_sessions)))
-   OR (t.kind = 'prompt' AND t.memory_id IN (
-          SELECT id FROM user_prompts WHERE session_id NOT IN (SELECT id FROM team_sessions WHERE prompts = 1)))
-   OR (t.kind = 'session' AND t.memory_id NOT IN (SELECT id FROM team_sessions));
+SELECT kind, name FROM team_sent
+WHERE (kind = 'observation' AND NOT EXISTS (
+          SELECT 1 FROM observations AS o WHERE o.id = memory_id
+            AND o.project_id IN (SELECT project_id FROM team_projects)
+            AND o.session_id IN (SELECT id FROM team_sessions)))
+   OR (kind = 'summary' AND NOT EXISTS (
+          SELECT 1 FROM session_summaries AS y WHERE y.id = memory_id AND y.session_id IN (SELECT id FROM team_sessions)))
+   OR (kind = 'prompt' AND NOT EXISTS (
+          SELECT 1 FROM user_prompts AS u WHERE u.id = memory_id
+            AND u.session_id IN (SELECT id FROM team_sessions WHERE prompts = 1)))
+   OR (kind = 'session' AND memory_id NOT IN (SELECT id FROM team_sessions));
 
 -- name: unsend_taken_back
 -- It does not have them then.
@@ -265,6 +267,12 @@ DELETE FROM team_acknowledgements WHERE id IN (SELECT value FROM json_each(:ids)
 -- It may come again: its author forgot it, and may think again.
 DELETE FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
 
+-- name: unbar_sessions
+-- Likewise what was in sessions that went as a whole.
+DELETE FROM team_barred WHERE EXISTS (
+    SELECT 1 FROM json_each(:names) AS n
+    WHERE n.value LIKE '%/session' AND SUBSTR(team_barred.name, 1, LENGTH(n.value) - 7) = SUBSTR(n.value, 1, LENGTH(n.value) - 7));
+
 -- name: barred
 -- Which of these were forgotten here.
 SELECT name FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
@@ -290,16 +298,22 @@ FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
 LEFT JOIN team_sent AS t ON t.kind = 'prompt' AND t.memory_id = u.id
 WHERE u.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
 
+-- name: sessions_named_at
+-- Likewise sessions.
+SELECT claude_session_id AS session, NULL AS name FROM sdk_sessions WHERE author > '' AND created_at_epoch = :at
+UNION ALL
+SELECT s.claude_session_id, t.name FROM team_sent AS t CROSS JOIN sdk_sessions AS s ON s.id = t.memory_id
+WHERE t.kind = 'session' AND s.created_at_epoch = :at;
+
 -- name: sessions_of_others
--- The sessions of other members: all of them, or one member's.
-SELECT claude_session_id AS session, author FROM sdk_sessions WHERE author IS NOT NULL ORDER BY id;
+-- The sessions of other members.
+SELECT claude_session_id AS session, author FROM sdk_sessions WHERE author > '' ORDER BY author, created_at_epoch;
 
 -- name: received
 -- How much is here of whom.
-SELECT s.author, COUNT(*) AS memories FROM (
-    SELECT session_id FROM observations UNION ALL SELECT session_id FROM session_summaries
-) AS m JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE s.author IS NOT NULL GROUP BY s.author ORDER BY s.author;
+SELECT author, SUM((SELECT COUNT(*) FROM observations AS o WHERE o.session_id = s.id)
+                   + (SELECT COUNT(*) FROM session_summaries AS y WHERE y.session_id = s.id)) AS memories
+FROM sdk_sessions AS s WHERE s.author > '' GROUP BY author ORDER BY author;
 
 -- name: set_team_pin
 -- Pinned for the team: one of one's own.

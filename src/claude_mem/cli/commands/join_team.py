@@ -1,0 +1,102 @@
+"""`claude-mem join` and `leave`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from claude_mem.cli import output
+from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.commands import Commands, UsageError
+
+MOST_KEY = 1_000
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "join",
+        more=(
+            "An admin of the team makes the key: claude-mem server key add. It is read from stdin,\n"
+            "from a file, or typed here, and is never an argument, which other users of this machine\n"
+            "could see. Nothing is shared until you run `claude-mem share`."
+        ),
+        example=(
+            "claude-mem join https://memory.example\n"
+            "claude-mem join https://memory.example --key-file key.txt"
+        ),
+        run=_run_join,
+    )
+    parser.add_argument("url", metavar="URL", help="the server's address")
+    parser.add_argument("--key-file", metavar="F", help="a file that contains the key")
+    parser.add_argument("--ca", metavar="F", help="certificates to trust, if the server's are private")
+    insecure = "allow plain HTTP to another machine: others can read the key"
+    parser.add_argument("--insecure-http", action="store_true", help=insecure)
+    parser = commands.add(
+        "leave",
+        more=(
+            "What you shared is deleted from the server and from others' machines; it stays here.\n"
+            "Others' memories are deleted here, unless you pass --keep-copies."
+        ),
+        example="claude-mem leave",
+        run=_run_leave,
+    )
+    parser.add_argument("--keep-copies", action="store_true", help="keep others' memories here")
+    without = "leave even if the server cannot be reached; it keeps what you shared"
+    parser.add_argument("--without-server", action="store_true", help=without)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _run_join(args: argparse.Namespace) -> int:
+    body = {
+        "url": args.url,
+        "key": _key(args.key_file),
+        "ca": str(Path(args.ca).absolute()) if args.ca else "",
+        "insecure_http": args.insecure_http,
+    }
+    joined = request("POST", "/api/sharing/join", body=body)
+    text = (
+        f"Joined {joined['url']} as {joined['member']}, on {joined['machine']}.\n"
+        "Nothing is shared yet. To share this directory's project: claude-mem share --here"
+    )
+    return output.result(joined, text, as_json=args.json)
+
+
+def _key(file: str | None) -> str:
+    if file is not None:
+        with Path(file).open(encoding="utf-8", errors="replace") as opened:
+            key = opened.read(MOST_KEY)
+    elif sys.stdin.isatty():
+        from getpass import getpass
+
+        key = getpass("Key: ")
+    else:
+        key = sys.stdin.read(MOST_KEY)
+    if not key.strip():
+        raise UsageError("No key. Pipe it into the command, or name its file: --key-file F")
+    return key.strip()
+
+
+def _run_leave(args: argparse.Namespace) -> int:
+    question = "Leave the team, and delete what you shared from its server?"
+    if code := output.confirm(question, "leave deletes what you shared", yes=args.yes):
+        return code
+    with output.waiting("Leaving ..."):
+        body = {"keep_copies": args.keep_copies, "without_server": args.without_server}
+        left = request("POST", "/api/sharing/leave", body=body, within_s=SLOW_S)
+    return output.result(left, _left(left), as_json=args.json)
+
+
+def _left(left: dict[str, Any]) -> str:
+    lines = [
+        "Left the team. What you shared was deleted from the server."
+        if left["told_server"]
+        else "Left the team. The server was not told, and keeps what it has."
+    ]
+    if left["deleted_sessions"]:
+        deleted = output.plural(left["deleted_sessions"], "session")
+        lines.append(f"Deleted here: {deleted} of others.")
+    if left["kept_sessions"]:
+        lines.append(f"Kept here: {output.plural(left['kept_sessions'], 'session')} of others.")
+    return "\n".join(lines)

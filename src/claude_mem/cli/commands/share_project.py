@@ -1,0 +1,134 @@
+"""`claude-mem share`, `unshare` and `team`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from claude_mem.cli import filter_flags, output
+from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.commands import OK, Commands, UsageError
+from claude_mem.hook.notices import age
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "share",
+        more=(
+            "Observations and summaries of the project are sent to the team's server, and from there to\n"
+            "its members who may read the project. Prompts are sent only with --prompts; what tools read\n"
+            "and wrote is never sent. What was made on a branch is sent once it is merged; --now sends\n"
+            "what waits for that."
+        ),
+        example="claude-mem share --here\nclaude-mem share shop --prompts\nclaude-mem share --now",
+        run=_run_share,
+    )
+    _which(parser, "share every project, also those to come")
+    parser.add_argument("--prompts", action="store_true", help="share prompts, too")
+    parser.add_argument("--now", action="store_true", help="send what waits, whatever its branch")
+    parser = commands.add(
+        "unshare",
+        more=(
+            "The team keeps what it has. With --take-back that is deleted from the server and from\n"
+            "others' machines; it cannot be shared again."
+        ),
+        example="claude-mem unshare shop\nclaude-mem unshare --all --take-back",
+        run=_run_unshare,
+    )
+    _which(parser, "every project")
+    parser.add_argument("--take-back", action="store_true", help="delete what was shared, for good")
+    parser = commands.add(
+        "team",
+        more="With --sync, exchange memories with the server first, without waiting for the next time.",
+        example="claude-mem team\nclaude-mem team --sync",
+        run=_run_team,
+    )
+    parser.add_argument("--sync", action="store_true", help="send and pull now")
+
+
+def _which(parser: argparse.ArgumentParser, all_of_them: str) -> None:
+    parser.add_argument("project", nargs="?", metavar="PROJECT", help="the project's name or key")
+    parser.add_argument("--here", action="store_true", help="the project of this directory")
+    parser.add_argument("--all", action="store_true", help=all_of_them)
+
+
+def _chosen(args: argparse.Namespace, *, optional: bool = False) -> dict[str, object]:
+    given = [bool(args.project), args.here, args.all]
+    if sum(given) > 1 or (not any(given) and not optional):
+        raise UsageError("Specify one of: PROJECT, --here, --all.")
+    if args.here:
+        return {"cwd": filter_flags.here()}
+    if args.project:
+        return {"project": args.project}
+    return {"all": True} if args.all else {}
+
+
+def _run_share(args: argparse.Namespace) -> int:
+    if args.now:
+        chosen = _chosen(args, optional=True)
+        chosen.pop("all", None)
+        with output.waiting("Sending ..."):
+            sent = request("POST", "/api/sharing/now", body=chosen, within_s=SLOW_S)
+        count = output.plural(sent["memories"], "memory", "memories")
+        failed = sent["status"]["error"]
+        text = f"{count} could not be sent now: {failed}" if failed else f"Sent what was waiting: {count}."
+        return output.result(sent, text, as_json=args.json)
+    status = request("POST", "/api/sharing/share", body=_chosen(args) | {"prompts": args.prompts})
+    return output.result(status, "\n".join(["Shared from now on.", *_shared(status)]), as_json=args.json)
+
+
+def _run_unshare(args: argparse.Namespace) -> int:
+    body = _chosen(args) | {"take_back": args.take_back}
+    status = request("POST", "/api/sharing/unshare", body=body)
+    said = "Not shared any more."
+    said += " What was shared is being deleted from the server." if args.take_back else ""
+    return output.result(status, "\n".join([said, *_shared(status)]), as_json=args.json)
+
+
+def _run_team(args: argparse.Namespace) -> int:
+    if args.sync:
+        with output.waiting("Exchanging memories with the team's server ..."):
+            status = request("POST", "/api/sharing/exchange", body={}, within_s=SLOW_S)
+    else:
+        status = request("GET", "/api/sharing")
+    return output.result(status, "\n".join(status_text(status)), as_json=args.json, code=OK)
+
+
+def status_text(status: dict[str, Any]) -> list[str]:
+    if not status["joined"]:
+        return ["This machine has not joined a team. To join one: claude-mem join URL"]
+    lines = [f"{status['member']} on {status['machine']}, at {output.clean(status['url'])}"]
+    last = status["last_exchange_at"]
+    lines.append(f"Last exchange: {_ago(last) if last else 'none yet'}")
+    if status["stopped"]:
+        lines.append(f"Stopped: {output.clean(status['stopped'])}")
+    elif status["error"]:
+        lines.append(f"Problem: {output.clean(status['error'])}")
+    if status["due"]:
+        lines.append(f"About to be sent: {output.plural(status['due'], 'memory', 'memories')}")
+    for each in status["waiting"]:
+        count = output.plural(each["memories"], "memory", "memories")
+        lines.append(f"Waiting: {count}: {output.clean(each['reason'])}")
+    if status["forgets"]:
+        lines.append(f"To be forgotten by the server: {status['forgets']:,}")
+    lines += _shared(status)
+    for each in status["received"]:
+        count = output.plural(each["memories"], "memory", "memories")
+        lines.append(f"From {output.clean(each['author'])}: {count}")
+    return lines
+
+
+def _shared(status: dict[str, Any]) -> list[str]:
+    lines = []
+    for each in status["projects"]:
+        prompts = ", with prompts" if each["prompts"] else ""
+        sent = f"{each['sent']:,} sent, {each['waiting']:,} to be sent"
+        lines.append(f"Shared: {output.clean(each['name'])}{prompts} ({sent})")
+    if status["shares_all"]:
+        lines.append("New projects are shared, too.")
+    return lines or ["No project is shared."]
+
+
+def _ago(at: int) -> str:
+    return f"{age(time.time() - at / 1000)} ago"

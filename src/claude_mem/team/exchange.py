@@ -1,0 +1,287 @@
+"""The exchange with the team's server, in steps of bounded work: send what is due, report what is forgotten,
+pull what is new, acknowledge. It may be killed after any line: whatever was not noted as done is done again,
+which changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from claude_mem.http_client import OpenCalls
+from claude_mem.model.clock import DAY_MS, Clock
+from claude_mem.model.records import Record
+from claude_mem.model.refs import Ref
+from claude_mem.model.sharing import ForgetLine, OutboxItem, TeamLink
+from claude_mem.model.structs import replace
+from claude_mem.store.outbox import Outbox
+from claude_mem.store.values import ImportResult
+from claude_mem.team import outgoing, retry
+from claude_mem.team.merged import MergedBranches
+from claude_mem.team.wire import TOO_LONG, Pull, TeamFailure, TeamServer
+
+BATCH = 200
+PAGE = 500
+NAMES = 500
+ROUNDS = 20  # of each kind in a step, so that a long first sharing does not hold up the pulls
+PULL_EVERY_MS = 30_000
+LOOK_AGAIN_MS = 3 * 60 * 1000  # whether a branch is merged
+REFUSED_MS = DAY_MS  # what the server refused is sent again so rarely
+IDLE_S = 60.0
+_MEMORIES = ("observation", "summary", "prompt")
+
+
+class Done(Struct, frozen=True):
+    """A step, done."""
+
+    wait_s: float  # after which there may be more, if nothing changes before
+    received: bool = False  # something of others is here now
+
+
+class Sides(Struct, frozen=True, kw_only=True):
+    """What the exchange does with the two sides: this machine's memory, and the server."""
+
+    absorb: Callable[[Sequence[Record], str], ImportResult]
+    """Stores records of a member."""
+    forget: Callable[[Sequence[Ref], Sequence[str]], object]
+    """Deletes memories and sessions as the user's own `forget` does, to the byte."""
+    fit: outgoing.Fit
+    key: Callable[[], str | None]
+    notify: Callable[[str], None]
+    """Tells the user at the next session start."""
+    connect: Callable[[TeamLink, str, OpenCalls], TeamServer] = lambda link, key, calls: TeamServer(
+        link.url, key, ca=link.ca, calls=calls
+    )
+
+
+class Exchange:
+    """Any thread may call it; one step runs at a time. `close` ends a call that is under way."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        sides: Sides,
+        branches: MergedBranches,
+        clock: Clock,
+        jitter: Callable[[], float],
+    ) -> None:
+        self.outbox, self._sides, self._branches = outbox, sides, branches
+        self._clock, self._jitter = clock, jitter
+        self.changing = threading.Lock()
+        """Held during a step, and while this machine joins or leaves."""
+        self._calls = OpenCalls()
+        self._failures = 0
+        self._not_before = 0
+        self._next_pull = 0
+        self._page = PAGE
+        self._received = False
+
+    def close(self) -> None:
+        self._calls.close()
+
+    def server(self) -> tuple[TeamLink, TeamServer] | None:
+        """None: this machine has joined none, or its key is gone."""
+        link, key = self.outbox.link(), self._sides.key()
+        return None if link is None or key is None else (link, self._sides.connect(link, key, self._calls))
+
+    def step(self) -> Done:
+        with self.changing:
+            self._received = False
+            return Done(self._step(), self._received)
+
+    def _step(self) -> float:
+        found, progress = self.server(), self.outbox.progress()
+        if found is None or progress.stopped is not None:
+            return IDLE_S
+        now = self._clock()
+        if now < self._not_before <= now + retry.LONGEST_TOLD_MS * 2:
+            return (self._not_before - now) / 1000
+        return self._exchanged(found[1], pulls=not now < self._next_pull <= now + PULL_EVERY_MS)
+
+    def now(self) -> None:
+        """All of it at once, also what waited for git or after a failure, because the user asks for it."""
+        with self.changing:
+            self._branches.ask_again()
+            self.outbox.judge_again()
+            if (found := self.server()) is None:
+                return
+            more = 0.0
+            while more == 0.0:
+                more = self._exchanged(found[1], pulls=True)
+
+    def reset(self) -> None:
+        """Another server, or another key: what failed before says nothing of it."""
+        self._failures = self._not_before = self._next_pull = 0
+
+    def _exchanged(self, server: TeamServer, *, pulls: bool) -> float:
+        refused: TeamFailure | None = None
+        try:
+            more = False
+            try:
+                more = self._send(server)
+                more = self._report_forgets(server) or more
+            except TeamFailure as failure:
+                if failure.status != 403:
+                    raise
+                refused = failure  # a key that may only read
+            if pulls:
+                more = self._pull(server) or more
+                self._next_pull = self._clock() + PULL_EVERY_MS
+            self._acknowledge(server)
+        except TeamFailure as failure:
+            self._failed(failure)
+            return max(1.0, (self._not_before - self._clock()) / 1000)
+        self._succeeded(refused, pulls=pulls)
+        return 0.0 if more and refused is None else self._wait_s()
+
+    def _wait_s(self) -> float:
+        now, due = self._clock(), self.outbox.next_due()
+        until = self._next_pull if due is None else min(self._next_pull, due)
+        return min(max((until - now) / 1000, 1.0), IDLE_S)
+
+    def _succeeded(self, refused: TeamFailure | None, *, pulls: bool) -> None:
+        self._failures = self._not_before = 0
+        before = self.outbox.progress()
+        error = None if refused is None else f"{refused} This key may read, but not share."
+        after = replace(
+            before,
+            error=error,
+            failing_since=None,
+            noticed=False,
+            stopped=None,
+            last_at=self._clock() if pulls else before.last_at,
+        )
+        if after != before:
+            self.outbox.note(after)
+
+    def _failed(self, failure: TeamFailure) -> None:
+        if self._calls.closed:
+            return  # the worker stops
+        self._failures += 1
+        now, before = self._clock(), self.outbox.progress()
+        since = now if before.failing_since is None else before.failing_since
+        after = replace(before, error=str(failure), failing_since=since)
+        match retry.decide(failure, self._failures, now, self._jitter()):
+            case retry.Again(until=until):
+                self._not_before = until
+            case retry.Stop(reason=reason):
+                after = replace(after, stopped=reason)
+                self._sides.notify(f"{reason} Ask for a new one, then: claude-mem join")
+        if after.stopped is None and retry.is_notice_due(since, now, noticed=before.noticed):
+            after = replace(after, noticed=True)
+            self._sides.notify(
+                f"memory has not been exchanged with the team for a day. {failure} See: claude-mem team"
+            )
+        self.outbox.note(after)
+
+    # -- Sending --
+
+    def _send(self, server: TeamServer) -> bool:
+        """Whether there is more."""
+        link = self.outbox.link()
+        machine = f"{link.member}/{link.machine}" if link else ""
+        for _ in range(ROUNDS):
+            items = self.outbox.due(BATCH)
+            if not items:
+                return False
+            waiting = self._branches.reasons(items)
+            if waiting:
+                self.outbox.postpone(waiting, self._clock() + LOOK_AGAIN_MS)
+            if ready := [item for item in items if item not in waiting]:
+                self._send_some(server, ready, machine)
+        return True
+
+    def _send_some(self, server: TeamServer, items: Sequence[OutboxItem], machine: str) -> None:
+        parcel = outgoing.pack(*self.outbox.records(items), self._sides.fit, machine=machine)
+        if parcel.unfit:
+            self.outbox.postpone(parcel.unfit, self._clock() + REFUSED_MS)
+        wanted = self.outbox.offer(parcel.items)
+        if not wanted:
+            return
+        answer = server.push(parcel.body(wanted))
+        first = len(parcel.heads)
+        refused = {
+            wanted[index - first].item: why
+            for index, why in answer.refused or ()
+            if first <= index < first + len(wanted)
+        }
+        if refused:
+            self.outbox.postpone(
+                {item: f"refused: {why}" for item, why in refused.items()}, self._clock() + REFUSED_MS
+            )
+        self.outbox.settle(each.item for each in wanted if each.item not in refused)
+
+    def _report_forgets(self, server: TeamServer) -> bool:
+        """Whether there is more."""
+        for _ in range(ROUNDS):
+            listed = self.outbox.forgets(NAMES)
+            if not listed:
+                return False
+            server.forget([name for _, name in listed])
+            self.outbox.forgotten([id for id, _ in listed])
+        return True
+
+    # -- Pulling --
+
+    def _pull(self, server: TeamServer) -> bool:
+        """Whether there is more."""
+        for _ in range(ROUNDS):
+            progress = self.outbox.progress()
+            try:
+                page = server.pull(progress.cursor, self._page)
+            except TeamFailure as failure:
+                if failure.code != TOO_LONG or self._page == 1:
+                    raise
+                self._page = max(1, self._page // 4)
+                continue
+            self._take(page)
+            self._acknowledge(server)
+            self.outbox.note(replace(progress, cursor=page.cursor))
+            if not page.more:
+                self._page = PAGE
+                return False
+        return True
+
+    def _take(self, page: Pull) -> None:
+        projects = [record for record in page.records if record.get("kind") == "project"]
+        by_author: dict[str, list[Record]] = {}
+        for record in page.records:
+            if (author := record.get("author")) and record.get("kind") in ("session", *_MEMORIES):
+                by_author.setdefault(str(author), []).append(_named(record))
+        for author, records in by_author.items():
+            self._take_from(author, projects, records)
+        self._received = self._received or bool(by_author or page.forgets)
+        if page.forgets:
+            self._carry_out(page.forgets)
+
+    def _take_from(self, author: str, projects: Iterable[Record], records: Sequence[Record]) -> None:
+        names = [str(each["name"]) for each in records if "name" in each]
+        barred = self.outbox.barred(names)
+        left = [each for each in records if each.get("name") not in barred]
+        self._sides.absorb([*projects, *self.outbox.with_pins(left)], author)
+        self.outbox.note_pins(
+            [str(each["name"]) for each in left if each.get("pinned") and each["kind"] == "observation"]
+        )
+
+    def _carry_out(self, lines: Sequence[ForgetLine]) -> None:
+        """As the user's own `forget`, then to be acknowledged. What is not here needs no deletion."""
+        meant = self.outbox.found(lines)
+        if meant.refs or meant.sessions:
+            self._sides.forget(meant.refs, meant.sessions)
+        self.outbox.carried_out(lines, meant.names)
+
+    def _acknowledge(self, server: TeamServer) -> None:
+        while ids := self.outbox.acknowledgements(NAMES):
+            server.acknowledge(ids)
+            self.outbox.acknowledged(ids)
+
+
+def _named(record: Record) -> Record:
+    if record["kind"] not in _MEMORIES:
+        return record
+    try:
+        return {**record, "name": outgoing.record_name(record)}
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return record  # it is refused for its shape

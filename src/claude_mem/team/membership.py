@@ -1,0 +1,198 @@
+"""A machine's membership of a team: joining, leaving, what it shares, and how that goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from claude_mem.api import sharing as api
+from claude_mem.api.filters import FilterRequest
+from claude_mem.api.projects import ProjectParams
+from claude_mem.files import atomic_file
+from claude_mem.model.clock import Clock
+from claude_mem.model.errors import InvalidInput
+from claude_mem.model.refs import Ref
+from claude_mem.model.sharing import TeamLink
+from claude_mem.store.outbox import Outbox
+from claude_mem.store.values import Project
+from claude_mem.team.exchange import Exchange
+from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_url
+
+KEY_FILE = "team.key"
+LONGEST_KEY = 200
+
+
+class NotJoined(InvalidInput):
+    def __init__(self) -> None:
+        super().__init__("", "This machine has not joined a team. To join one: claude-mem join URL")
+
+
+class Membership:
+    """`project_of` finds a project by a name, a key or a directory. `forget_sessions` deletes them as the
+    user's own `forget` does."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        key_file: Path,
+        clock: Clock,
+        *,
+        share_when: str,
+        project_of: Callable[[FilterRequest], Project | None],
+        forget_sessions: Callable[[Sequence[str]], object],
+    ) -> None:
+        self.exchange = exchange
+        self._key_file, self._clock, self._share_when = key_file, clock, share_when
+        self._project_of, self._forget_sessions = project_of, forget_sessions
+
+    @property
+    def _outbox(self) -> Outbox:
+        return self.exchange.outbox
+
+    def join(self, wanted: api.JoinRequest) -> api.SharingStatus:
+        """Raises InvalidInput, and TeamFailure with nothing changed."""
+        url = checked_url(wanted.url, insecure=wanted.insecure_http)
+        key, ca = checked_key(wanted.key), wanted.ca or None
+        if ca is not None and not Path(ca).is_absolute():
+            raise InvalidInput("ca", "The path of the certificates must be absolute.")
+        me = TeamServer(url, key, ca=ca).who()
+        with self.exchange.changing:
+            before = self._outbox.link()
+            if before is not None and (before.url, before.member) != (url, me.member):
+                raise InvalidInput(
+                    "url", f"This machine is {before.member} at {before.url}. To leave: claude-mem leave"
+                )
+            with atomic_file(self._key_file, durable=True) as file:
+                file.write(key.encode() + b"\n")
+            self._outbox.join(
+                TeamLink(
+                    url=url,
+                    member=me.member,
+                    machine=me.machine,
+                    key_id=me.key,
+                    joined_at=self._clock(),
+                    expires_at=me.expires_at,
+                    ca=ca,
+                    insecure=wanted.insecure_http,
+                )
+            )
+            self.exchange.reset()
+        return self.status()
+
+    def leave(self, wanted: api.LeaveRequest) -> api.LeftAnswer:
+        """One's own memories are deleted from the server, others' here. Killed on the way, it is done again.
+        Raises InvalidInput, and TeamFailure with nothing changed."""
+        with self.exchange.changing:
+            found = self.exchange.server()
+            if self._outbox.link() is None:
+                raise NotJoined
+            told = found is not None and self._told(found[1], wanted)
+            others = list(self._outbox.sessions_of_others())
+            if others and not wanted.keep_copies:
+                self._forget_sessions(others)
+            self._outbox.leave()
+            self._key_file.unlink(missing_ok=True)
+            self.exchange.reset()
+        deleted = 0 if wanted.keep_copies else len(others)
+        return api.LeftAnswer(told_server=told, deleted_sessions=deleted, kept_sessions=len(others) - deleted)
+
+    def _told(self, server: TeamServer, wanted: api.LeaveRequest) -> bool:
+        try:
+            server.leave()
+        except TeamFailure as failure:
+            if failure.status == 401 and not wanted.without_server:
+                return False  # the key has ended: with this machine's leaving, or before
+            if not wanted.without_server:
+                raise
+            return False
+        return True
+
+    def share(self, wanted: api.ShareRequest) -> api.SharingStatus:
+        self._require_link()
+        project = None if wanted.all else self._meant(wanted).id
+        self._outbox.share(project, prompts=wanted.prompts)
+        return self.status()
+
+    def unshare(self, wanted: api.UnshareRequest) -> api.SharingStatus:
+        project = None if wanted.all else self._meant(wanted).id
+        self._outbox.unshare(project, take_back=wanted.take_back)
+        return self.status()
+
+    def send_now(self, wanted: api.SendNowRequest) -> api.SentNowAnswer:
+        """Also what waits for its branch to be merged."""
+        self._require_link()
+        anywhere = not (wanted.project or wanted.cwd)
+        count = self._outbox.send_at_once(None if anywhere else self._meant(wanted).id)
+        self.exchange.now()
+        return api.SentNowAnswer(count, self.status())
+
+    def pin(self, wanted: api.TeamPinRequest) -> api.TeamPinAnswer:
+        self._require_link()
+        refs = {text: Ref.parse(text) for text in dict.fromkeys(map(str, wanted.ids))}
+        ids = {ref.id: text for text, ref in refs.items() if ref is not None and ref.kind == "observation"}
+        changed = self._outbox.pin(list(ids), pinned=wanted.pinned)
+        done = tuple(ids[id] for id in changed)
+        return api.TeamPinAnswer(done, tuple(text for text in refs if text not in done))
+
+    def forgets(self) -> api.ForgetsStatus:
+        """Raises TeamFailure."""
+        found = self.exchange.server()
+        if found is None:
+            raise NotJoined
+        return api.ForgetsStatus(found[1].forgets(), self._outbox.figures().forgets)
+
+    def status(self) -> api.SharingStatus:
+        link, progress, figures = self._outbox.link(), self._outbox.progress(), self._outbox.figures()
+        stopped = progress.stopped
+        if link is not None and self.exchange.server() is None:
+            stopped = "The key of this machine is gone. Ask for a new one, then: claude-mem join"
+        return api.SharingStatus(
+            joined=link is not None,
+            url=link.url if link else None,
+            member=link.member if link else None,
+            machine=link.machine if link else None,
+            key=link.key_id if link else None,
+            expires_at=link.expires_at if link else None,
+            last_exchange_at=progress.last_at,
+            error=progress.error,
+            failing_since=progress.failing_since,
+            stopped=stopped,
+            share_when=self._share_when,
+            shares_all=self._outbox.shares_all(),
+            due=figures.due,
+            waiting=tuple(api.WaitingCount(reason, count) for reason, count in figures.waiting.items()),
+            forgets=figures.forgets,
+            acknowledgements=figures.acknowledgements,
+            projects=tuple(
+                api.SharedProjectInfo(
+                    key=each.key,
+                    name=each.name,
+                    prompts=each.prompts,
+                    waiting=each.waiting,
+                    sent=each.sent,
+                )
+                for each in self._outbox.projects()
+            ),
+            received=tuple(api.AuthorCount(author, count) for author, count in figures.received.items()),
+        )
+
+    def _require_link(self) -> None:
+        if self._outbox.link() is None:
+            raise NotJoined
+
+    def _meant(self, wanted: ProjectParams) -> Project:
+        if not wanted.project and not wanted.cwd:
+            raise InvalidInput("project", "Specify a project or a working directory (cwd).")
+        found = self._project_of(wanted.filters)
+        if found is None:
+            raise InvalidInput("cwd", "There are no memories of that directory yet.")
+        return found
+
+
+def read_key(path: Path) -> str | None:
+    """None: there is none."""
+    try:
+        with path.open("rb") as file:
+            return file.read(LONGEST_KEY + 2).decode("ascii", "replace").strip() or None
+    except OSError:
+        return None

@@ -1,0 +1,127 @@
+"""What of a memory leaves this machine, and what it goes by. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from claude_mem.model.records import (
+    Record,
+    content_key_of,
+    name_of,
+    name_of_prompt,
+    name_of_session,
+    name_of_summary,
+    parse_name,
+)
+from claude_mem.model.sharing import NamedItem, OutboxItem
+
+MOST_BYTES = 2 << 20
+_NOT_SENT = frozenset(("asked", "tool_use_ids", "root", "cwd", "transcript_path", "aliases", "prompt_id"))
+# As the offline observer begins: the user's own words.
+_REQUEST = re.compile(r"^Asked: “[^”]*”\s*")
+
+_OF_PROJECT = re.compile(r"(?:[a-z_]+-)+(?:[0-9a-f]{12}|[0-9a-f]{16})")
+
+Fit = Callable[[Record], Record]
+"""Scrubs a record once more. Raises ValueError if it is not fit to be sent; `str()` says why."""
+
+
+class Parcel(Struct, frozen=True):
+    """What is sent at once: lines for the server, and which item each line from `first` on is of."""
+
+    heads: tuple[bytes, ...]
+    lines: tuple[bytes, ...]
+    items: tuple[NamedItem, ...]
+    unfit: dict[OutboxItem, str]
+
+    def body(self, wanted: Sequence[NamedItem]) -> bytes:
+        chosen = set(wanted)
+        lines = [line for line, item in zip(self.lines, self.items, strict=True) if item in chosen]
+        return b"".join((*self.heads, *lines))
+
+
+def pack(
+    heads: Sequence[Record],
+    memories: Sequence[tuple[OutboxItem, Record]],
+    fit: Fit,
+    *,
+    machine: str,
+    most: int = MOST_BYTES,
+) -> Parcel:
+    """As many of them as there is room for, at least one; the others go another time. `machine`: what no
+    other machine of the team is called."""
+    unfit: dict[OutboxItem, str] = {}
+    lines: list[bytes] = []
+    items: list[NamedItem] = []
+    first = tuple(line(fit(_leaving(each, machine))) for each in heads)
+    room = most - sum(map(len, first))
+    for item, record in memories:
+        try:
+            fitted = fit(_leaving(record, machine))
+        except ValueError as why:
+            unfit[item] = str(why)
+            continue
+        written = line(fitted)
+        if lines and len(written) > room:
+            break
+        room -= len(written)
+        lines.append(written)
+        items.append(
+            NamedItem(
+                item,
+                record_name(fitted),
+                str(record["session_id"]),
+                name_of_session(str(fitted["session_id"])),
+            )
+        )
+    return Parcel(first, tuple(lines), tuple(items), unfit)
+
+
+def record_name(record: Record) -> str:
+    """What a memory goes by, on the server and on every machine."""
+    session = str(record["session_id"])
+    if record["kind"] == "prompt":
+        return name_of_prompt(session, int(record["number"]))
+    if record["kind"] == "summary":
+        return name_of_summary(session, int(record["at"]))
+    return name_of(session, int(record["at"]), content_key_of(record))
+
+
+def line(record: Record) -> bytes:
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
+
+
+def _leaving(record: Record, machine: str) -> Record:
+    """Without paths of this machine, without what refers to raw events, and without the user's own words
+    where prompts stay at home."""
+    left = {name: value for name, value in record.items() if name not in _NOT_SENT}
+    if "session_id" in left:
+        left["session_id"] = unique_session(str(left["session_id"]), machine)
+    if older := parse_name(str(left.get("supersedes"))):
+        left["supersedes"] = name_of(unique_session(older[0], machine), *older[1:])
+    asked = record.get("asked")
+    if asked and isinstance(request := left.get("request"), str) and _repeats(request, str(asked)):
+        del left["request"]
+    narrative = left.get("narrative")
+    if record["kind"] == "observation" and isinstance(narrative, str):
+        left["narrative"] = _REQUEST.sub("", narrative) or None
+    return left
+
+
+def unique_session(session: str, machine: str) -> str:
+    """An agent's session has an id of its own. What a person saves or imports is in a session that every
+    machine calls the same, one for each project."""
+    if not _OF_PROJECT.fullmatch(session):
+        return session
+    return f"{session}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+
+
+def _repeats(request: str, asked: str) -> bool:
+    """Whether it is made of what the user wrote, cut or not."""
+    words = " ".join(request.split()).rstrip(" ….").casefold()
+    return bool(words) and words in " ".join(asked.split()).casefold()

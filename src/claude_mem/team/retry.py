@@ -1,0 +1,45 @@
+"""When the team's server is called again after a call that failed. Pure: a week of failures is tested in
+microseconds.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from claude_mem.model.clock import DAY_MS
+from claude_mem.team.wire import TeamFailure
+
+FIRST_MS = 5_000
+LONGEST_MS = 5 * 60 * 1000
+LONGEST_TOLD_MS = 60 * 60 * 1000
+NOTICE_AFTER_MS = DAY_MS
+
+
+class Again(Struct, frozen=True):
+    """Call again, not before `until`."""
+
+    until: int
+
+
+class Stop(Struct, frozen=True):
+    """The key is not accepted any more: calling again would not help."""
+
+    reason: str
+
+
+def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Again | Stop:
+    """`failures`: how often in a row, this one included. `jitter` is from 0 to 1."""
+    if failure.status == 401:
+        return Stop("The team's server does not accept this machine's key: it has ended or was revoked.")
+    wait = min(FIRST_MS * 2 ** min(failures - 1, 10), LONGEST_MS)
+    told = failure.retry_after or ""
+    if re.fullmatch(r"[0-9]{1,6}", told):
+        wait = max(wait, min(int(told) * 1000, LONGEST_TOLD_MS))
+    return Again(now + int(wait * (1 + jitter / 2)))
+
+
+def is_notice_due(failing_since: int | None, now: int, *, noticed: bool) -> bool:
+    """The user is told once, when it has failed for a day."""
+    return failing_since is not None and not noticed and now - failing_since >= NOTICE_AFTER_MS

@@ -1,0 +1,172 @@
+"""The server as a machine of its team sees it: each request within a deadline, and what was in its way.
+
+The key goes to the address that was joined and nowhere else: redirects are not followed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import quote, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from claude_mem.api.memories import ImportAnswer
+from claude_mem.api.team import ForgetsAnswer, ForgetStatus, ForgottenAnswer, TeamAnswer
+from claude_mem.http_client import OpenCalls, Unreached, call
+from claude_mem.model.errors import ClaudeMemError, InvalidInput
+from claude_mem.model.records import Record
+from claude_mem.model.sharing import ForgetLine
+
+if TYPE_CHECKING:
+    import ssl
+
+WITHIN_S = 20.0
+LINES = "application/x-ndjson"
+TOO_LONG = "sent more than 4 MiB"
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_CODE = re.compile(r"[a-z]+(_[a-z]+){0,5}")
+_KEY = re.compile(r"[A-Za-z0-9._~+/=-]{16,200}")
+
+S = TypeVar("S")
+
+
+class TeamFailure(ClaudeMemError):
+    """A request that did not succeed. Of the server's words only what looks like a code is repeated."""
+
+    def __init__(
+        self, says: str, *, status: int | None = None, code: str = "", retry_after: str | None = None
+    ) -> None:
+        self.status, self.code, self.retry_after = status, code, retry_after
+        super().__init__(says)
+
+
+class Pull(Struct, frozen=True):
+    records: tuple[Record, ...]
+    forgets: tuple[ForgetLine, ...]
+    cursor: str
+    more: bool
+
+
+def checked_url(url: str, *, insecure: bool) -> str:
+    """The address without a slash at its end. Raises InvalidInput: a key is not sent in the clear."""
+    parts = urlsplit(url.strip())
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InvalidInput("url", "The address must be like https://memory.example.")
+    if parts.username or parts.password:
+        raise InvalidInput("url", "The address must not contain a user name or a password.")
+    if parts.scheme == "http" and parts.hostname not in LOOPBACK and not insecure:
+        raise InvalidInput(
+            "url", "The address must begin with https://. To use plain HTTP all the same: --insecure-http"
+        )
+    return url.strip().rstrip("/")
+
+
+def checked_key(key: str) -> str:
+    """Raises InvalidInput."""
+    if not _KEY.fullmatch(key.strip()):
+        raise InvalidInput("key", "This is not a key of a team's server.")
+    return key.strip()
+
+
+class TeamServer:
+    """`calls` ends what is under way when the worker stops."""
+
+    def __init__(self, url: str, key: str, *, ca: str | None = None, calls: OpenCalls | None = None) -> None:
+        self._url, self._key, self._ca, self._calls = url, key, ca, calls
+
+    def who(self) -> TeamAnswer:
+        return _read(self._ask("GET", "/api/team"), TeamAnswer)
+
+    def push(self, lines: bytes) -> ImportAnswer:
+        return _read(self._ask("POST", "/api/team/push", lines, LINES), ImportAnswer)
+
+    def pull(self, cursor: str, limit: int) -> Pull:
+        return _pull(self._ask("GET", f"/api/team/pull?cursor={quote(cursor, safe='')}&limit={limit}"))
+
+    def forget(self, names: Sequence[str]) -> None:
+        _read(self._post("/api/team/forget", {"names": names}), ForgottenAnswer)
+
+    def acknowledge(self, ids: Sequence[str]) -> None:
+        self._post("/api/team/acknowledge", {"ids": ids})
+
+    def forgets(self) -> tuple[ForgetStatus, ...]:
+        return _read(self._ask("GET", "/api/team/forgets"), ForgetsAnswer).items
+
+    def leave(self) -> None:
+        self._post("/api/team/leave", {})
+
+    def _post(self, path: str, body: object) -> bytes:
+        return self._ask("POST", path, msgspec.json.encode(body), "application/json")
+
+    def _ask(self, method: str, path: str, body: bytes | None = None, media_type: str = "") -> bytes:
+        headers = {"Authorization": f"Bearer {self._key}"}
+        if body is not None:
+            headers["Content-Type"] = media_type
+        found = call(
+            method,
+            self._url + path,
+            body,
+            headers,
+            deadline_s=WITHIN_S,
+            tls=self._tls,
+            calls=self._calls,
+        )
+        if isinstance(found, Unreached):
+            raise TeamFailure(f"The team's server {found.trouble}.", code=found.trouble)
+        if found.status != 200:
+            code = _code(found.body)
+            says = f"The team's server returned status {found.status}{f', {code}' if code else ''}."
+            raise TeamFailure(
+                says, status=found.status, code=code, retry_after=found.headers.get("retry-after")
+            )
+        return found.body
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext | None:
+        if not self._url.startswith("https:"):
+            return None
+        import ssl
+
+        try:
+            return ssl.create_default_context(cafile=self._ca)
+        except (OSError, ssl.SSLError) as error:
+            raise TeamFailure(f"The certificates in {self._ca} cannot be read: {error}.") from error
+
+
+def _code(body: bytes) -> str:
+    try:
+        code = json.loads(body)["error"]["code"]
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return ""
+    return code if isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code) else ""
+
+
+def _read(body: bytes, shape: type[S]) -> S:
+    try:
+        return msgspec.json.decode(body, type=shape)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise TeamFailure("The team's server replied with something else than was requested.") from error
+
+
+def _pull(body: bytes) -> Pull:
+    records: list[Record] = []
+    forgets: list[ForgetLine] = []
+    end: Record = {}
+    try:
+        for line in body.splitlines():
+            found = json.loads(line)
+            if found["kind"] == "forget":
+                forgets.append(msgspec.convert(found, ForgetLine))
+            elif found["kind"] == "cursor":
+                end = found
+            else:
+                records.append(found)
+        cursor, more = end["cursor"], end["more"]
+    except (ValueError, RecursionError, LookupError, TypeError, msgspec.ValidationError) as error:
+        raise TeamFailure("The team's server replied with something else than a pull.") from error
+    return Pull(tuple(records), tuple(forgets), str(cursor), more is True)

@@ -1,0 +1,315 @@
+"""Members of a team, each with a data directory and a worker, and a real server on a real PostgreSQL between
+them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import pytest
+from tests.harness import hook_process, payloads, team_servers, workers
+from tests.harness.fault_proxy import FaultProxy
+from tests.harness.postgres import new_database
+from tests.harness.team_machines import Machine, machine, machines
+
+from claude_mem.api.team import NewMember
+from claude_mem.serve import control
+from claude_mem.team.membership import KEY_FILE
+
+pytestmark = pytest.mark.prove
+SECRET = "AKIAIOSFODNN7EXAMPLQ"  # the shape of a key
+_projects = count(1)
+
+
+@dataclass
+class Team:
+    """`proxy` stands between the machines and the server."""
+
+    database: str
+    proxy: FaultProxy
+    ada: Machine
+    ben: Machine
+
+    def project(self) -> tuple[str, Path, Path]:
+        """A new project: its key, and a clone on either machine."""
+        name = f"shop{next(_projects)}"
+        key = f"git.example/acme/{name}"
+        return key, self.ada.clone(name, key), self.ben.clone(name, key)
+
+    def shared(self, *options: str) -> tuple[str, Path, Path]:
+        """A project that ada shares, and ben may read."""
+        key, adas, bens = self.project()
+        self.ada.mem("remember", f"The project {key} begins.", cwd=adas)
+        self.ada.mem("share", "--here", *options, cwd=adas)
+        self.ada.sync()
+        team_servers.grant(self.database, key, "ben", "write")
+        return key, adas, bens
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
+    database, folder = new_database(), tmp_path_factory.mktemp("team")
+    keys = team_servers.new_team(database, "ben")
+    with (
+        FaultProxy() as proxy,
+        team_servers.running(database, "--public-url", proxy.url) as server,
+        machines(folder, "ada", "ben") as (ada, ben),
+    ):
+        proxy.target = server.port
+        ada.join(proxy.url, keys["ada"])
+        ben.join(proxy.url, keys["ben"])
+        yield Team(database, proxy, ada, ben)
+
+
+def test_what_one_member_shares_another_finds_with_its_author(team: Team) -> None:
+    _, adas, bens = team.shared()
+    team.ada.mem("remember", "Marmots sleep through deployments on Fridays.", cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    (found,) = team.ben.found("marmots", bens)
+    assert found["author"] == "ada"
+    assert "ada" in team.ben.mem("search", "marmots", cwd=bens).stdout
+
+
+def test_nothing_leaves_a_machine_before_a_project_is_shared_there(team: Team) -> None:
+    _, adas, _ = team.project()
+    team.ada.mem("remember", "Ocelots are not for everybody.", cwd=adas)
+    team.ada.sync()
+    assert b"Ocelots" not in team.proxy.seen()
+    (adas / ".claude-mem").mkdir()
+    (adas / ".claude-mem" / "settings.json").write_text('{"CLAUDE_MEM_SHARE_WHEN": "always", "share": true}')
+    team.ada.mem("remember", "Ocelots stay at home.", cwd=adas, env={"CLAUDE_MEM_SHARE_WHEN": "always"})
+    team.ada.sync()
+    assert b"Ocelots" not in team.proxy.seen()
+
+
+def test_prompts_secrets_and_private_text_stay_at_home(team: Team) -> None:
+    _, adas, bens = team.shared()
+    team.ada.work(
+        adas,
+        "5694c0de-0000-4000-8000-00000000a001",
+        "Why does the wombatPrompt fail so often at night? <private>hidden-quokka</private>",
+        f"The wombat job failed because its lease was too short; fixed in src/lease.py. Key {SECRET}.",
+    )
+    team.ada.sync()
+    seen = team.proxy.seen()
+    assert b"lease" in seen
+    for word in (b"wombatPrompt", b"hidden-quokka", SECRET.encode(), str(team.ada.folder).encode()):
+        assert word not in seen
+    team.ben.sync()
+    assert team.ben.found("lease", bens)
+    assert team.ben.rows("SELECT COUNT(*) FROM user_prompts") == [(0,)]
+
+
+def test_prompts_go_where_they_are_shared(team: Team) -> None:
+    _, adas, _ = team.shared("--prompts")
+    session = "5694c0de-0000-4000-8000-00000000a002"
+    team.ada.work(adas, session, "Why does the numbatPrompt fail?", "It fails because of the lease.")
+    team.ada.sync()
+    team.ben.sync()
+    held = team.ben.rows(
+        "SELECT u.prompt, s.author FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id "
+        "WHERE s.claude_session_id = ?",
+        session,
+    )
+    assert held == [("Why does the numbatPrompt fail?", "ada")]
+
+
+def test_what_one_forgets_is_gone_to_the_byte_on_the_other_and_that_is_acknowledged(team: Team) -> None:
+    key, adas, bens = team.shared()
+    words = "The capybaraCanary password is in the drawer"
+    saved = team.ada.mem.json("remember", words, cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    assert team.ben.found("capybaraCanary", bens)
+    team.ada.mem("forget", saved["ref"], "--yes", cwd=adas)
+    team.ada.sync()
+    waiting = [each for each in team.ada.mem.json("forget", "--status")["items"] if each["project"] == key]
+    assert [each["waiting_for"] for each in waiting] == [["ben/laptop"]]
+    team.ben.sync()
+    assert team.ben.found("capybaraCanary", bens) == []
+    assert team.ben.holds("capybaraCanary") == []
+    waiting = [each for each in team.ada.mem.json("forget", "--status")["items"] if each["project"] == key]
+    assert [each["waiting_for"] for each in waiting] == [[]]
+
+
+def test_what_is_forgotten_of_others_does_not_come_back(team: Team) -> None:
+    _, adas, bens = team.shared()
+    saved = team.ada.mem.json("remember", "Tapirs nap at noon in every release.", cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    (found,) = team.ben.found("tapirs", bens)
+    team.ben.mem("forget", found["ref"], "--yes", cwd=bens)
+    team.ada.mem("pin", "--team", saved["ref"], cwd=adas)  # so that it is sent again
+    team.ada.sync()
+    team.ben.sync()
+    assert team.ben.found("tapirs", bens) == []
+    assert team.ada.found("tapirs", adas)
+
+
+def on_a_branch(team: Team, root: Path, branch: str) -> Path:
+    """A folder of the repository that no session has worked in: the worker does not yet know its branch."""
+    team.ada.git(root, "checkout", "-qb", branch)
+    (root / "src").mkdir()
+    team.ada.commit(root / "src", "change")
+    return root / "src"
+
+
+def test_a_memory_of_a_branch_is_shared_when_that_is_merged(team: Team) -> None:
+    _, adas, bens = team.shared()
+    team.ada.work(
+        on_a_branch(team, adas, "fix/otter"),
+        "5694c0de-0000-4000-8000-00000000a003",
+        "Fix the otter.",
+        "The otter failed because the river was closed; fixed in src/river.py.",
+    )
+    status = team.ada.sync()
+    assert any("fix/otter" in each["reason"] for each in status["waiting"])
+    team.ben.sync()
+    assert team.ben.found("river", bens) == []
+    team.ada.git(adas, "checkout", "-q", "main")
+    team.ada.git(adas, "merge", "-q", "--no-ff", "-m", "merge", "fix/otter")
+    assert team.ada.sync()["waiting"] == []
+    team.ben.sync()
+    assert team.ben.found("river", bens)
+
+
+def test_what_waits_for_its_branch_can_be_sent_at_once(team: Team) -> None:
+    _, adas, bens = team.shared()
+    session, said = "5694c0de-0000-4000-8000-00000000a004", "The heron failed because the pond froze."
+    team.ada.work(on_a_branch(team, adas, "fix/heron"), session, "Fix the heron.", said)
+    assert team.ada.sync()["waiting"]
+    team.ada.mem("share", "--now", "--here", cwd=adas)
+    team.ben.sync()
+    assert team.ben.found("pond", bens)
+
+
+def test_a_pin_is_ones_own_unless_it_is_the_teams(team: Team) -> None:
+    _, adas, bens = team.shared()
+    team.ada.mem("remember", "Axolotls regenerate the cache.", cwd=adas)
+    saved = team.ada.mem.json("remember", "Pangolins roll up the logs.", cwd=adas)
+    own = team.ada.found("axolotls", adas)[0]["ref"]
+    team.ada.mem("pin", own, cwd=adas)
+    team.ada.mem("pin", "--team", saved["ref"], cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    pinned = "SELECT title FROM observations WHERE pinned = 1"
+    assert [title for (title,) in team.ben.rows(pinned)] == ["Pangolins roll up the logs."]
+    bens_own = team.ben.found("axolotls", bens)[0]["ref"]
+    team.ben.mem("pin", bens_own, cwd=bens)
+    team.ada.mem("pin", "--team", "--off", saved["ref"], cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    assert [title for (title,) in team.ben.rows(pinned)] == ["Axolotls regenerate the cache."]
+
+
+def test_an_edit_replaces_what_others_have(team: Team) -> None:
+    _, adas, bens = team.shared()
+    saved = team.ada.mem.json("remember", "Lemurs leap before the linter.", cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    edited = {"id": saved["ref"], "title": "Lemurs leap after the linter."}
+    assert control.request(team.ada.data, "POST", "/api/memory/edit", edited, deadline_s=60)[0] == 200
+    team.ada.sync()
+    team.ben.sync()
+    titles = [each["title"] for each in team.ben.found("lemurs", bens)]
+    assert titles == ["Lemurs leap after the linter."]
+
+
+def test_a_server_that_is_cut_off_costs_hooks_and_recall_nothing(team: Team) -> None:
+    _, adas, bens = team.shared()
+    team.ada.mem("remember", "Geckos hold on to the wall.", cwd=adas)
+    team.ada.sync()
+    team.ben.sync()
+    try:
+        for fault in (team.proxy.cut, team.proxy.fall_silent):
+            fault()
+            before = team.proxy.connections
+            team.ada.mem("remember", f"Geckos outlast a {fault.__name__}.", cwd=adas)
+            team.proxy.wait_for_connections(before + 1)  # the worker is sending it, or tries to
+            prompt = {"cwd": str(bens)}
+            given = json.loads(payloads.prompt("Where do geckos hold on?", "s-gecko")) | prompt
+            assert hook_process.run(team.ben.data, json.dumps(given).encode()).code == 0
+            assert team.ben.found("geckos", bens)
+            assert team.ada.found("outlast", adas)
+            team.proxy.heal()
+    finally:
+        team.proxy.heal()
+    team.ada.sync()
+    team.ben.sync()
+    assert len(team.ben.found("outlast", bens)) == 2
+
+
+def test_a_key_that_was_revoked_is_reported_once_and_a_new_one_goes_on(team: Team, tmp_path: Path) -> None:
+    key, key_id = team_servers.new_key(team.database, "ben", "desktop")
+    with machine(tmp_path / "ben", "ben") as desktop:
+        desktop.join(team.proxy.url, key)
+        assert desktop.sync()["error"] is None
+        with team_servers.opened(team.database) as store:
+            store.directory.revoke_key(key_id)
+        workers.until(lambda: desktop.sync()["stopped"] is not None, "the key is not accepted")
+        notice = (desktop.data / "notice").read_text()
+        assert notice.count("claude-mem join") == 1
+        new, _ = team_servers.new_key(team.database, "ben", "desktop")
+        desktop.join(team.proxy.url, new)
+        status = desktop.sync()
+        assert (status["stopped"], status["error"]) == (None, None)
+
+
+def test_two_machines_of_one_member_share_everything(team: Team, tmp_path: Path) -> None:
+    key, _ = team_servers.new_key(team.database, "ben", "desktop2")
+    with machine(tmp_path / "ben", "ben") as desktop:
+        desktop.join(team.proxy.url, key)
+        desktop.mem("share", "--all", "--prompts")
+        root = desktop.clone("orchard", "git.example/ben/orchard")
+        session = "5694c0de-0000-4000-8000-00000000a005"
+        desktop.work(root, session, "Prune the quincePrompt.", "The quince was pruned in src/quince.py.")
+        desktop.mem("remember", "Quinces ripen in October.", cwd=root)
+        desktop.sync()
+        team.ben.sync()
+        there = team.ben.clone("orchard", "git.example/ben/orchard")
+        (found,) = team.ben.found("ripen", there)
+        assert found["author"] == "ben"
+        assert team.ben.rows("SELECT prompt FROM user_prompts WHERE prompt LIKE '%quincePrompt%'")
+        team.ben.mem("forget", found["ref"], "--yes", cwd=there)
+        team.ben.sync()
+        desktop.sync()
+        assert desktop.found("ripen", root) == []
+        assert desktop.holds("Quinces ripen") == []
+
+
+def test_leaving_takes_back_what_was_shared_and_deletes_what_others_did(team: Team, tmp_path: Path) -> None:
+    with team_servers.opened(team.database) as store:
+        store.directory.add_member(NewMember(name="cat"))
+    key, _ = team_servers.new_key(team.database, "cat", "tablet")
+    project, adas, bens = team.shared()
+    team_servers.grant(team.database, project, "cat", "write")
+    team.ada.mem("remember", "Bitterns boom at night.", cwd=adas)
+    team.ada.sync()
+    with machine(tmp_path / "cat", "cat") as tablet:
+        tablet.join(team.proxy.url, key)
+        root = tablet.clone("shop", project)
+        tablet.mem("remember", "Curlews call at dawn.", cwd=root)
+        tablet.mem("share", "--here", cwd=root)
+        tablet.sync()
+        team.ben.sync()
+        assert team.ben.found("curlews", bens)
+        assert tablet.found("bitterns", root)
+        left = tablet.mem.json("leave", "--yes")
+        assert left["told_server"] is True
+        assert not (tablet.data / KEY_FILE).exists()
+        assert tablet.found("bitterns", root) == []
+        assert tablet.holds("Bitterns boom") == []
+        assert tablet.found("curlews", root)
+    team.ben.sync()
+    assert team.ben.found("curlews", bens) == []
+    assert team.ben.holds("Curlews call") == []
+
+
+def test_the_key_is_readable_by_its_owner_alone_and_in_no_other_file(team: Team) -> None:
+    file = team.ada.data / KEY_FILE
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert team.ada.holds(file.read_text().strip()) == [file]

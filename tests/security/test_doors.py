@@ -85,9 +85,17 @@ BODIES: dict[str, dict[str, Any] | None] = {
         "payload": {"session_id": "past", "cwd": "/home/u/door", "prompt": "begin"},
     },
     "POST /api/backfill/known": {"sessions": ["past"]},
+    "POST /api/sharing/join": None,
+    "POST /api/sharing/leave": None,
+    "POST /api/sharing/share": None,
+    "POST /api/sharing/unshare": {"all": True},
+    "POST /api/sharing/now": None,
+    "POST /api/sharing/exchange": {},
+    "POST /api/sharing/pin": None,
     "POST /mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
 }
-"""For every route that changes something, a body it takes; None: it has none, or it ends the worker."""
+"""For every route that changes something, a body it takes; None: it has none, ends the worker, or needs a team
+(tests/e2e/test_team.py)."""
 
 WRITING_TOOLS = {"remember", "forget"}
 WRITING_COMMANDS = {
@@ -111,6 +119,7 @@ OTHER_COMMANDS = {
     ),
     *("on", "doctor", "stats", "export", "backup", "restore", "gc", "worker", "queue", "demo", "version"),
     *("hooks", "statusline", "token", "embedder", "help", "completion", "server"),
+    *("join", "share", "unshare", "team", "leave"),
 }
 """They take no text that is stored."""
 

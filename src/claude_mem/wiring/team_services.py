@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from claude_mem import __version__
-from claude_mem.model.clock import now
+from claude_mem.model.clock import DAY_MS, now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.refs import span
 from claude_mem.privacy.scrub import scrub_text
@@ -25,6 +25,8 @@ from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.vectors.project_vectors import ProjectVectors
 from claude_mem.wiring import database
 
+AUDIT_DAYS = 400
+"""For so long it is known who changed what."""
 MOST_PROJECTS = 200
 """Whose vectors a search in all projects compares: the most recently used ones."""
 
@@ -99,11 +101,19 @@ def build(settings: Settings) -> TeamServices:
             acting_as=acting_as,
             as_service=acting_as_service,
             background=background,
-            maintenance={"news": lambda: store.presence.claim("news") and store.upkeep.checkpoint()},
+            maintenance={"retention": lambda: _expire(store)},
             listen=store.wait,
             check=lambda: store.projects.newest(1),
             close=closing.pop_all().close,
         )
+
+
+def _expire(store: Any) -> None:
+    """One process of all does it."""
+    if not store.presence.claim("retention"):
+        return
+    store.upkeep.checkpoint()
+    store.directory.prune_audit(now() - AUDIT_DAYS * DAY_MS)
 
 
 def _not_stale(card: object) -> tuple[tuple[str, ...], float]:

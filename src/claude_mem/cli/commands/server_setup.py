@@ -12,6 +12,7 @@ from claude_mem.cli import output
 from claude_mem.cli.client import load_settings
 from claude_mem.cli.commands import Commands, UsageError, help_of
 from claude_mem.cli.commands.server_people import add_people, directory, member_name
+from claude_mem.cli.filter_flags import up_to
 
 DEFAULT_LISTEN = "127.0.0.1:37780"
 
@@ -79,6 +80,13 @@ def add(commands: Commands) -> None:
         metavar="SECONDS",
         help="how long /health answers 503 before it stops (default: 2)",
     )
+    run.add_argument(
+        "--rate",
+        type=up_to(100_000),
+        default=50,
+        metavar="N",
+        help="requests that one key may make a second (default: 50), and four times as many at once",
+    )
     add_people(verbs)
 
 
@@ -115,6 +123,7 @@ def _run(args: argparse.Namespace) -> int:
         tls=(args.cert, args.key) if args.cert else None,
         public_url=args.public_url,
         drain_s=args.drain,
+        rate=args.rate,
     )
     log_to_stderr(settings.log_level)
     return server_process.run(lambda: team_services.build(settings), options)

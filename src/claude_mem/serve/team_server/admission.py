@@ -33,8 +33,8 @@ class Allowance(Struct, frozen=True):
 
 
 UNCACHED_KEYS = Allowance(100.0, 400)
-"""How many keys that are not cached are looked up. Whoever tries keys at random is held off before the
-database feels it; keys in use are cached, and are answered meanwhile."""
+"""How many keys that were not good a moment ago are looked up. Whoever tries keys at random is held off
+before the database feels it; keys in use are answered meanwhile."""
 
 
 class RateLimiter:
@@ -74,8 +74,8 @@ class KeyChecker:
         self._lock = Lock()
 
     def cached(self, key: str) -> tuple[bool, Identity | None]:
-        """Whether it is known whose the key is, and whose. By its digest: how long that takes to find says
-        nothing of another key."""
+        """Whether it is known whose the key is, and whose it was. By its digest: how long that takes to find
+        says nothing of another key."""
         with self._lock:
             at, identity = self._found.get(_digest(key), (-math.inf, None))
         return self._now_s() - at < self._cache_s, identity
@@ -86,7 +86,8 @@ class KeyChecker:
         is_known, identity = self.cached(key)
         if is_known:
             return identity
-        if wait_s := self._lookups.wait_s("", self._now_s()):
+        was_good = identity is not None
+        if not was_good and (wait_s := self._lookups.wait_s("", self._now_s())):
             raise too_many(wait_s)
         at = self._now_s()  # before: what is revoked meanwhile is not believed for longer
         identity = self._authenticate(key)

@@ -56,7 +56,7 @@ class GateRules(Struct, frozen=True, kw_only=True):
 
     hosts: frozenset[bytes] | None = None
     tls: bool = False
-    allowance: Allowance = Allowance(50.0, 200)
+    allowance: Allowance
     most_bytes: int = MOST_BYTES
 
 

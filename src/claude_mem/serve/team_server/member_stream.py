@@ -19,7 +19,7 @@ from claude_mem.api.filters import Page
 from claude_mem.api.system import StreamQuery
 from claude_mem.model.errors import InvalidInput, StoreError
 from claude_mem.serve.http.router import Answer, Routes
-from claude_mem.serve.http.stream import GATHER_S, HEARTBEAT_S, MEDIA_TYPE, RETRY_MS, happens
+from claude_mem.serve.http.stream import HEARTBEAT_S, MEDIA_TYPE, RETRY_MS, happens
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server.gate import KEY
 from claude_mem.serve.team_server.serving import Serving
@@ -29,7 +29,10 @@ MOST_LISTENERS = 500
 MOST_OF_A_KEY = 8
 WINDOW = 100
 """Memories read at a time: as many wait for a listener to read, and no more."""
-KEY_EVERY_S = 2.0
+KEY_EVERY_S = 5.0
+"""How often a key is looked up again while nothing happens."""
+GATHER_S = 1.0
+"""All listeners of a process look at once, and each is a query."""
 
 routes = Routes()
 

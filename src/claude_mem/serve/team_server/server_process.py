@@ -20,7 +20,7 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve.http.server import Bounded, HttpServer
 from claude_mem.serve.lifecycle import run_aside, until
 from claude_mem.serve.services import BACKLOG
-from claude_mem.serve.team_server.admission import KeyChecker, hosts_of
+from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_of
 from claude_mem.serve.team_server.gate import Gate, GateRules
 from claude_mem.serve.team_server.server_table import TABLE, server_app
 from claude_mem.serve.team_server.serving import Serving, TeamServices, log
@@ -53,6 +53,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     public_url: str | None = None
     drain_s: float = 2.0
     """How long `/health` says that it stops before it does: until balancers have heard."""
+    rate: int = 50
+    """Requests of one key a second; four times as many at once."""
 
 
 def run(build: Callable[[], TeamServices], options: ServerOptions) -> int:
@@ -99,6 +101,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
     rules = GateRules(
         hosts=hosts_of(options.public_url, (options.host, port)),
         tls=options.tls is not None or (options.public_url or "").startswith("https://"),
+        allowance=Allowance(options.rate, 4 * options.rate),
     )
     gate = Gate(server_app(serving), serving, TABLE, rules)
     server = HttpServer(gate, listener, protocol=Roomy, tls=options.tls, grace_s=GRACE_S)

@@ -158,6 +158,10 @@ class Directory(Part):
         found = self._rows("audit_entries", limit=query.limit, before=query.before or 2**62)
         return tuple(AuditEntry(**row) for row in found)
 
+    def prune_audit(self, before: int) -> None:
+        """As the service."""
+        self._change("prune_audit", before=before)
+
 
 def _key_info(row: Row) -> KeyInfo:
     values = dict(row)

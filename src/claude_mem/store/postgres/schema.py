@@ -25,6 +25,9 @@ VERSION = 3
 """Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
 `schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
 
+OLDEST = 15
+"""The oldest PostgreSQL that our statements are tested on."""
+
 _HERE = Path(__file__).parent
 
 
@@ -32,6 +35,7 @@ def bring_up_to_date(url: str) -> None:
     """Make or migrate it; raises StoreForeign or StoreTooNew with nothing changed."""
     try:
         with connect(url) as raw:
+            require_supported(raw.info.server_version)
             db = PostgresConnection(raw)
             if _version(db, url) == VERSION:
                 return  # those who write are waited for only if there is something to change
@@ -45,6 +49,12 @@ def bring_up_to_date(url: str) -> None:
                 db.run(db.queries["set_version"], {"version": VERSION})
     except psycopg.Error as error:
         raise error_of(error) from error
+
+
+def require_supported(server_version: int) -> None:
+    """Raises StoreUnavailable for a server that is too old: 140005 is PostgreSQL 14.5."""
+    if server_version // 10_000 < OLDEST:
+        raise StoreUnavailable(f"it is PostgreSQL {server_version // 10_000}; {OLDEST} or newer is needed")
 
 
 def _scripts(version: int | None) -> list[Path]:

@@ -91,6 +91,18 @@ def test_who_tries_keys_is_held_off_and_who_has_one_in_use_is_not() -> None:
     assert keys.asked == 3
 
 
+def test_a_key_in_use_is_looked_up_again_however_many_others_are_tried() -> None:
+    clock, keys = Clock(), Keys()
+    checker = KeyChecker(keys, clock, uncached=Allowance(per_s=0.001, at_once=1))
+    assert checker.identify("cmk_ada") == ADA
+    with pytest.raises(Refusal):
+        checker.identify("cmk_1")
+    for _ in range(3):
+        clock.now_s += admission.CACHE_S
+        assert checker.identify("cmk_ada") == ADA
+    assert keys.asked == 4
+
+
 @pytest.mark.parametrize(
     ("value", "key"),
     [

@@ -120,3 +120,7 @@ DELETE FROM team_grants WHERE member = :member AND project_id = :project_id;
 -- The newest first.
 SELECT id, created_at_epoch AS at, member, COALESCE('k' || key_id, '') AS key, action, subject FROM team_audit
 WHERE id < :before ORDER BY id DESC LIMIT :limit;
+
+-- name: prune_audit
+-- What is too old to be asked about.
+DELETE FROM team_audit WHERE created_at_epoch < :before;

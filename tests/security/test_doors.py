@@ -94,8 +94,8 @@ BODIES: dict[str, dict[str, Any] | None] = {
     "POST /api/sharing/pin": None,
     "POST /mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
 }
-"""For every route that changes something, a body it takes; None: it has none, ends the worker, or needs a team
-(tests/e2e/test_team.py)."""
+"""For every route that changes something, a body it takes; None: it has none, ends the worker, or needs a
+team (tests/e2e/test_team.py)."""
 
 WRITING_TOOLS = {"remember", "forget"}
 WRITING_COMMANDS = {

@@ -135,10 +135,10 @@ class Membership:
         return api.TeamPinAnswer(done, tuple(text for text in refs if text not in done))
 
     def forgets(self) -> api.ForgetsStatus:
-        """Raises TeamFailure."""
+        """None where there is no team. Raises TeamFailure."""
         found = self.exchange.server()
         if found is None:
-            raise NotJoined
+            return api.ForgetsStatus((), self._outbox.figures().forgets)
         return api.ForgetsStatus(found[1].forgets(), self._outbox.figures().forgets)
 
     def status(self) -> api.SharingStatus:

@@ -1,4 +1,4 @@
-"""A proxy between a machine and a server, which passes everything on, cuts every connection, or is silent.
+"""A proxy between two programs, which passes everything on, cuts every connection, is silent, or slow.
 
 with FaultProxy(server_port) as proxy:
     proxy.cut()
@@ -13,8 +13,10 @@ import threading
 from contextlib import suppress
 from typing import Literal, Self
 
-State = Literal["whole", "cut", "silent"]
+State = Literal["whole", "cut", "silent", "slow"]
 PIECE = 64 << 10
+SLOW_PIECE, SLOW_S = 1 << 10, 0.01
+"""So much at a time, and a wait after each."""
 
 
 class FaultProxy:
@@ -58,6 +60,10 @@ class FaultProxy:
     def fall_silent(self) -> None:
         """Connections are taken, and nothing is passed on."""
         self._become("silent")
+
+    def slow_down(self) -> None:
+        """Everything is passed on, a little at a time."""
+        self._become("slow")
 
     def heal(self) -> None:
         self._become("whole")
@@ -108,13 +114,13 @@ class FaultProxy:
             return
         with self._lock:
             self._open.add(server)
-        back = threading.Thread(target=self._copy, args=(server, caller), daemon=True)
+        back = threading.Thread(target=self._copy, args=(server, caller, state), daemon=True)
         back.start()
-        self._pass_on(caller, server)
+        self._pass_on(caller, server, state)
 
-    def _pass_on(self, caller: socket.socket, server: socket.socket | None) -> None:
+    def _pass_on(self, caller: socket.socket, server: socket.socket | None, state: State = "whole") -> None:
         with suppress(OSError):
-            while piece := caller.recv(PIECE):
+            while piece := self._read(caller, state):
                 with self._lock:
                     self._seen += piece
                 if server is not None:
@@ -122,8 +128,14 @@ class FaultProxy:
             if server is not None:
                 server.shutdown(socket.SHUT_WR)
 
-    def _copy(self, source: socket.socket, sink: socket.socket) -> None:
+    def _copy(self, source: socket.socket, sink: socket.socket, state: State) -> None:
         with suppress(OSError):
-            while piece := source.recv(PIECE):
+            while piece := self._read(source, state):
                 sink.sendall(piece)
             sink.shutdown(socket.SHUT_WR)
+
+    def _read(self, source: socket.socket, state: State) -> bytes:
+        if state != "slow":
+            return source.recv(PIECE)
+        threading.Event().wait(SLOW_S)
+        return source.recv(SLOW_PIECE)

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -143,9 +143,15 @@ class ServerProcess:
 
 
 @contextmanager
-def running(url: str, *options: object, port: int = 0, **env: str) -> Iterator[ServerProcess]:
+def running(
+    url: str,
+    *options: object,
+    port: int = 0,
+    command: Sequence[str] = (sys.executable, "-m", "claude_mem"),
+    **env: str,
+) -> Iterator[ServerProcess]:
     """A process of the server on this database, as a person starts it. Port 0: any."""
-    command = [sys.executable, "-m", "claude_mem", "server", "run", "--listen", f"127.0.0.1:{port}"]
+    command = [*command, "server", "run", "--listen", f"127.0.0.1:{port}"]
     variables = {"CLAUDE_MEM_DATABASE_URL": url, "CLAUDE_MEM_VECTORS": "off"} | env
     process = subprocess.Popen(
         [*command, *map(str, options)],

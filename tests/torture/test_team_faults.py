@@ -1,0 +1,174 @@
+"""A team's server while processes are killed, PostgreSQL restarts, the network or a disk fails, and a clock
+is wrong: nothing accepted is lost, nothing is doubled, nobody sees what is others'."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from tests.harness import postgres_server, team_servers
+from tests.harness.fault_proxy import FaultProxy
+from tests.harness.faults import fill, small_disk
+from tests.harness.postgres import new_database
+from tests.harness.postgres_server import PostgresServer
+from tests.harness.team_load import Load, check
+from tests.harness.team_servers import ServerProcess
+from tests.harness.workers import free_port, until
+
+pytestmark = pytest.mark.prove
+
+MEMBERS = ("ada", "ben", "cem", "dora")
+ROUNDS = 2
+EACH = 30
+"""Memories that must be accepted between two faults."""
+
+
+@contextmanager
+def team_of(url: str, *ports: int) -> Iterator[Load]:
+    """Its members push through these ports until the block is left."""
+    load = Load(url, MEMBERS, ports)
+    load.prepare()
+    yield load
+
+
+def test_a_process_is_killed_over_and_over_while_members_push() -> None:
+    url = new_database()
+    ports = (free_port(), free_port())
+    with team_of(url, *ports) as load, ExitStack() as stack:
+        servers = [_started(stack, url, port) for port in ports]
+        load.open_projects()
+        with load.running() as pushed:
+            for number in range(ROUNDS * 2):
+                pushed.wait_for(EACH)
+                at = number % 2
+                servers[at].process.kill()
+                servers[at].process.wait()
+                servers[at] = _started(stack, url, ports[at])
+            pushed.wait_for(EACH)
+        assert pushed.failures, "no push met a fault"
+        assert check(load, ports[0]) >= pushed.count
+
+
+def test_postgresql_is_restarted_at_once_while_members_push() -> None:
+    with postgres_server.running() as postgres:
+        url = _database(postgres)
+        with team_of(url, free_port()) as load, team_servers.running(url, port=load.ports[0]) as server:
+            assert server.port
+            load.open_projects()
+            with load.running() as pushed:
+                for _ in range(ROUNDS):
+                    pushed.wait_for(EACH)
+                    postgres.restart("immediate")
+                pushed.wait_for(EACH)
+            assert pushed.failures, "no push met a fault"
+            assert check(load, server.port) >= pushed.count
+
+
+def test_the_network_between_members_and_server_is_cut_slowed_and_silent() -> None:
+    url = new_database()
+    with (
+        FaultProxy() as proxy,
+        team_of(url, proxy.port) as load,
+        team_servers.running(url, "--public-url", f"http://127.0.0.1:{proxy.port}") as server,
+    ):
+        proxy.target = server.port
+        load.open_projects()
+        _break_and_heal(load, proxy)
+        assert check(load, proxy.port) >= load.pushed.count
+
+
+def test_the_network_between_server_and_postgresql_is_cut_slowed_and_silent() -> None:
+    with postgres_server.running() as postgres, FaultProxy(postgres.port) as proxy:
+        url = _database(postgres)
+        behind = postgres.url("team", port=proxy.port)
+        with team_of(url, free_port()) as load, team_servers.running(behind, port=load.ports[0]) as server:
+            assert server.port
+            load.open_projects()
+            _break_and_heal(load, proxy)
+            assert check(load, server.port) >= load.pushed.count
+
+
+def test_the_databases_disk_is_full_and_free_again(tmp_path: Path) -> None:
+    """Without a restart of either server: the tables are on the full disk, PostgreSQL's log is not."""
+    with postgres_server.running() as postgres:
+        disk = postgres.folder.with_name(f"{postgres.folder.name}-disk")
+        with small_disk(disk, "64m"):
+            tables = disk / "tables"
+            tables.mkdir(mode=0o700)
+            disk.chmod(0o755)
+            if postgres.user:
+                shutil.chown(tables, postgres.user)
+            with psycopg.connect(postgres.url(), autocommit=True) as db:
+                db.execute(f"CREATE TABLESPACE small LOCATION '{tables}'".encode())
+            url = _database(postgres, "TABLESPACE small")
+            with team_of(url, free_port()) as load, team_servers.running(url, port=load.ports[0]) as server:
+                assert server.port
+                load.open_projects()
+                with load.running() as pushed:
+                    for _ in range(2):
+                        pushed.wait_for(EACH)
+                        hog = fill(disk)
+                        until(lambda: "No space left" in postgres.log(), "PostgreSQL notices")
+                        pushed.wait_for_failures("503", 3)
+                        hog.unlink()
+                    pushed.wait_for(EACH)
+                assert check(load, server.port) >= pushed.count
+        disk.rmdir()
+
+
+def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other() -> None:
+    url = new_database()
+    with ExitStack() as stack:
+        ports = (free_port(), free_port())
+        load = stack.enter_context(team_of(url, *ports))
+        for port, hours in zip(ports, (0, 1), strict=True):
+            assert _started(stack, url, port, hours_ahead=hours).port == port
+        load.open_projects()
+        with load.running() as pushed:
+            pushed.wait_for(EACH * ROUNDS)
+        for port in ports:
+            assert check(load, port) >= pushed.count
+
+
+def _started(stack: ExitStack, url: str, port: int, hours_ahead: int = 0) -> ServerProcess:
+    command = _ahead(hours_ahead) if hours_ahead else [sys.executable, "-m", "claude_mem"]
+    server = stack.enter_context(team_servers.running(url, port=port, command=command))
+    assert server.port == port
+    return server
+
+
+def _ahead(hours: int) -> list[str]:
+    """The product, in a process whose wall clock is wrong."""
+    code = (
+        "import sys, time; seconds, ns = time.time, time.time_ns; "
+        f"time.time = lambda: seconds() + {hours * 3600}; "
+        f"time.time_ns = lambda: ns() + {hours * 3600} * 10**9; "
+        "from claude_mem.cli import main; sys.exit(main())"
+    )
+    return [sys.executable, "-c", code]
+
+
+def _break_and_heal(load: Load, proxy: FaultProxy) -> None:
+    with load.running() as pushed:
+        for fault in (proxy.cut, proxy.fall_silent, proxy.slow_down, proxy.cut):
+            pushed.wait_for(EACH)
+            made = proxy.connections
+            fault()
+            if fault == proxy.slow_down:
+                pushed.wait_for(EACH // 3)
+            else:
+                proxy.wait_for_connections(made + 4)
+            proxy.heal()
+        pushed.wait_for(EACH)
+    assert pushed.failures, "no push met a fault"
+
+
+def _database(postgres: PostgresServer, more: str = "") -> str:
+    with psycopg.connect(postgres.url(), autocommit=True) as db:
+        db.execute(f"CREATE DATABASE team {more}".encode())
+    return postgres.url("team")

@@ -48,6 +48,12 @@ CREATE OR REPLACE FUNCTION project_of_session(session bigint) RETURNS bigint LAN
 SECURITY DEFINER SET search_path = claude_mem, pg_temp AS
 $$ SELECT project_id FROM sdk_sessions WHERE id = session $$;
 
+-- A session may have observations of other projects, and they go with it.
+CREATE OR REPLACE FUNCTION administers_all_of(session bigint) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE
+SECURITY DEFINER SET search_path = claude_mem, pg_temp AS
+$$ SELECT NOT EXISTS (SELECT 1 FROM observations
+                      WHERE session_id = session AND project_id <> ALL (administered_projects())) $$;
+
 -- Share a project: whoever is the first administers it. Returns what the member may do there; NULL: it is there, and
 -- the member may do nothing.
 CREATE OR REPLACE FUNCTION open_project(key text, name text, remote text, at bigint, at_iso text) RETURNS text
@@ -158,7 +164,7 @@ CREATE POLICY changed ON sdk_sessions FOR UPDATE
     WITH CHECK (author = (SELECT acting_member()) AND project_id = ANY ((SELECT writable_projects())::bigint[]));
 CREATE POLICY removed ON sdk_sessions FOR DELETE
     USING ((author = (SELECT acting_member()) AND (SELECT has_scope('write')))
-           OR project_id = ANY ((SELECT administered_projects())::bigint[]));
+           OR project_id = ANY ((SELECT administered_projects())::bigint[]) AND administers_all_of(id));
 
 CREATE POLICY seen ON observations FOR SELECT USING (project_id = ANY ((SELECT readable_projects())::bigint[]));
 CREATE POLICY added ON observations FOR INSERT

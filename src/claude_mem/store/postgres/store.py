@@ -27,10 +27,9 @@ from claude_mem.store.postgres.directory import Directory
 from claude_mem.store.postgres.presence import Presence
 from claude_mem.store.postgres.sharing import Sharing
 from claude_mem.store.postgres.text_index import TextIndex
-from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Statistics, Upkeep
+from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Memories, Statistics, Upkeep
 from claude_mem.store.postgres.vector_index import EmbeddingProgress, SharedVectorTable
 from claude_mem.store.relational.events import Events
-from claude_mem.store.relational.memories import Memories
 from claude_mem.store.relational.projects import Projects
 from claude_mem.store.relational.queue import Queue
 from claude_mem.store.relational.sessions import Sessions

@@ -12,13 +12,35 @@ import psycopg
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.clock import Clock
 from claude_mem.store.postgres.connection import PostgresConnection, Row, connect, error_of
-from claude_mem.store.relational import forget, injections, statistics
+from claude_mem.store.relational import forget, injections, memories, statistics
 from claude_mem.store.relational.expiry import EvidenceExpiry
-from claude_mem.store.relational.part import execute
+from claude_mem.store.relational.part import Connection, Readers, Writer, execute
+from claude_mem.store.relational.text_matcher import Known
 from claude_mem.store.relational.transfer import Transfer
 from claude_mem.store.values import DatabaseSize, DeletionRequest, ForgetPlan, Forgotten, News, NewsMarks
 
 T = TypeVar("T")
+
+
+MOST_AUDIENCES = 100
+
+
+class Memories(memories.Memories):
+    """How frequent words are depends on who asks: members who read the same projects share what was
+    counted."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        super().__init__(readers, writer, clock)
+        self._known_by_audience: dict[str, Known] = {}
+
+    def _known_to(self, db: Connection) -> Known:
+        audience = str(execute(db, "audience").fetchone()[0])
+        known = self._known_by_audience.get(audience)
+        if known is None:
+            if len(self._known_by_audience) >= MOST_AUDIENCES:
+                self._known_by_audience = {}
+            known = self._known_by_audience[audience] = Known()
+        return known
 
 
 class Statistics(statistics.Statistics):

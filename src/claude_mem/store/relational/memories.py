@@ -50,8 +50,7 @@ MOST_LOOKED_THROUGH = 4
 class Memories(Part):
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         super().__init__(readers, writer, clock)
-        self._sizes = text_matcher.KnownSizes()
-        self._frequent = text_matcher.Frequent()
+        self._known = text_matcher.Known()
 
     @transaction
     def remember(
@@ -122,10 +121,15 @@ class Memories(Part):
     ) -> TextMatches:
         span = within or text_matcher.EVERYWHERE
         with self._readers.read() as db:
-            everything = db.words.size_of_all(db)
-            sizes = self._sizes.of(db, span, everything)
-            matcher = db.words.matcher(db, span, sizes.total, everything, self._frequent, key_filter)
+            everything, known = db.words.size_of_all(db), self._known_to(db)
+            sizes = known.sizes.of(db, span, everything)
+            matcher = db.words.matcher(db, span, sizes.total, everything, known.frequent, key_filter)
             return TextMatches(sizes, tuple(matcher.match(wording)))
+
+    def _known_to(self, db: Connection) -> text_matcher.Known:
+        """What was counted before, of what the caller sees."""
+        del db
+        return self._known
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
         with self._readers.read() as db:

@@ -86,6 +86,13 @@ class Frequent:
         self._known[word, span] = rows
 
 
+class Known:
+    """What was counted of an index."""
+
+    def __init__(self) -> None:
+        self.sizes, self.frequent = KnownSizes(), Frequent()
+
+
 class Matcher(ABC):
     """Looks words up in a span of the index. `words` of the abstract methods are a word, the beginning of one
     (`auth*`) or a phrase."""

@@ -49,12 +49,15 @@ Read = Callable[[PostgresStore, ReadingContext], Any]
 
 
 def _filters(context: ReadingContext) -> list[Filters]:
+    """None, and one of each kind, which one differs from story to story."""
+    turn, projects = sum(map(len, context.whole.values())), context.ids("projects")
+    name = context.projects[turn % len(context.projects)]
     return [
         Filters(),
-        *(Filters(project_id=id) for id in context.ids("projects")),
-        *(Filters(session=name) for name in context.sessions),
-        *(Filters(file=f"{name}content/") for name in context.projects),
-        *(Filters(concepts=(f"{name}content",)) for name in context.projects),
+        *(Filters(project_id=id) for id in projects[turn % (len(projects) or 1) :][:1]),
+        Filters(session=context.sessions[turn % len(context.sessions)]),
+        Filters(file=f"{name}content/"),
+        Filters(concepts=(f"{name}content",)),
     ]
 
 
@@ -115,6 +118,7 @@ READINGS: dict[str, Read] = {
     "sessions.directories": lambda s, c: _every(
         lambda one: s.sessions.directories(one, 100), c.ids("projects")
     ),
+    "sessions.authors": lambda s, c: _every(s.sessions.authors, [None, *c.ids("projects")]),
     "sessions.clients": lambda s, c: _every(s.sessions.clients, [None, *c.ids("projects")]),
     "projects.find": lambda s, c: [
         found and found.sessions for found in _every(s.projects.find, [f"{name}key" for name in c.projects])

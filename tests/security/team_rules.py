@@ -40,12 +40,21 @@ def snapshot(db: PostgresConnection, names: Iterable[str]) -> Snapshot:
     found: Snapshot = {name: {} for name in names}
     for name, row in db.raw.execute(" UNION ALL ".join(each).encode()):
         values = json.loads(row)
-        key = str(values["id"]) if "id" in values and name not in _BY_KIND else row
-        found[name][key] = values
+        parts = (str(values[part]) for part in _KEYS.get(name, ("id",)) if part in values)
+        found[name]["/".join(parts) or row] = values
     return found
 
 
-_BY_KIND = ("unindexed", "unembedded", "memory_documents")
+_KEYS = {
+    "unindexed": ("kind", "id"),
+    "unembedded": ("kind", "id"),
+    "memory_documents": ("memory_key",),
+    "team_members": ("name",),
+    "team_grants": ("member", "project_id"),
+    "team_changes": ("kind", "memory_id"),
+    "team_acknowledgements": ("forget_id", "member", "machine"),
+}
+"""Of the others the id, or all of it."""
 _OF_PROJECT = ("project_aliases", "news", "sdk_sessions", "observations", "text_totals", "team_changes")
 _OF_SESSION = ("session_summaries", "user_prompts")
 _OF_OWN_SESSION = ("pending_messages", "spending")
@@ -144,9 +153,8 @@ class TeamRules:
         if table == "projects":
             return old["id"] in self.administered if old and new else bool(new and self._is_new(new["id"]))
         if table in ("team_members", "team_keys"):
-            return self.is_admin or (
-                old is not None and new is not None and str(old["id"]) == str(self._who.key_id)
-            )
+            is_leaving = old is not None and new is not None and old.get("id") == self._who.key_id
+            return self.is_admin or is_leaving
         if table == "team_grants":
             row = new or old or {}
             is_theirs = self.manages_projects and row["project_id"] in self.administered

@@ -377,10 +377,16 @@ def team(request: pytest.FixtureRequest) -> Iterator[Team]:
 
 
 def emptied(team: Team) -> list[str]:
-    with psycopg.connect(team.url, autocommit=True) as raw:
+    with psycopg.connect(team.url) as raw:
         found = tables(raw)
-        some = ", ".join(f"claude_mem.{name}" for name in found if name != "schema_version")
-        raw.execute(f"TRUNCATE {some} RESTART IDENTITY".encode())
+        raw.execute("SET session_replication_role = replica")  # no triggers
+        for name in found:
+            if name != "schema_version":
+                raw.execute(f"DELETE FROM claude_mem.{name}".encode())
+        raw.execute(
+            "SELECT setval(oid, 1, false) FROM pg_class"
+            " WHERE relkind = 'S' AND relnamespace = 'claude_mem'::regnamespace"
+        )
     team.clock.now = NOON
     team.begin()
     return found

@@ -194,8 +194,7 @@ def test_a_transaction_leaves_nothing_of_whom_it_was_for(version: Version) -> No
         with acting_as_service():
             assert asked()[0] != MEMBER_ROLE
         assert asked() == (MEMBER_ROLE, "", MEMBER_ROLE)
-        raw: Any = team.store._pool._idle[-1]
-        idle = raw.execute(told.encode()).fetchone()
+        (idle,) = team.store._pool._idle[-1].execute(told.encode()).fetchall()
         assert tuple(idle) == (MEMBER_ROLE, "", MEMBER_ROLE)
 
 

@@ -236,6 +236,8 @@ def _machine() -> dict[str, str]:
 
 # Taking in
 
+_PLACE = ("session_id", "project")
+
 
 class _Check:
     """What is refused before it is tried, each with a sentence."""
@@ -245,6 +247,12 @@ class _Check:
         self._levels = _levels(db, plain, now)
         sessions = {name for record in plain if isinstance(name := record.get("session_id"), str)}
         self._others = _found(db, "others_sessions", sessions)
+        placed = [
+            (record["session_id"], record["project"])
+            for record in plain
+            if record.get("kind") == "session" and all(isinstance(record.get(name), str) for name in _PLACE)
+        ]
+        self._misplaced = _found(db, "misplaced_sessions", placed)
         names = {name for record in plain for name in _names(record)}
         digests = {digest_of(name): name for name in names}
         self._forgotten = {digests[digest] for digest in _found(db, "forgotten_names", digests)}
@@ -258,6 +266,8 @@ class _Check:
             return f"Records of kind {kind} are not shared."
         if isinstance(session, str) and session in self._others:
             return f"Session {session} belongs to somebody else."
+        if isinstance(session, str) and session in self._misplaced:
+            return f"Session {session} is in another project here."
         if not self._forgotten.isdisjoint(_names(record)):
             return "It was forgotten."
         key = record.get("key" if kind == "project" else "project")
@@ -290,7 +300,7 @@ def _levels(db: Connection, records: Iterable[Record], now: int) -> dict[str, st
     return levels
 
 
-def _found(db: Connection, query: str, given: Iterable[str]) -> set[str]:
+def _found(db: Connection, query: str, given: Iterable[object]) -> set[str]:
     return {row[0] for row in execute(db, query, given=json.dumps(list(given), ensure_ascii=False))}
 
 

@@ -14,6 +14,13 @@ WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
 -- Of some sessions those that are somebody else's.
 SELECT others_sessions(CAST(:given AS json));
 
+-- name: misplaced_sessions
+-- Of some sessions those that are in another project than is said: what is shared in one is not to appear in the other.
+SELECT s.claude_session_id FROM json_array_elements(CAST(:given AS json)) AS j
+JOIN sdk_sessions AS s ON s.claude_session_id = (j ->> 0)
+WHERE s.project_id <> COALESCE((SELECT a.project_id FROM project_aliases AS a WHERE a.key = (j ->> 1)),
+                               (SELECT p.id FROM projects AS p WHERE p.key = (j ->> 1)), -1);
+
 -- name: forgotten_names
 -- Of some digests those of what was forgotten.
 SELECT forgotten_names(CAST(:given AS json));

@@ -200,6 +200,8 @@ READINGS: dict[str, Read] = {
     "directory.grants_of": lambda s, c: _every(s.directory.grants_of, ("ada", "ben", "cyd", "dee")),
     "directory.audit": lambda s, c: s.directory.audit(AuditQuery()),
     "sharing.pull": lambda s, c: s.sharing.pull("", 1_000),
+    "sharing.now": lambda s, c: s.sharing.now(),
+    "sharing.changes": lambda s, c: s.memories.cards(s.sharing.changes("0._.0", 1_000).refs),
     "sharing.forgets": lambda s, c: s.sharing.forgets(),
 }
 
@@ -212,7 +214,8 @@ CHANGES = frozenset(
         *("copies.forget", "copies.clear_drafts"),
         *("text_index.prepare", "text_index.step", "text_index.catch_up"),
         *("vectors.put", "vectors.remove", "vectors.clear"),
-        *("embeddings.begin", "embeddings.embedded", "embeddings.settle"),
+        *("embeddings.begin", "embeddings.embedded", "embeddings.settle", "embeddings.note_used"),
+        "vectors.changes",  # for the index of a process, which looks up for each caller what it finds
         *("events.accept", "events.accept_past", "events.release"),
         *("queue.lease", "queue.batch", "queue.settle", "queue.postpone", "queue.park", "queue.reclaim"),
         *("queue.resume", "queue.drop", "queue.count"),

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 
 from claude_mem.store.postgres.connection import PostgresConnection
-from claude_mem.store.postgres.principal import Identity
+from claude_mem.store.team import Identity
 
 Rows = dict[str, dict[str, Any]]
 """By what tells them apart."""

@@ -186,7 +186,7 @@ def test_a_transaction_leaves_nothing_of_whom_it_was_for(version: Version) -> No
 
         def asked() -> Any:
             with team.store.readers.read() as db:
-                return tuple(db.raw.execute(told.encode()).fetchone())
+                return tuple(*db.raw.execute(told.encode()))
 
         with acting_as(team.admin):
             assert asked() == (MEMBER_ROLE, "ada", MEMBER_ROLE)
@@ -194,6 +194,7 @@ def test_a_transaction_leaves_nothing_of_whom_it_was_for(version: Version) -> No
         with acting_as_service():
             assert asked()[0] != MEMBER_ROLE
         assert asked() == (MEMBER_ROLE, "", MEMBER_ROLE)
+        idle: Any
         (idle,) = team.store._pool._idle[-1].execute(told.encode()).fetchall()
         assert tuple(idle) == (MEMBER_ROLE, "", MEMBER_ROLE)
 

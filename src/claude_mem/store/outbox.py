@@ -88,9 +88,9 @@ class Outbox(Protocol):
 
     # -- What is received --
 
-    def with_pins(self, records: Sequence[Record]) -> list[Record]:
+    def with_marks(self, records: Sequence[Record]) -> list[Record]:
         """The records of a pull, each memory with its `name`: a pin of the team's that came or went is
-        followed; a pin of one's own stays."""
+        followed. A pin of one's own stays, and so does a mark that something is wrong."""
 
     def note_pins(self, names: Sequence[str]) -> None: ...  # new here, and pinned for the team
     def sessions_of_others(self) -> dict[str, str]: ...  # the author of each

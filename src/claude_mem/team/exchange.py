@@ -260,7 +260,7 @@ class Exchange:
         names = [str(each["name"]) for each in records if "name" in each]
         barred = self.outbox.barred(names)
         left = [each for each in records if each.get("name") not in barred]
-        self._sides.absorb([*projects, *self.outbox.with_pins(left)], author)
+        self._sides.absorb([*projects, *self.outbox.with_marks(left)], author)
         self.outbox.note_pins(
             [str(each["name"]) for each in left if each.get("pinned") and each["kind"] == "observation"]
         )

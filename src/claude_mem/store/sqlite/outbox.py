@@ -232,13 +232,13 @@ class Outbox(Part):
     # -- What is received --
 
     @transaction
-    def with_pins(self, db: Connection, records: Sequence[Record]) -> list[Record]:
-        return [_with_pin(db, each) if each.get("kind") == "observation" else each for each in records]
+    def with_marks(self, db: Connection, records: Sequence[Record]) -> list[Record]:
+        return [_with_marks(db, each) if each.get("kind") == "observation" else each for each in records]
 
     @transaction
     def note_pins(self, db: Connection, names: Sequence[str]) -> None:
         for name in names:
-            row = _pin_of(db, name)
+            row = _marks_of(db, name)
             if row is not None:
                 execute(db, "note_team_pin", id=row["id"])
 
@@ -295,21 +295,22 @@ def _name(kind: SharedKind, row: Row) -> str:
     return name_of(row["session"], row["at"], row["content_key"])
 
 
-def _pin_of(db: Connection, name: str) -> Row | None:
+def _marks_of(db: Connection, name: str) -> Row | None:
     parsed = parse_name(name)
     if parsed is None:
         return None
     session, at, key = parsed
-    found: Row | None = execute(db, "team_pin_of", session=session, at=at, content_key=key).fetchone()
+    found: Row | None = execute(db, "marks_of", session=session, at=at, content_key=key).fetchone()
     return found
 
 
-def _with_pin(db: Connection, record: Record) -> Record:
-    row = _pin_of(db, str(record.get("name")))
+def _with_marks(db: Connection, record: Record) -> Record:
+    row = _marks_of(db, str(record.get("name")))
     if row is None:
         return record
+    marks = {"pinned": bool(row["pinned"]), "wrong": bool(record.get("wrong") or row["wrong"])}
     pinned = bool(record.get("pinned"))
-    if pinned == bool(row["team"]):
-        return {**record, "pinned": bool(row["pinned"])}
-    execute(db, "note_team_pin" if pinned else "unset_team_pin", id=row["id"])
-    return {**record, "pinned": pinned}
+    if pinned != bool(row["team"]):
+        execute(db, "note_team_pin" if pinned else "unset_team_pin", id=row["id"])
+        marks["pinned"] = pinned
+    return {**record, **marks}

@@ -329,10 +329,10 @@ INSERT OR IGNORE INTO team_pins (observation_id) VALUES (:id);
 -- Not any more.
 DELETE FROM team_pins WHERE observation_id = :id;
 
--- name: team_pin_of
--- Whether one is pinned here, and whether for the team.
-SELECT o.id, o.pinned, EXISTS (SELECT 1 FROM team_pins AS t WHERE t.observation_id = o.id) AS team
-FROM observations AS o CROSS JOIN sdk_sessions AS s ON s.id = o.session_id
+-- name: marks_of
+-- Whether one is pinned here, and whether for the team; whether it is marked wrong.
+SELECT o.id, o.pinned, o.wrong, EXISTS (SELECT 1 FROM team_pins AS t WHERE t.observation_id = o.id) AS team
+FROM observations AS o INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = o.session_id
 WHERE o.created_at_epoch = :at AND o.content_key IS :content_key AND s.claude_session_id = :session;
 
 -- name: team_branches

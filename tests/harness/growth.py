@@ -2,7 +2,8 @@
 
 Python's steps are counted, as are the characters that a text's own methods go over. What happens inside of a
 regular expression cannot be counted from Python: there the text is so long that quadratic work takes many
-times the processor time of linear work, and a watchdog that counts processor time ends the process.
+times the processor time of linear work, and a watchdog that counts processor time ends the process. Most work
+does not get that far: over an eighth of that text it takes less time than quadratic work can.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import faulthandler
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -24,6 +26,9 @@ MOST = 6.0  # four times the text costs about four times the steps; a square wou
 # faulthandler's handler is C. The slowest linear work takes a third of this on a busy machine, and a typical
 # quadratic pattern twice as much.
 PROCESSOR_S = 10.0
+# The simplest quadratic pattern takes a nanosecond for each pair of characters: 0.3 s over this.
+BRIEF = LONG // 8
+BRIEF_S = 0.1
 many_long_runs = pytest.mark.timeout(0)  # the watchdog has an eye on each
 
 Work = Callable[[str], object]
@@ -147,7 +152,8 @@ def assert_steps_grow_with_length(work: Work, piece: str, prefix: str = "", suff
 
 
 class Finish:
-    """Runs work over two hundred thousand characters; what takes too long is ended and named on stderr."""
+    """Runs work over so many characters that quadratic work would take too long; that is ended and named on
+    stderr."""
 
     def __init__(self, stderr: int) -> None:
         self.stderr = stderr
@@ -158,12 +164,15 @@ class Finish:
 
         # The dump of the stack names functions, and nothing else of what was going on.
         run.__code__ = run.__code__.replace(co_name=f"{prefix!r} + {piece[:40]!r} * n + {suffix!r}")
-        text = repeated(piece, LONG, prefix, suffix)
         # Chained to what the signal does otherwise, which is to end the process.
         faulthandler.register(signal.SIGVTALRM, file=self.stderr, all_threads=False, chain=True)
         signal.setitimer(signal.ITIMER_VIRTUAL, PROCESSOR_S)
         try:
-            run(text)
+            began = time.thread_time()
+            run(repeated(piece, BRIEF, prefix, suffix))
+            if time.thread_time() - began > BRIEF_S:
+                signal.setitimer(signal.ITIMER_VIRTUAL, PROCESSOR_S)
+                run(repeated(piece, LONG, prefix, suffix))
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             faulthandler.unregister(signal.SIGVTALRM)

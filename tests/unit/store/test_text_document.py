@@ -113,7 +113,7 @@ def test_a_path_has_one_spelling() -> None:
 
 
 @many_long_runs
-def test_files_are_looked_for_in_two_hundred_thousand_characters(
+def test_files_are_looked_for_in_many_thousand_characters(
     finish: Finish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand long prompts must not keep the index behind for an hour."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -12,9 +13,9 @@ from msgspec import to_builtins
 
 from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, terminal_width
-from claude_mem.cli.doctor import checks, memory_checks
+from claude_mem.cli.doctor import checks, memory_checks, team_checks
 from claude_mem.cli.doctor.checks import Finding
-from claude_mem.cli.doctor.facts import Facts, Unknown, gather
+from claude_mem.cli.doctor.facts import DEADLINE_S, Facts, Unknown, gather
 
 T = TypeVar("T")
 
@@ -29,8 +30,10 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     with output.waiting("Checking ..."):
+        asked = team_checks.gather()
         facts = gather()
-    findings = judge(facts)
+        team = asked.answer(time.monotonic() + DEADLINE_S)
+    findings = [*judge(facts), *team_checks.judge(team, facts.now)]
     reason, unobserved = why_not(findings), why_unobserved(findings)
     data = {
         "recording": reason is None,
@@ -39,6 +42,7 @@ def _run(args: argparse.Namespace) -> int:
         "observing_because": unobserved,
         "findings": to_builtins(findings),
         "facts": to_builtins(facts, enc_hook=str),
+        "team": to_builtins(team),
     }
     text = render(findings, output.Paint(sys.stdout), min(terminal_width(), 100))
     return output.result(data, text, as_json=args.json, code=WRONG if is_wrong(findings) else OK)

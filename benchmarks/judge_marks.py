@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import judge
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.full_text import telling_words
+from claude_mem.model.full_text import significant_words
 from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.observe import evidence
 from claude_mem.observe.offline import Offline
@@ -192,7 +192,7 @@ def _evidence(each: Drawable) -> str:
     if each.turn["before"] and len(asked) < 2 * MOST_BEFORE:
         lines.append(f"(the agent had said before: … {_flat(each.turn['before'])[-MOST_BEFORE:]})")
     lines.append(f"USER ASKED: {_cut(asked, MOST_ASKED)}")
-    words = telling_words(" ".join(filter(None, (made.title, made.narrative, *made.facts))))
+    words = significant_words(" ".join(filter(None, (made.title, made.narrative, *made.facts))))
     last = [e.text for e in events if e.kind is Kind.STOP and e.text]
     said = f"AGENT'S LAST MESSAGE: {_cut(last[-1], MOST_SAID)}" if last else "(no last message)"
     room = MOST_EVIDENCE - sum(map(len, lines)) - len(said)
@@ -224,7 +224,7 @@ def _calls(seen: list[ReadEvent], words: frozenset[str], room: int) -> list[str]
         single.append((at, line))
     lines = [(places[name], _files(name, paths)) for name, paths in groups.items()]
     room -= sum(len(line) for _, line in lines)
-    nearest = sorted(single, key=lambda pair: -len(telling_words(pair[1]) & words))
+    nearest = sorted(single, key=lambda pair: -len(significant_words(pair[1]) & words))
     left: Counter[str] = Counter()
     for at, line in nearest:
         if room - len(line) >= 0:

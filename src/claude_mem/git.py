@@ -2,7 +2,7 @@
 
 The repository, branch and commit of a directory are read from the few small files that git keeps, without
 running it; an answer holds for a moment, for the events of one turn come from one place. Where git is run, it
-is on a leash (`Git`): a repository may be a stranger's, and its configuration names programs.
+is restricted (`Git`): a repository may be untrusted, and its configuration names programs.
 None of them runs: no hooks, no pager, no monitor, no fetch of what a partial clone lacks; and no bare
 repository that was planted in a folder is entered.
 """
@@ -60,7 +60,7 @@ class Origins:
 
 
 def resolve(cwd: Path) -> Origin:
-    """The origin of work done in `cwd`; a directory outside any repository is a project of its own, unless
+    """The origin of work done in `cwd`; a directory outside any repository is its own project, unless
     it was a worktree."""
     found = _repository(cwd)
     place = worktree_of(str(cwd)) if found is None else None

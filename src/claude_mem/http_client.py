@@ -99,7 +99,7 @@ def call(
     tls: ssl.SSLContext | None = None,
     calls: OpenCalls | None = None,
 ) -> HttpAnswer | Unreached:
-    """Send it and read the whole answer. No redirects; certificates are verified; the proxy of the
+    """Sends it and reads the complete answer. No redirects; certificates are verified; the proxy of the
     environment is used as everywhere (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), but not for this machine itself."""
     import http.client
 

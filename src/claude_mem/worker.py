@@ -1,6 +1,6 @@
 """The worker's process: `python -m claude_mem.worker`, which hooks and commands start.
 
-It has an entry of its own, because it needs nothing of the command line. `--from-hook`: exit quietly if
+It has a separate entry point, because it needs nothing of the command line. `--from-hook`: exit quietly if
 another worker is running. `--replace`: but take the place of one that no longer answers.
 """
 

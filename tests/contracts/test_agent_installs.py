@@ -15,7 +15,7 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, launcher
-from claude_mem.agents.catalog import Wanted
+from claude_mem.agents.catalog import InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli.install import chosen_agents
 
@@ -61,7 +61,7 @@ def snapshot(folder: Path) -> dict[str, bytes | None]:
 
 
 def install(agent: str, data: Path) -> None:
-    prepared = catalog.installer(agent).prepare(data, None, Wanted("user"))
+    prepared = catalog.installer(agent).prepare(data, None, InstallOptions("user"))
     with Journal() as journal:
         prepared.connect(journal)
 
@@ -88,7 +88,7 @@ def test_an_uninstall_leaves_every_file_as_it_was(
     assert connection.is_current
     assert connection.data_dir == data
     once = snapshot(home)
-    assert catalog.installer(agent).prepare(data, None, Wanted("user")).plan.is_empty
+    assert catalog.installer(agent).prepare(data, None, InstallOptions("user")).plan.is_empty
     install(agent, data)
     assert snapshot(home) == once
     uninstall(agent, data)

@@ -42,12 +42,12 @@ def test_a_directory_that_all_users_may_write_is_refused_in_one_line(data: Path,
     assert stat.S_IMODE(data.stat().st_mode) == mode
 
 
-@pytest.mark.parametrize("folder", [paths.SPOOL, paths.PRIVATE, paths.UNSEEN])
+@pytest.mark.parametrize("folder", [paths.SPOOL, paths.PRIVATE, paths.SKIPPED_SESSIONS])
 def test_a_folder_that_leads_elsewhere_is_not_followed(awake: Path, tmp_path: Path, folder: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (awake / folder).symlink_to(elsewhere)
-    more = {"CLAUDE_MEM_OFF": "1"} if folder == paths.UNSEEN else {}
+    more = {"CLAUDE_MEM_OFF": "1"} if folder == paths.SKIPPED_SESSIONS else {}
     for event in EVENTS:
         assert hook_process.run(awake, event, more=more).code == 0
     assert everything(elsewhere) == []

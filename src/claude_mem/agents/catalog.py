@@ -75,7 +75,7 @@ class Agent(Struct, frozen=True):
         return None
 
 
-class Wanted(Struct, frozen=True):
+class InstallOptions(Struct, frozen=True):
     """How the user wants to be connected."""
 
     scope: str
@@ -144,7 +144,7 @@ class Installer(Protocol):
 
     def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
 
-    def prepare(self, data_dir: Path, program: str | None, wanted: Wanted) -> Installation: ...
+    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation: ...
 
 
 class Transcript(Struct, frozen=True):

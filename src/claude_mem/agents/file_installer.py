@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import Agent, Installation, Wanted
+from claude_mem.agents.catalog import Agent, Installation, InstallOptions
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.file_changes import (
     Change,
@@ -342,7 +342,7 @@ class FileInstaller(Struct, frozen=True):
             FileConnection(self.agent, self._parts(there), made, there, recorded is not None, program=program)
         ]
 
-    def prepare(self, data_dir: Path, program: str | None, wanted: Wanted) -> Installation:
+    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
         parts = self._parts(data_dir)
         old = [
             (each, each.undo_plan())
@@ -379,7 +379,7 @@ class FileInstaller(Struct, frozen=True):
 
 
 def _missing(
-    parts: Sequence[FilePart], read: Callable[[Path], str | None], wanted: Wanted | None = None
+    parts: Sequence[FilePart], read: Callable[[Path], str | None], wanted: InstallOptions | None = None
 ) -> tuple[Change, ...]:
     """What an install would change."""
     new = dict(wanted.new_files) if wanted else {}

@@ -370,7 +370,7 @@ class KnownRequest(Params, frozen=True, kw_only=True):
 
 class KnownSession(Struct, frozen=True):
     """A session that is there already, or must not be. live: captured as it happened, or brought along from
-    elsewhere; forgotten: as a whole, by the user; unseen: it ran while memory was paused. Only the past may
+    elsewhere; forgotten: all of it, by the user; unseen: it ran while memory was paused. Only the past may
     be added to."""
 
     state: Annotated[str, doc("live, past, forgotten or unseen.", "past")]

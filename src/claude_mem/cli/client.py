@@ -17,7 +17,7 @@ from claude_mem.settings import Settings
 WITHIN_S = 60.0
 """A first search may load a model."""
 SLOW_S = 1800.0
-"""What reads or rewrites the whole database, and every backup of it."""
+"""For a request that reads or rewrites all of the database, and every backup of it."""
 CHUNK = 64 << 10
 NO_DATABASE = "There is no database yet. The worker creates it: claude-mem worker start"
 PAGE = 100  # as many as the worker lists at a time

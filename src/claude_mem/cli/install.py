@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from claude_mem import settings
 from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, file_changes
-from claude_mem.agents.catalog import Agent, Connection, Installation, Wanted
+from claude_mem.agents.catalog import Agent, Connection, Installation, InstallOptions
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
 from claude_mem.cli.commands import OK, WRONG, Commands, change_flags
@@ -186,7 +186,7 @@ def _install(args: argparse.Namespace) -> int:
         own = Plan((choice,)) if choice and not new else Plan()
         targets, left_out = [], LeftOut()
         for agent in agents:
-            wanted = Wanted(args.scope, not args.settings, not args.beside, args.statusline, new)
+            wanted = InstallOptions(args.scope, not args.settings, not args.beside, args.statusline, new)
             with left_out.unless_it_works(agent):
                 prepared = catalog.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
                 targets.append(InstallTarget(agent, prepared))

@@ -11,7 +11,7 @@ from typing import Any
 from claude_mem.agents import CLAUDE_CODE, short_id
 from claude_mem.cli.output import ELLIPSIS, Paint, fit, pad, plural, terminal, verbatim, width, wrap
 from claude_mem.hook import notices
-from claude_mem.recall.label import MEMORY_FIELDS, headline, whose
+from claude_mem.recall.label import MEMORY_FIELDS, byline, headline
 
 PARTS = (("tool_input", "Input"), ("tool_response", "Output"))
 
@@ -230,7 +230,7 @@ def _beneath(result: Result, projects: Collection[str]) -> list[str]:
 
 def _agent(result: Result) -> str:
     """`by ada in Codex`, of what a member of the team did, or was not done in Claude Code."""
-    return whose(result.get("author"), result.get("client"), CLAUDE_CODE)
+    return byline(result.get("author"), result.get("client"), CLAUDE_CODE)
 
 
 def _score(result: Result) -> str:

@@ -1,4 +1,5 @@
-"""Who turns events into memory: what `install` asks once, what it may cost, and what is saved of the answer.
+"""Who turns events into memory: what `install` asks once, what it may cost, and which settings the answer
+becomes.
 
 A key in the environment is no consent to send code and spend money: a setting is. Nobody asked, one's own
 Claude Code observes, if it is logged in.

@@ -38,7 +38,8 @@ def result(data: object, text: str, *, as_json: bool, code: int = OK) -> int:
 
 
 def page(found: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """A list as JSON: what it holds is `items`, and `next` leads on, whatever the worker calls them."""
+    """A list as JSON: always `items` and `next`, the cursor of the next page, whatever the worker calls
+    them."""
     return {"items": found[name], "next": found.get("next")} | {
         key: value for key, value in found.items() if key not in (name, "next")
     }
@@ -110,7 +111,7 @@ def size(count: float) -> str:
 
 
 def short_path(path: Path) -> str:
-    """`~/projects/shop` in place of the whole path."""
+    """`~/projects/shop` instead of the absolute path."""
     home = path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path)
 

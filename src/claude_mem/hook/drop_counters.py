@@ -30,7 +30,7 @@ def reason(error: BaseException) -> str:
     """Under which reason a failure is counted."""
     if isinstance(error, spool_writer.SpoolFull):
         return "spool_full"
-    if isinstance(error, stdin.Late):
+    if isinstance(error, stdin.DeadlinePassed):
         return "late"
     if isinstance(error, NotAPayload):
         return "unreadable"
@@ -67,7 +67,7 @@ def news() -> dict[str, int]:
     return {reason: number for reason, number in new.items() if number > 0}
 
 
-def tell(shown: dict[str, int]) -> None:
+def mark_shown(shown: dict[str, int]) -> None:
     """The user has been shown so many losses. What was dropped meanwhile stays new."""
     if shown:
         _change(0, {}, shown)

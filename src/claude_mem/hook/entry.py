@@ -103,11 +103,11 @@ def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
     """The payload's head, the tail of what exceeded the cap, and whether the head is complete. Another
     agent's payload is translated to Claude Code's format. None: there is nothing to record."""
     began = time.monotonic()
-    head, tail, whole = stdin.read(stdin.READ_WITHIN_S)
+    head, tail, is_complete = stdin.read(stdin.READ_WITHIN_S)
     stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
     is_claude_codes = agent == spool_writer.AGENT
     if is_claude_codes and not _is_from_copilot(head):
-        return head, tail, whole
+        return head, tail, is_complete
     try:
         from claude_mem.hook import translate
 
@@ -115,7 +115,7 @@ def _read(verb: str, agent: str) -> tuple[bytes, bytes, bool] | None:
         _translator.append(translator)
         if is_claude_codes and _copilot_has_own_hooks():
             translator.injection_events = frozenset()
-        given = translator.payload(head, tail, whole)
+        given = translator.payload(head, tail, is_complete)
         stdin.deadline(translator.within_s(ALL_WITHIN_S) - (time.monotonic() - began))
     except BaseException as error:
         given = None
@@ -146,7 +146,7 @@ def _copilot_has_own_hooks() -> bool:
     return True
 
 
-def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+def _respond(verb: str, head: bytes, tail: bytes, is_complete: bool) -> bytes | None:
     """Dispatches by event. Returns the answer, if there is one."""
     event = _named_event(head)
     if _translator and _translator[0].lacks_prompts:
@@ -162,7 +162,7 @@ def _respond(verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
         found = slash_command.find(verb, head)
         if found is not None:
             return slash_command.answer(verb, *found, head)
-    return _record_and_answer(event, verb, head, tail, whole)
+    return _record_and_answer(event, verb, head, tail, is_complete)
 
 
 _entered: list[bool] = []
@@ -181,10 +181,10 @@ def _record_unreported_prompt(event: bytes, head: bytes) -> None:
     from claude_mem.hook import transcript_peek
 
     session = private_turns.session_of(head)
-    if session is None or event not in transcript_peek.TELLING:
+    if session is None or event not in transcript_peek.MAY_FOLLOW_A_PROMPT:
         return
     _enter_data_directory()
-    prompt = transcript_peek.unreported_prompt(event, private_turns.spelled(session), _translator[0].prompt)
+    prompt = transcript_peek.unreported_prompt(event, private_turns.file_name(session), _translator[0].prompt)
     if prompt:
         _record_and_answer(b"", "hook", prompt, b"", True)
 
@@ -194,10 +194,10 @@ def _reaches_model(event: str) -> bool:
     return event in (_translator[0].injection_events if _translator else INJECTION_EVENTS)
 
 
-def _record_and_answer(event: bytes, verb: str, head: bytes, tail: bytes, whole: bool) -> bytes | None:
+def _record_and_answer(event: bytes, verb: str, head: bytes, tail: bytes, is_complete: bool) -> bytes | None:
     """Records an event, unless it is excluded or paused. Returns the answer: what the model is shown and, at
     a session's start, notices for the user."""
-    if not whole or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
+    if not is_complete or len(head) > 64 << 10 or not head.rstrip().endswith(b"}"):
         event = b""  # unknown until the payload is parsed
     if event and event not in RECORDED:
         return None
@@ -207,33 +207,32 @@ def _record_and_answer(event: bytes, verb: str, head: bytes, tail: bytes, whole:
         from claude_mem.hook import notices
 
         return (
-            notices.tell(notices.describe("io_error", error), ANSWER)
+            notices.with_message(notices.describe("io_error", error), ANSWER)
             if _is_session_start(verb, event)
             else None
         )
-    if _is_excluded(event, head, tail, whole):
+    if _is_excluded(event, head, tail, is_complete):
         return None
     if paths.is_there(paths.OFF):
         from claude_mem.hook import pause
 
-        named, switch = pause.find(verb, event, head, tail, whole)
+        named, switch = pause.find(verb, event, head, tail, is_complete)
         if switch:
             from claude_mem.hook import notices
 
-            return (
-                notices.tell(pause.describe(switch, head), ANSWER) if _is_session_start(verb, named) else None
-            )
-    event, shown, problem = _spool_and_query(verb, event, head, tail, whole)
+            is_shown = _is_session_start(verb, named)
+            return notices.with_message(pause.describe(switch, head), ANSWER) if is_shown else None
+    event, shown, problem = _spool_and_query(verb, event, head, tail, is_complete)
     if _is_session_start(verb, event):
-        # Only here: in mid-session, what went wrong is counted, and shown at the next start.
+        # Only here: mid-session problems are counted, and shown at the next start.
         from claude_mem.hook import notices
 
-        message, was_shown = notices.due(problem)
+        message, mark_shown = notices.pending(problem)
         counts = notices.start_line(_raw_settings(), shown) if shown else ""
         message = "\n".join(filter(None, (message, _version_notice(), counts)))
         if message:
-            shown = notices.tell(message, shown or ANSWER)
-            _after_answer.append(was_shown)
+            shown = notices.with_message(message, shown or ANSWER)
+            _after_answer.append(mark_shown)
     return shown
 
 
@@ -246,41 +245,41 @@ def _version_notice() -> str:
         return ""
     from claude_mem.hook import plugin_check
 
-    says = plugin_check.news(_plugin[0])
-    if says:
-        _after_answer.append(lambda: plugin_check.was_told(says))
-    return says
+    notice = plugin_check.news(_plugin[0])
+    if notice:
+        _after_answer.append(lambda: plugin_check.mark_shown(notice))
+    return notice
 
 
 def _check_version(plugin: str) -> bytes | None:
     """For the client's Setup event, which is not recorded."""
     from claude_mem.hook import notices, plugin_check
 
-    says = plugin_check.difference(plugin)
-    return notices.tell(says, ANSWER) if says else None
+    notice = plugin_check.difference(plugin)
+    return notices.with_message(notice, ANSWER) if notice else None
 
 
 def _answer_before_tool(head: bytes) -> bytes | None:
     """What is known about the file a tool is about to touch, or the command it is about to run. Records
     nothing and starts no worker."""
-    asked = _tool_question(head)
-    if asked is None:
+    question = _tool_question(head)
+    if question is None:
         return None
     _enter_data_directory()
     if paths.is_there(paths.OFF):
         from claude_mem.hook import pause
 
-        if pause.find("", b"PreToolUse", asked)[1]:
+        if pause.find("", b"PreToolUse", question)[1]:
             return None
-    if _is_excluded(b"PreToolUse", asked):
+    if _is_excluded(b"PreToolUse", question):
         return None
-    if _needs_scrubbing(asked):
+    if _needs_scrubbing(question):
         from claude_mem.privacy import scrub_payload
 
-        _, asked, flags = scrub_payload.prepare("", asked, b"", True)
-        if asked is None or not worker_link.may_be_asked(flags):
+        _, question, flags = scrub_payload.prepare("", question, b"", True)
+        if question is None or not worker_link.may_query(flags):
             return None
-    return _ask_about_tool(b"PreToolUse", asked)
+    return _ask_about_tool(b"PreToolUse", question)
 
 
 def _tool_question(payload: bytes) -> bytes | None:
@@ -289,37 +288,37 @@ def _tool_question(payload: bytes) -> bytes | None:
     return json_text.tool_question(payload, starts=bool(_translator) and _translator[0].starts_at_a_tool)
 
 
-def _ask_about_tool(event: bytes, asked: bytes | None) -> bytes | None:
+def _ask_about_tool(event: bytes, question: bytes | None) -> bytes | None:
     """What the worker knows about a tool's file or command, as an answer to the event."""
     try:
         within = worker_link.TOOL_WITHIN_S
-        return worker_link.ask(b"PreToolUse", asked, within, answers=event) if asked else None
+        return worker_link.ask(b"PreToolUse", question, within, answers=event) if question else None
     except worker_link.NobodyListens:
-        return _rendered_start(asked) if asked else None
+        return _rendered_start(question) if question else None
 
 
-def _rendered_start(asked: bytes) -> bytes | None:
+def _rendered_start(question: bytes) -> bytes | None:
     """Without a worker: the pre-rendered start context, once, for a session that could not get it at its
     start."""
-    session = private_turns.session_of(asked)
+    session = private_turns.session_of(question)
     if not (_translator and _translator[0].starts_at_a_tool and session):
         return None
-    marker = f"{private_turns.spelled(session)}.told"
-    if paths.is_there(f"{paths.ASKED}/{marker}"):
+    marker = f"{private_turns.file_name(session)}.told"
+    if paths.is_there(f"{paths.TURN_MARKERS}/{marker}"):
         return None
     from claude_mem.hook import session_context, transcript_peek
 
     transcript_peek.leave_marker(marker)
-    return session_context.find(asked, _translator[0].agent)[1]
+    return session_context.find(question, _translator[0].agent)[1]
 
 
-def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", whole: bool = True) -> bool:
+def _is_excluded(event: bytes, head: bytes, tail: bytes = b"", is_complete: bool = True) -> bool:
     """Whether the event belongs to a project that the user has excluded."""
     if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in _raw_settings():
         return False
     from claude_mem.privacy import excluded_projects
 
-    return excluded_projects.is_hook_excluded(_raw_settings(), event, head, tail, whole)
+    return excluded_projects.is_hook_excluded(_raw_settings(), event, head, tail, is_complete)
 
 
 def _is_session_start(verb: str, event: bytes) -> bool:
@@ -327,7 +326,7 @@ def _is_session_start(verb: str, event: bytes) -> bool:
 
 
 def _spool_and_query(
-    verb: str, event: bytes, head: bytes, tail: bytes, whole: bool
+    verb: str, event: bytes, head: bytes, tail: bytes, is_complete: bool
 ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
     """Spools the event, then wakes or queries the worker. Returns the event's name, the answer with what the
     model is shown, and what went wrong (the reason, already counted, and a sentence)."""
@@ -339,7 +338,7 @@ def _spool_and_query(
         if not event or _needs_scrubbing(head) or _may_be_slash_command(event, head):
             from claude_mem.privacy import scrub_payload
 
-            event, payload, flags = scrub_payload.prepare(verb, head, tail, whole)
+            event, payload, flags = scrub_payload.prepare(verb, head, tail, is_complete)
         if payload is None or event not in RECORDED:
             return event, None, None
         agent = _translator[0].agent if _translator else spool_writer.AGENT
@@ -361,7 +360,7 @@ def _spool_and_query(
             worker_link.wake(sys.executable)
             # If the agent injects nothing before a tool, inject it after the tool.
             after = _reaches_model("PostToolUse") and not _reaches_model("PreToolUse")
-            if after and event == b"PostToolUse" and worker_link.may_be_asked(flags):
+            if after and event == b"PostToolUse" and worker_link.may_query(flags):
                 shown = _ask_about_tool(event, _tool_question(payload))
     except OSError:
         pass  # the event is safe; the next worker finds it
@@ -396,7 +395,7 @@ def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None
     """The worker's context for the event, as an answer. The query also wakes the worker, or starts one."""
     from claude_mem.hook import worker_link
 
-    if not worker_link.may_be_asked(flags):
+    if not worker_link.may_query(flags):
         worker_link.wake(sys.executable)
         return None
     try:

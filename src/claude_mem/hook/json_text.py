@@ -1,10 +1,10 @@
-"""JSON for the hook, without `json`: importing that costs as much as a whole hook.
+"""JSON for the hook, without `json`: importing that costs as much as the rest of the hook.
 
 `parse` and `dumps` use the C functions behind it. They never fail, whatever bytes or numbers an agent sends.
 
 The other functions read single strings without parsing the rest. A quote inside a JSON string is escaped, so
 a name between bare quotes with a colon after it is always a key, never part of somebody's text. Of a tool's
-payload, which may contain a whole file, only the shape that the client writes is understood.
+payload, which may contain all of a file, only the shape that the client writes is understood.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _scanner() -> Callable[[str, int], tuple[object, int]]:
         from json import JSONDecoder
 
         return JSONDecoder(strict=False, parse_int=integer).raw_decode
-    return make_scanner(_Reading)  # type: ignore[arg-type] # the stub confuses it with what it is told
+    return make_scanner(_Reading)  # type: ignore[arg-type] # the stub mistakes the context for the scanner
 
 
 def dumps(value: object, *, ascii: bool = True) -> str:

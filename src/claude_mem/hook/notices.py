@@ -40,7 +40,7 @@ def describe(reason: str, error: BaseException) -> str:
     return f"claude-mem is not recording: {SAYS[reason]}{why}: {directory}. Run: claude-mem doctor"
 
 
-def tell(message: str, answer: bytes) -> bytes:
+def with_message(message: str, answer: bytes) -> bytes:
     """A hook's answer, with `message` added: for the user, not for the model."""
     import json  # few starts have something to show
 
@@ -65,7 +65,7 @@ def start_line(settings: bytes, answer: bytes) -> str:
     return f"mem: {counts}" if wanted == "on" and counts else ""
 
 
-def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
+def pending(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
     """At a session's start: all that the user is to be shown, in a line each, and what to call once it was
     shown. The problem of this moment (its reason, and a sentence), what notice the worker left, what
     could not be saved since the last start."""
@@ -76,11 +76,11 @@ def due(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
         before[problem[0]] -= 1  # this start, which the problem is about
     sentences = (problem[1] if problem else "", left, _missed(before, records_again=problem is None))
 
-    def shown() -> None:
+    def mark_shown() -> None:
         _remove(file)
-        drop_counters.tell(new)
+        drop_counters.mark_shown(new)
 
-    return "\n".join(filter(None, sentences)), shown
+    return "\n".join(filter(None, sentences)), mark_shown
 
 
 def _missed(lost: dict[str, int], *, records_again: bool) -> str:

@@ -21,29 +21,29 @@ ALL = f"{paths.OFF}/all"
 
 def path(session: str) -> str:
     """Where a session's switch lies; none has the name of the one for everything."""
-    one = f"{paths.OFF}/{private_turns.spelled(session)}"
+    one = f"{paths.OFF}/{private_turns.file_name(session)}"
     return one if one != ALL else f"{one}.session"
 
 
 def find(
-    verb: str, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+    verb: str, event: bytes, head: bytes, tail: bytes = b"", is_complete: bool = True
 ) -> tuple[bytes, str | None]:
     """The event's name (as given, if there is one) and the switch that pauses it; None: it is not paused."""
     everything = paths.is_there(ALL)
     session = private_turns.session_of(head) if event else None
     if session is None:
-        event, session = _read(verb, head, tail, whole)
+        event, session = _read(verb, head, tail, is_complete)
     if not everything and (not session or not paths.is_there(path(session))):
         return event, None
     note_skipped_session(session)
     if session and event not in (b"SessionStart", b"SessionEnd", b"PreToolUse"):
-        _keep_marks(verb, event, session, (head, tail, whole))
+        _keep_marks(verb, event, session, (head, tail, is_complete))
     return event, ALL if everything or not session else path(session)
 
 
 def skipped_note(session: str) -> str:
     """Where it is noted that a session was not to be seen."""
-    return f"{paths.UNSEEN}/{private_turns.spelled(session)}"
+    return f"{paths.SKIPPED_SESSIONS}/{private_turns.file_name(session)}"
 
 
 def was_skipped(session: str) -> bool:
@@ -56,21 +56,21 @@ def note_skipped_session(session: str) -> None:
     if not session or paths.is_there(skipped_note(session)):
         return
     try:
-        posix.mkdir(paths.UNSEEN, 0o700)
+        posix.mkdir(paths.SKIPPED_SESSIONS, 0o700)
     except FileExistsError:
         pass
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-    folder = paths.open_folder(paths.UNSEEN)
+    folder = paths.open_folder(paths.SKIPPED_SESSIONS)
     try:
-        posix.close(posix.open(private_turns.spelled(session), flags, 0o600, dir_fd=folder))
+        posix.close(posix.open(private_turns.file_name(session), flags, 0o600, dir_fd=folder))
     finally:
         posix.close(folder)
 
 
-def note_skipped(verb: str, head: bytes, tail: bytes, whole: bool) -> None:
+def note_skipped(verb: str, head: bytes, tail: bytes, is_complete: bool) -> None:
     """A session that is off by its environment. Where nothing was ever recorded, nothing is noted either."""
     posix.chdir(paths.data_directory(posix.environ))
-    note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, whole)[1])
+    note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, is_complete)[1])
 
 
 def describe(switch: str, head: bytes) -> str:
@@ -87,13 +87,13 @@ def describe(switch: str, head: bytes) -> str:
     return f"This session {is_paused}: it is not recorded. Resume: claude-mem on --session {which}"
 
 
-def _read(verb: str, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, str]:
+def _read(verb: str, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes, str]:
     """The event's name and the session's id, of a payload in an unusual shape; empty where there is none."""
     from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload, _ = scrub_payload.read(head, tail, whole)
+        payload, _ = scrub_payload.read(head, tail, is_complete)
     except NotAPayload:
         return b"", ""
     event = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb)

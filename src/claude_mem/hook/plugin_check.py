@@ -23,30 +23,30 @@ def difference(plugin: str) -> str:
     version = plugin.removeprefix(STATIC)
     if not version or version == __version__:
         return ""
-    says = f"claude-mem: the plugin is version {version[:20]}, but the program is version {__version__}."
+    text = f"claude-mem: the plugin is version {version[:20]}, but the program is version {__version__}."
     if plugin.startswith(STATIC):
         update = f"`/plugin marketplace update {MARKETPLACE}` in Claude Code"
-        return f"{says} Update the older one: {update}, or `make install` in the repository."
-    return f"{says} Run: claude-mem repair"
+        return f"{text} Update the older one: {update}, or `make install` in the repository."
+    return f"{text} Run: claude-mem repair"
 
 
 def news(plugin: str) -> str:
     """`difference`, once for each pair of versions. In the data directory."""
-    says = difference(plugin)
-    if says:
+    text = difference(plugin)
+    if text:
         try:
-            if paths.content(paths.VERSION_TOLD, 4096) == says.encode():
+            if paths.content(paths.VERSION_SHOWN, 4096) == text.encode():
                 return ""
         except OSError:
             pass  # shown for the first time
-    return says
+    return text
 
 
-def was_told(says: str) -> None:
+def mark_shown(text: str) -> None:
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_CLOEXEC | posix.O_NOFOLLOW
     try:
-        fd = posix.open(paths.VERSION_TOLD, flags, 0o600)
-        posix.write(fd, says.encode())
+        fd = posix.open(paths.VERSION_SHOWN, flags, 0o600)
+        posix.write(fd, text.encode())
         posix.close(fd)
     except OSError:
         pass  # shown again rather than not at all

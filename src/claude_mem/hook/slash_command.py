@@ -1,5 +1,5 @@
 """`/mem …`, answered by the prompt's hook itself: the worker carries it out, the client shows what it says.
-No model is asked, and nothing of it is recorded.
+No model is called, and none of it is recorded.
 
     {"type":"command","version":…,"session":…,"cwd":…,"typed":…}   ->   {"type": "answer", "context": "…"}
 """

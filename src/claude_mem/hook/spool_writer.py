@@ -157,7 +157,7 @@ def put(
             _sync(folder, temporary)
             _rename(folder, temporary, final)
             posix.fsync(folder)  # without this a power cut can forget the rename
-        except stdin.Late:
+        except stdin.DeadlinePassed:
             # The disk is slow, not broken. Better an event that a power cut may lose than none at all.
             _rename_unsynced(folder, temporary, final)
     except BaseException:

@@ -16,22 +16,22 @@ CHUNK = 1 << 20
 READ_WITHIN_S = 2.0  # for a client that never closes the pipe; others write the payload at once
 
 
-class Late(BaseException):
+class DeadlinePassed(BaseException):
     """The deadline has passed. Not an Exception, so that no handler swallows it."""
 
 
-def _raise_late(*_: object) -> NoReturn:
-    raise Late
+def _raise_deadline(*_: object) -> NoReturn:
+    raise DeadlinePassed
 
 
 def deadline(seconds: float) -> None:
     """Raises Late in the main thread after `seconds`. Replaces the previous deadline; 0: none."""
-    _signal.signal(_signal.SIGALRM, _raise_late)
+    _signal.signal(_signal.SIGALRM, _raise_deadline)
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def read(seconds: float) -> tuple[bytes, bytes, bool]:
-    """The payload's head, the tail of what exceeded the cap, and whether the head is the whole payload. If
+    """The payload's head, the tail of what exceeded the cap, and whether the head is the complete payload. If
     the deadline passes first, the head is what has arrived."""
     head, tail, size = [], b"", 0
     try:
@@ -42,7 +42,7 @@ def read(seconds: float) -> tuple[bytes, bytes, bool]:
                 size += len(chunk)
             else:
                 tail = (tail + chunk)[-TAIL_BYTES:]
-    except Late:
+    except DeadlinePassed:
         return b"".join(head), tail, False
     finally:
         deadline(0)

@@ -1,4 +1,4 @@
-"""Looks into an agent's own transcript for what its hooks do not say: the prompt, or the last message."""
+"""Reads from an agent's own transcript what its hooks do not report: the prompt, or the last message."""
 
 from __future__ import annotations
 
@@ -11,22 +11,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TAIL = 512 << 10
-WHOLE = 8 << 20
+MOST_BYTES = 8 << 20
 
 _AFTER_A_PROMPT = (b"UserPromptSubmit", b"PreToolUse", b"PostToolUse", b"PostToolUseFailure", b"Stop")
-TELLING = (b"SessionStart", *_AFTER_A_PROMPT)
-"""Events after which an agent whose hooks report no prompts may have one to look for."""
+MAY_FOLLOW_A_PROMPT = (b"SessionStart", *_AFTER_A_PROMPT)
+"""Events before which there may have been a prompt, of an agent whose hooks report no prompts."""
 
 
 def unreported_prompt(event: bytes, marker: str, prompt: Callable[[], bytes | None]) -> bytes | None:
-    """The prompt that an event follows, once. `asked/<session>`: its prompt is known."""
+    """Returns the prompt that an event follows, once: `asked/<session>` marks that the turn's prompt is
+    recorded."""
     if event == b"SessionStart":
         try:
-            posix.unlink(f"{paths.ASKED}/{marker}")
+            posix.unlink(f"{paths.TURN_MARKERS}/{marker}")
         except OSError:
             pass  # there is none
         return None
-    is_known = paths.is_there(f"{paths.ASKED}/{marker}")
+    is_known = paths.is_there(f"{paths.TURN_MARKERS}/{marker}")
     found = None if is_known or event == b"UserPromptSubmit" else prompt()
     if found or event == b"UserPromptSubmit":
         leave_marker(marker)
@@ -34,12 +35,12 @@ def unreported_prompt(event: bytes, marker: str, prompt: Callable[[], bytes | No
 
 
 def leave_marker(name: str) -> None:
-    """In `asked/`."""
+    """Creates an empty file in `asked/`."""
     try:
-        posix.mkdir(paths.ASKED, 0o700)
+        posix.mkdir(paths.TURN_MARKERS, 0o700)
     except FileExistsError:
         pass
-    folder = paths.open_folder(paths.ASKED)
+    folder = paths.open_folder(paths.TURN_MARKERS)
     try:
         flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
         posix.close(posix.open(name, flags, 0o600, dir_fd=folder))
@@ -48,7 +49,7 @@ def leave_marker(name: str) -> None:
 
 
 def last_lines(path: object) -> Iterator[dict[str, object]]:
-    """The JSON objects of a file's last lines, from its end; nothing of what cannot be read."""
+    """Yields the JSON objects of a file's last lines, last first; none if it cannot be read."""
     if not isinstance(path, str):
         return
     try:
@@ -72,10 +73,10 @@ def last_lines(path: object) -> Iterator[dict[str, object]]:
             yield each
 
 
-def whole(path: object) -> dict[str, object]:
-    """A file's JSON object; an empty one for what cannot be read."""
+def read_object(path: object) -> dict[str, object]:
+    """Returns a file's JSON object; an empty one if it cannot be read."""
     try:
-        text = paths.content(path, WHOLE) if isinstance(path, str) else b""
+        text = paths.content(path, MOST_BYTES) if isinstance(path, str) else b""
     except (OSError, ValueError):
         return {}
     return json_text.parse(text.decode(errors="replace")) or {}
@@ -86,7 +87,7 @@ def member(value: object, key: str) -> object:
 
 
 def texts(content: object) -> str:
-    """The text of a message's content: of its blocks, or as it is."""
+    """Returns the text of a message's content, which is a string or a list of blocks."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []

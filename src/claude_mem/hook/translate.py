@@ -49,20 +49,20 @@ class Translator:
             "SessionStart" not in self.injection_events and "PreToolUse" in self.injection_events
         )
 
-    def payload(self, head: bytes, tail: bytes, whole: bool) -> tuple[bytes, bytes, bool] | None:
+    def payload(self, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes, bytes, bool] | None:
         """As standard input would have held it; None: nothing to record. Raises NotAPayload for what is no
         JSON object."""
-        if whole and (renamed := self._renamed(head)):
+        if is_complete and (renamed := self._renamed(head)):
             self._unparsed = renamed
             return renamed, b"", True
         from claude_mem.hook import json_text
 
-        given = json_text.parse(head.decode(errors="replace")) if whole else None
+        given = json_text.parse(head.decode(errors="replace")) if is_complete else None
         is_whole = given is not None
         if given is None:
             from claude_mem.privacy import scrub_payload
 
-            given, is_whole = scrub_payload.read(head, tail, whole)
+            given, is_whole = scrub_payload.read(head, tail, is_complete)
         dialect, keys = self._dialect, self._keys
         named = given.get("hook_event_name")
         self.own_event = self._verb if self._verb in dialect.EVENTS else str(named)

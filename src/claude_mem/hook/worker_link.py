@@ -153,7 +153,7 @@ def checked_answer(event: bytes, line: bytes) -> bytes | None:
 
 
 WITHIN_S = 0.3
-TOOL_WITHIN_S = 0.15  # asked before every tool that touches a file
+TOOL_WITHIN_S = 0.15  # queried before every tool that touches a file
 MOST_LINE = MOST_ANSWER + 64
 ASK = b'{"type":"ask","version":"%s","event":"%s","payload":%s}\n'
 OPENING = b'{"type": "answer", "context": '
@@ -164,7 +164,7 @@ class NobodyListens(Exception):
     """No worker is running."""
 
 
-def may_be_asked(flags: tuple[bytes, ...]) -> bool:
+def may_query(flags: tuple[bytes, ...]) -> bool:
     """Whether a payload with these flags may be sent to the worker: not a private one, nor one that was
     scrubbed without the user's own rules."""
     return spool_writer.PRIVATE not in flags and spool_writer.SCRUB_AGAIN not in flags
@@ -174,8 +174,8 @@ def ask(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") 
     """The hook's answer with the worker's context; None if that is empty, invalid or too late. `answers`: the
     event to be answered, if it differs. Raises NobodyListens."""
     # A line break between JSON tokens is whitespace; inside a string there can be none.
-    said = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
-    return None if said in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % said
+    reply = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
+    return None if reply in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % reply
 
 
 def exchange(line: bytes, within_s: float) -> bytes:
@@ -194,7 +194,7 @@ def exchange(line: bytes, within_s: float) -> bytes:
         except OSError as error:
             raise NobodyListens from error
         sock.sendall(line)
-        said = _read_line(sock, deadline)
+        reply = _read_line(sock, deadline)
     except TimeoutError:
         note_silence()
         return b""
@@ -203,19 +203,19 @@ def exchange(line: bytes, within_s: float) -> bytes:
     finally:
         sock.close()
     _clear_silence()
-    if not said.startswith(OPENING) or not said.endswith(CLOSING):
+    if not reply.startswith(OPENING) or not reply.endswith(CLOSING):
         return b""
     from claude_mem.hook import json_text
 
-    string = said[len(OPENING) : -len(CLOSING)]
+    string = reply[len(OPENING) : -len(CLOSING)]
     return string if json_text.is_string(string, MOST_ANSWER) else b""
 
 
 def _read_line(sock: socket, deadline: float) -> bytes:
     """One line, or as much as arrived. Raises TimeoutError at the deadline, however slowly the line
     arrives."""
-    said = b""
-    while not said.endswith(b"\n") and len(said) <= MOST_LINE:
+    reply = b""
+    while not reply.endswith(b"\n") and len(reply) <= MOST_LINE:
         left = deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -223,5 +223,5 @@ def _read_line(sock: socket, deadline: float) -> bytes:
         part = sock.recv(MOST_LINE)
         if not part:
             break
-        said += part
-    return said
+        reply += part
+    return reply

@@ -190,7 +190,7 @@ def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionO
 
 
 def _field(value: object, key: str) -> str:
-    """A field of a tool's JSON; the whole text where it is not JSON (any more)."""
+    """A field of a tool's JSON; all of the text if it is not, or no longer, JSON."""
     text = value if isinstance(value, str) else ""
     try:
         fields = json.loads(text)

@@ -58,7 +58,7 @@ class Fields:
         return value if 0 <= value <= _LATEST else None
 
     def at(self, *keys: str) -> int | None:
-        """Epoch milliseconds: of a column beside it that holds them or seconds, or of its own text."""
+        """Epoch milliseconds: from another column that has them or seconds, or from its own text."""
         for key in keys:
             for value in (self._row.get(f"{key}_epoch"), self._row.get(key)):
                 found = when(value)

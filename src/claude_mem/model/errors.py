@@ -15,7 +15,7 @@ ClaudeMemError
     └── WorkerFailed       it was started and did not come up
 
 InvalidInput (a ValueError; UnknownProject, AmbiguousProject and AmbiguousSession are such) and NotFound (a
-LookupError): what a caller asked for is not valid, or not there.
+LookupError): what a caller requested is invalid, or does not exist.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class AmbiguousSession(InvalidInput):
 
 
 class NotFound(LookupError):
-    """Nothing goes by that name; `str()` is one sentence."""
+    """There is nothing with that name or id; `str()` is one sentence."""
 
 
 class NotFromTheStart(ClaudeMemError):

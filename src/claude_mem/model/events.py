@@ -17,7 +17,7 @@ class Kind(StrEnum):
 
     SESSION_START = "session_start"
     PROMPT = "prompt"
-    TASK_END = "task_end"  # of one in the background: the client says so in a prompt of its own
+    TASK_END = "task_end"  # of a background task: the client reports it in a prompt that no user typed
     TOOL_USE = "tool_use"
     TOOL_FAILURE = "tool_failure"
     SAID = "said"  # by the agent, between two tool calls

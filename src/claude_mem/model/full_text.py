@@ -2,7 +2,7 @@
 
 The index's own tokenizer folds case and accents, stems, and splits at everything that is no letter or
 digit. So `parse_user`, `src/parser.py`, `--dry-run` and `2.1.0` are runs of small words already, and
-"whole" is a phrase of them. What it cannot do is done here: `parseUser` is also told as `parse User`, and
+"whole" is a phrase of them. What it cannot do is done here: `parseUser` is also indexed as `parse User`, and
 writing without spaces between words (Chinese, Japanese, Korean) as overlapping pairs.
 """
 
@@ -38,7 +38,7 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 def indexed(text: str) -> str:
     """A text as it is written into the index."""
     if not text.isascii():
-        # The last one alone too: whoever asks for one character asks for what begins with it.
+        # The last one alone too: a query of one character matches what begins with it.
         composed = normalize("NFC", text)  # as a query is
         text = re.sub(_CJK_RUN, lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", composed)
     return _CAMEL_WORD.sub(_with_parts, text)
@@ -65,7 +65,7 @@ def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 _OF_ANY_CHECK = frozenset(("all", "build", "check", "full", "lint", "run", "suite", "test", "tests"))
 
 
-def telling_words(text: str) -> frozenset[str]:
+def significant_words(text: str) -> frozenset[str]:
     """For comparing what two texts are about: beginnings of words, of identifiers also of their parts."""
     found = (part.lower() for word in _WORD.findall(_CAMEL_WORD.sub(_with_parts, text)) for part in [word])
     return frozenset(

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.full_text import telling_words
+from claude_mem.model.full_text import significant_words
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.refs import ObservationType, Source
 
@@ -58,10 +58,10 @@ class Findings(Struct, frozen=True):
     """The agent changed something: a file, a commit, a ticket; beside fetched text, a file or a commit."""
     committed: bool = False
     """The agent made or pushed a commit, and nothing was fetched beside it."""
-    asked: str = ""
+    request: str = ""
     """The user's own words among the events."""
-    only_asked: bool = False
-    """The user asked questions, and asked for no change."""
+    is_question: bool = False
+    """The user only asked questions, and requested no change."""
     decided: bool = False
     """The user answered a question or let a plan pass."""
     replaces: tuple[tuple[str, str], ...] = ()
@@ -70,9 +70,9 @@ class Findings(Struct, frozen=True):
     """What the session may be called by, if that is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
-        """By what supports it: it changed a file, the user decided it, a commit holds it, or it tells of what
-        the agent ran or did. What was merely read, guessed, or found without looking has no support, nor has
-        an answer to the user's question that tells of no change, whatever was edited beside it."""
+        """By what supports it: it changed a file, the user decided it, a commit contains it, or it describes
+        what the agent ran or did. What was merely read, guessed, or found without looking has no support, nor
+        has an answer to the user's question that describes no change, whatever else was edited."""
         return "work" if self._supports(made) else "external"
 
     def _supports(self, made: Observation | Summary) -> bool:
@@ -85,30 +85,30 @@ class Findings(Struct, frozen=True):
             changed, is_deed = made.files_modified, made.type in DEEDS
             if made.type == "decision" and (self.decided or self._is_the_users(made)):
                 return True
-        told = " ".join(filter(None, (title, *text)))
-        is_answer = self.only_asked and isinstance(made, Observation) and bool(made.narrative)
-        is_answer = is_answer and not _CHANGE.search(told)
+        wording = " ".join(filter(None, (title, *text)))
+        is_answer = self.is_question and isinstance(made, Observation) and bool(made.narrative)
+        is_answer = is_answer and not _CHANGE.search(wording)
         if not is_answer and (changed or (is_deed and self.acted)):
             return True
         if not (self.read_outside or self.fetched):
             return is_deed or isinstance(made, Summary) or bool(self.ran or self.did) or self.saw_state
-        if _GUESSES.search(told):
+        if _GUESSES.search(wording):
             return False
-        named = telling_words(title or "")
+        named = significant_words(title or "")
         if is_deed and _are_most(named & self.did, named):
             return True
-        return self.committed or self._tells_of_a_run(title or "", told)
+        return self.committed or self._describes_a_run(title or "", wording)
 
     def _is_the_users(self, decision: Observation) -> bool:
         quoted = (fact.partition("“")[2].rpartition("”")[0] for fact in decision.facts)
-        named = telling_words(decision.title or "")
-        is_named = len(named) > 1 and named <= telling_words(self.asked)
-        return is_named or any(len(words) > 15 and words in self.asked for words in quoted)
+        named = significant_words(decision.title or "")
+        is_named = len(named) > 1 and named <= significant_words(self.request)
+        return is_named or any(len(words) > 15 and words in self.request for words in quoted)
 
-    def _tells_of_a_run(self, title: str, told: str) -> bool:
+    def _describes_a_run(self, title: str, wording: str) -> bool:
         """Not of any run: that the tests pass shows nothing of the code that was read before. Beside what was
-        fetched it has to tell of little else."""
-        named, of_runs = telling_words(title), len(telling_words(told) & self.ran)
+        fetched it has to describe little else."""
+        named, of_runs = significant_words(title), len(significant_words(wording) & self.ran)
         if (
             self.saw_state
             and _OF_STATE.search(title)
@@ -117,7 +117,7 @@ class Findings(Struct, frozen=True):
         ):
             return True
         if self.fetched:
-            words = telling_words(told)
+            words = significant_words(wording)
             is_about_runs = of_runs >= max(_PLENTY, len(self.ran) / 3, len(words) / 2)
             return is_about_runs or _are_most(words & (self.ran | self.did), words)
         is_about_runs = of_runs >= min(_ENOUGH, max(1, len(self.ran) / 3))
@@ -184,7 +184,7 @@ class Unreadable(Struct, frozen=True):
 
 class Paused(Struct, frozen=True):
     """Asking again is useless until somebody changes something: a login, a key, a model's name. The batch is
-    kept and no attempt is counted; the user is told once."""
+    kept and no attempt is counted; the user is notified once."""
 
     reason: str  # one plain sentence that says what to do
 
@@ -205,7 +205,7 @@ class Batch(Struct, frozen=True):
     recorded: tuple[str, ...] = ()  # this session's titles, so that nothing is written twice
     before: str | None = None  # the agent's last message before: what a bare "yes" says yes to
     branch: str | None = None
-    offline: bool = False  # the user wants no model to be asked about it
+    offline: bool = False  # the user wants no model to be called for it
 
     @property
     def wants_summary(self) -> bool:

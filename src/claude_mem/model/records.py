@@ -5,8 +5,9 @@ One JSON object a line. The first says which format it is; what others refer to 
     {"kind": "claude-mem", "version": 1, "made_at": 1794800000000}
     project, session, prompt, event, observation, sighting, summary
 
-Times are epoch milliseconds (`at`, `…_at`). A session goes by the client's own id, a project by its key, an
-observation by what it is (`name_of`), so that two machines call the same thing the same. See docs/export.md.
+Times are epoch milliseconds (`at`, `…_at`). A session is identified by the client's own id, a project by its
+key, an observation by what it is (`name_of`), so that two machines call the same thing the same. See
+docs/export.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ VERSION = 1
 
 FOREIGN = "import"
 """The client of every session that came from an untrusted file: nothing of it speaks in the user's or
-the agent's own voice, and strangers' records are added to no other one."""
+the agent's own voice, and untrusted records are added to no other one."""
 
 Record = Mapping[str, Any]
 
@@ -153,7 +154,7 @@ def content_key_of(record: Mapping[str, Any]) -> str | None:
 
 
 def name_of(session_id: str, at: int, key: str | None) -> str:
-    """What an observation goes by."""
+    """What identifies an observation."""
     return f"{session_id}/{at}/{key or '-'}"
 
 
@@ -167,17 +168,17 @@ def parse_name(name: str) -> tuple[str, int, str | None] | None:
 
 
 def name_of_summary(session_id: str, at: int) -> str:
-    """What a summary goes by."""
+    """What identifies a summary."""
     return f"{session_id}/{at}/summary"
 
 
 def name_of_prompt(session_id: str, number: int) -> str:
-    """What a prompt goes by."""
+    """What identifies a prompt."""
     return f"{session_id}/{number}/prompt"
 
 
 def name_of_session(session_id: str) -> str:
-    """What a session goes by, where it is to be forgotten."""
+    """What identifies a session that is to be forgotten."""
     return f"{session_id}/session"
 
 

@@ -13,7 +13,7 @@ MemoryKind = Literal["observation", "summary", "prompt", "evidence"]
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 Source = Literal["work", "external", "user"]
-"""Where its words come from: the agent's own work, text it only read, or the user who asked to keep it."""
+"""Where its text comes from: the agent's own work, something it only read, or a user who saved it."""
 
 _PREFIXES: dict[MemoryKind, str] = {"observation": "", "summary": "s", "prompt": "p", "evidence": "e"}
 _BY_PREFIX = {prefix: kind for kind, prefix in _PREFIXES.items()}
@@ -128,7 +128,7 @@ class Card(Struct, frozen=True):
 
     @property
     def is_users_wish(self) -> bool:
-        """Whether the user asked to keep it. What a member saved is the member's wish."""
+        """Whether the user saved it. What a member of the team saved is the member's decision."""
         return self.source == "user" and self.author is None
 
 

@@ -12,7 +12,7 @@ SharedKind = Literal["observation", "summary", "prompt"]
 
 
 class TeamLink(Struct, frozen=True):
-    """The server that this machine has joined, and as whom. The key is in a file of its own."""
+    """The server that this machine has joined, and as whom. The key is in a separate file."""
 
     url: str
     member: str
@@ -21,7 +21,7 @@ class TeamLink(Struct, frozen=True):
     joined_at: int
     expires_at: int | None = None
     ca: str | None = None  # a file of certificates to trust
-    insecure: bool = False  # plain HTTP to another machine, which its user asked for
+    insecure: bool = False  # plain HTTP to another machine, which its user chose
 
 
 class OutboxItem(Struct, frozen=True):
@@ -40,7 +40,7 @@ class OutboxItem(Struct, frozen=True):
 
 
 class NamedItem(Struct, frozen=True):
-    """An item, and what it goes by on the server."""
+    """An item, and what identifies it on the server."""
 
     item: OutboxItem
     name: str
@@ -89,13 +89,13 @@ class Progress(Struct, frozen=True):
     last_at: int | None = None  # the last time all of it succeeded
     error: str | None = None  # of the last attempt; None: it succeeded
     failing_since: int | None = None
-    noticed: bool = False  # the user was told that it fails
+    noticed: bool = False  # the user was notified that it fails
     stopped: str | None = None  # why the server is not called any more
 
 
 class OutboxFigures(Struct, frozen=True):
     due: int
     waiting: dict[str, int]  # how many wait, by reason
-    forgets: int  # that the server has yet to be told
+    forgets: int  # that are not yet sent to the server
     acknowledgements: int
     received: dict[str, int]  # memories of others here, by author

@@ -146,15 +146,16 @@ def forge_reply(text: str, cap: int) -> str | None:
     first = value[0] if isinstance(value, list) and value else value
     if not isinstance(first, dict) or _WRITTEN.isdisjoint(first):
         return None
-    return elide("\n".join(_told(value, MOST_BODY)), cap, tail=0.1)
+    return elide("\n".join(_labelled_fields(value, MOST_BODY)), cap, tail=0.1)
 
 
-def _told(value: object, most: int, depth: int = DEEPEST) -> Iterator[str]:
+def _labelled_fields(value: object, most: int, depth: int = DEEPEST) -> Iterator[str]:
     """Short fields in a line, then the long ones, then those in them."""
     if isinstance(value, list):
         for each in value:
             yield from (
-                f"{'  ' if at else '- '}{told}" for at, told in enumerate(_told(each, most, depth - 1))
+                f"{'  ' if at else '- '}{told}"
+                for at, told in enumerate(_labelled_fields(each, most, depth - 1))
             )
         return
     if not isinstance(value, Mapping) or depth <= 0:
@@ -169,7 +170,9 @@ def _told(value: object, most: int, depth: int = DEEPEST) -> Iterator[str]:
     if brief:
         yield f"{who}{', '.join(f'{key} {brief[key]}' for key in names)}".strip()
     for key in [key for key in fields if key not in brief]:
-        told = list(_told(fields[key], most if isinstance(fields[key], str) else MOST_COMMENT, depth - 1))
+        told = list(
+            _labelled_fields(fields[key], most if isinstance(fields[key], str) else MOST_COMMENT, depth - 1)
+        )
         yield from told if key == "body" else (f"{key}: {told[0]}",) if len(told) == 1 else (f"{key}:", *told)
 
 
@@ -223,7 +226,7 @@ def plan(calls: Iterable[ToolUse]) -> str:
             _update(steps, call)
         elif text := call.word("todos", "plan", "input"):
             steps = {"": (text, "")}
-    most = MOST_STEP if len(steps) > 1 else 6 * MOST_STEP  # one may be the whole list, as a text
+    most = MOST_STEP if len(steps) > 1 else 6 * MOST_STEP  # one may be the complete list, as a text
     return "\n".join(f"{_DONE.get(how, '-')} {line(what, most)}" for what, how in steps.values() if what)
 
 

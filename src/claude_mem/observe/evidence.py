@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem.model.events import Event, Kind
-from claude_mem.model.full_text import telling_words
+from claude_mem.model.full_text import significant_words
 from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
 from claude_mem.model.structs import replace
 from claude_mem.observe import shell
@@ -45,7 +45,7 @@ def is_clients_notice(text: str) -> bool:
 
 
 def has_evidence(seen: Iterable[ReadEvent]) -> bool:
-    """Whether anything happened beside what the user asked: a tool's use, an agent's word."""
+    """Whether anything happened besides the prompt: a tool use, or a message of the agent."""
     for event, call in seen:
         if event.private or event.kind in (Kind.PROMPT, Kind.STOP_FAILURE):
             continue
@@ -67,7 +67,7 @@ def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
         )
         for each in findings.observations
     ]
-    silent = _the_silent_one(findings.observations)
+    silent = _owner_of_unclaimed_edits(findings.observations)
     if silent is not None:
         claimed = {path for each in observations for path in each.files_modified}
         left = tuple(path for path in modified if path not in claimed)[:MOST_FILES]
@@ -76,7 +76,7 @@ def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
     return replace(findings, observations=tuple(observations), summaries=summaries)
 
 
-def _the_silent_one(observations: Sequence[Observation]) -> int | None:
+def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None:
     """The one observation the edits nobody claims must belong to, if there is exactly one."""
     silent = [
         index
@@ -115,11 +115,11 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
 
     Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
     beside a memory, a wrong "work" lends untrusted words the agent's voice. So a program that was run
-    supports what the memory tells of it, not whatever was read beside it.
+    supports what the memory says about it, not whatever else was read.
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))
-    asked = "\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private)
+    request = "\n".join(e.text or "" for e, _ in seen if e.kind is Kind.PROMPT and not e.private)
     deeds = [call for call in calls if _acts(call)]
     ran, shown, did = _words([call for event, call in seen if call is not None and not event.private])
     looked = [uses for call in calls if (uses := _looks(call))]
@@ -133,8 +133,8 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
         saw_state=bool(looked) and all(uses == {Use.STATE} for uses in looked),
         acted=any(_alters(call) for call in deeds) if fetched else bool(deeds),
         committed=any(map(_commits, calls)) and not fetched,
-        asked=asked,
-        only_asked=_only_asks(asked),
+        request=request,
+        is_question=_is_question(request),
         decided=any(map(_is_users_word, calls)),
     )
 
@@ -151,11 +151,11 @@ _ASKS = re.compile(
 _LONGEST_QUESTION = 1_000
 
 
-def _only_asks(asked: str) -> bool:
-    """Each sentence is a question, or asks to look at something."""
-    if len(asked) > _LONGEST_QUESTION:
+def _is_question(request: str) -> bool:
+    """Whether each sentence is a question, or a request to look at something."""
+    if len(request) > _LONGEST_QUESTION:
         return False
-    sentences = list(filter(None, map(str.strip, re.split(r"(?<=[?.!])\s|\n", asked))))
+    sentences = list(filter(None, map(str.strip, re.split(r"(?<=[?.!])\s|\n", request))))
     return bool(sentences) and all(map(_ASKS.fullmatch, sentences))
 
 
@@ -175,7 +175,11 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
             did.append(call.word("description"))
         elif call.kind is ToolKind.OTHER and _acts(call):
             did.append(f"{call.tool.name} {call.tool.input}")
-    return telling_words("\n".join(ran)), telling_words("\n".join(shown)), telling_words("\n".join(did))
+    return (
+        significant_words("\n".join(ran)),
+        significant_words("\n".join(shown)),
+        significant_words("\n".join(did)),
+    )
 
 
 def _looks(call: ToolUse) -> set[Use]:

@@ -32,7 +32,7 @@ MOST_NAME = 120
 SAID_SHARE = 5  # of the events' characters, one in so many for what was said on the way
 SHORTEST_SAID = 80
 AROUND = 24  # what divides one event from the next
-LONG_BODY = 400  # a subagent's message, a page: not told twice
+LONG_BODY = 400  # a subagent's message, a page: not repeated
 
 SYSTEM = """\
 You keep the memory of a project. You are shown what happened in a session of another agent, and write down \
@@ -268,8 +268,8 @@ def _one(run: list[Piece]) -> list[Piece]:
 def fit(pieces: Sequence[Piece], budget: int) -> list[Piece]:
     """The pieces, shortened until heads, bodies and what divides them are within the budget.
 
-    Reads shrink first, then commands that went well, then edits and errors, last what was asked and said.
-    Within one value all shrink in proportion. Only when even the heads are too many are whole events left
+    Reads shrink first, then commands that went well, then edits and errors, last prompts and messages.
+    Within one value all shrink in proportion. Only when even the heads are too many are complete events left
     out, in the same order, and their number is given.
     """
     fitted = list(pieces)

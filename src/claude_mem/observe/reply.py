@@ -170,7 +170,7 @@ def read(text: str) -> Observed | Nothing | Unreadable:
     skipped = _skip_reason(text, found)
     if observations or summaries:
         return Observed(Findings(tuple(observations), tuple(summaries)), empty, skipped)
-    # Cut off before its first whole field, a reply was about to say something: that is no "nothing".
+    # A reply that was cut off before its first complete field had something to say: it is not "nothing".
     if not damaged and _says_nothing(text, found):
         return Nothing(empty, skipped)
     ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)

@@ -179,7 +179,7 @@ _LOOKING = """
     more jq yq strings xxd od diff cmp comm tr column tee xargs basename dirname realpath readlink
     json.tool base64 tmux man pydoc pdftotext lynx w3m unzip zcat
 """
-# Of a program that nobody knows the next words tell: a tracker's `show` and `close`.
+# For an unknown program, the next words decide: a tracker's `show` and `close`.
 _SHOWING = """
     api ask capture cat describe diff fetch find get help info list log logs ls outdated owner pack prime
     query read ready search show stats status version view why
@@ -324,7 +324,7 @@ def surely_changed(command: str) -> Iterator[str]:
     start = 0
     for index in range(len(words) + 1):
         if index == len(words) or words[index] in _SEPARATORS:
-            # In `a; b` or `a | b` the whole can succeed where a failed, so only && and the end prove it.
+            # In `a; b` or `a | b` the command can succeed where `a` failed, so only && and the end prove it.
             proved = index == len(words) or words[index] == "&&"
             yield from _changed_by(words[start:index], proved=proved)
             start = index + 1

@@ -238,7 +238,7 @@ _EXIT = re.compile(
 
 
 def _says_it_failed(answer: object, *, is_run: bool) -> bool:
-    """Not every agent has an event of its own for that."""
+    """Whether it failed: not every agent has a separate event for failures."""
     if isinstance(answer, list):
         return any(_says_it_failed(each, is_run=is_run) for each in answer[:50] if isinstance(each, dict))
     answered = _fields(answer)
@@ -333,7 +333,7 @@ def _is_shell_call(words: list[str]) -> bool:
 
 
 def _lines_of_patch(hunks: list[object]) -> Iterator[str]:
-    """The changed lines, never the whole file."""
+    """The changed lines, never all of the file."""
     for hunk in hunks:
         fields = _fields(hunk)
         lines = fields.get("lines")

@@ -27,9 +27,9 @@ from claude_mem.privacy.prose_secrets import (
     Span,
     alone_on_next_line,
     foreign_values,
-    told_after,
-    told_before,
-    whole,
+    secret_after,
+    secret_before,
+    value_end,
 )
 from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
 
@@ -164,7 +164,7 @@ def _without_separator(text: str, at: int, end: int, after: int, space: int, kin
             return _quoted(text, space, kind)
     if text.startswith(("\n", "\r\n"), space) and kind != WEAK_KEY:
         return _on_next_line(text, space, kind)
-    return told_after(text, end, kind) or told_before(text, at, kind)
+    return secret_after(text, end, kind) or secret_before(text, at, kind)
 
 
 def _compared(text: str, end: int, space: int, kind: str) -> Span | None:
@@ -245,9 +245,9 @@ def _assigned(text: str, at: int, start: int, kind: str, name: str, is_tight: bo
     if text[start + len(value) : start + len(value) + 1] == "\\" and not value:
         return None
     if is_secret(value, kind, is_env=is_env, is_tight=is_tight, is_name_of_secret=name.endswith("SECRET")):
-        return start, whole(text, start, start + len(value))
+        return start, value_end(text, start, start + len(value))
     if text.startswith(": ", at + len(name)) or text.startswith("：", at + len(name)):
-        return told_after(text, at + len(name), kind)
+        return secret_after(text, at + len(name), kind)
     return None
 
 
@@ -305,7 +305,7 @@ def _wrapped(text: str, start: int, kind: str) -> Span | None:
 
 
 def _quoted(text: str, start: int, kind: str, is_sure: bool = True) -> Span | None:
-    """The whole of a quoted value; if it may not be the name's, only a random one."""
+    """All of a quoted value; if it may not belong to the name, only a random one."""
     if text.startswith(('"""', "'''"), start):
         return alone_on_next_line(text, start + 3, KEY if kind == WEAK_KEY else kind)
     begin = start + 1
@@ -329,7 +329,7 @@ def _quoted(text: str, start: int, kind: str, is_sure: bool = True) -> Span | No
     if not is_sure and not (is_password(value, 6) if kind == PASSWORD else is_random(value, 16)):
         return None
     if is_secret(value, kind, is_quoted=True):
-        return begin, whole(text, begin, stop)
+        return begin, value_end(text, begin, stop)
     return None
 
 

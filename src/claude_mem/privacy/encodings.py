@@ -130,7 +130,7 @@ def encoded_runs(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{20,}={0,2}").finditer(text)]
 
 
-def spelled_by(run: str) -> str:
+def decoded_run(run: str) -> str:
     """What the run spells, if that is text. It may be hexadecimal as well."""
     import binascii
 

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# A glob without a slash is matched against the path's last part, one with a slash against the whole path.
+# A glob without a slash is matched against the path's last part, one with a slash against all of the path.
 DEFAULT_GLOBS: tuple[str, ...] = (
     # Variables, and files of a tool's settings that exist for its secrets.
     *(".env", ".env.*", ".env~", ".env_*", ".env-*", "*.env", "*.env~", ".envrc", ".dev.vars"),
@@ -283,7 +283,7 @@ def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] | Non
 
 
 def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] | None = None) -> bool:
-    """Match path parts against glob parts, ** standing for any number of them."""
+    """Matches path parts against glob parts; `**` matches any number of them."""
     fits = fits or like
     at = goal = 0
     star = mark = -1

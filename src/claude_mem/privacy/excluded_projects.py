@@ -22,7 +22,7 @@ _LONGEST = 4096  # characters of a path that a system opens; looking at all abov
 
 
 def is_hook_excluded(
-    settings: bytes, event: bytes, head: bytes, tail: bytes = b"", whole: bool = True
+    settings: bytes, event: bytes, head: bytes, tail: bytes = b"", is_complete: bool = True
 ) -> bool:
     """Of a payload. What can be read of the setting holds. A payload that was cut before it named its
     directory counts as excluded."""
@@ -32,12 +32,12 @@ def is_hook_excluded(
     if not globs:
         return False
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
-    cwd = _directory(event, head, tail, whole)
+    cwd = _directory(event, head, tail, is_complete)
     return cwd is None or is_excluded(cwd, globs, home)
 
 
 class ExcludedProjects:
-    """For the worker, which asks with every event: an answer holds for a moment."""
+    """For the worker, which checks every event: answers are cached for a moment."""
 
     def __init__(self, globs: tuple[str, ...]) -> None:
         from os.path import expanduser
@@ -94,7 +94,7 @@ def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> 
     return any(_matches(glob.lower(), paths, [*names, name.lower()], home.lower()) for glob in globs)
 
 
-def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | None:
+def _directory(event: bytes, head: bytes, tail: bytes, is_complete: bool) -> str | None:
     """The working directory; None where it may stand behind the cut."""
     if event:
         return json_text.text_of(json_text.member(head, b"cwd")).decode(errors="surrogateescape")
@@ -102,7 +102,7 @@ def _directory(event: bytes, head: bytes, tail: bytes, whole: bool) -> str | Non
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload, is_whole = scrub_payload.read(head, tail, whole)
+        payload, is_whole = scrub_payload.read(head, tail, is_complete)
     except NotAPayload:
         return ""  # nothing of it will be recorded
     cwd = payload.get("cwd")

@@ -1,8 +1,8 @@
 """Which turns of a session are private, so that nothing of them is recorded.
 
-A wholly private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
-and leave. A session in which anything was private keeps its marker: a later compaction would repeat it.
-A turn that is a command of ours is no memory either, and is marked for as long as it lasts.
+A fully private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
+and record nothing. A session in which anything was private keeps its marker: a later compaction would repeat
+it. A turn that is one of our own commands is not recorded either, and is marked for as long as it lasts.
 
     <state, fixed width>\n<hex of a private prompt's id>\n…
 
@@ -16,8 +16,8 @@ import posix
 
 from claude_mem.hook import paths
 
-PRIVATE = "private"  # the current turn is, and its prompt's id is among those that follow
-UNNAMED = "unnamed"  # the current turn is, and its prompt had no id: all that comes belongs to it
+PRIVATE = "private"  # the current turn is private, and its prompt's id is among those that follow
+UNNAMED = "unnamed"  # the current turn is private, and its prompt had no id: whatever follows belongs to it
 OPEN = "open"
 OURS = "ours"  # the current turn is a command of ours; nothing in the session was private
 WIDTH = 16
@@ -26,42 +26,42 @@ HEAD = b'{"session_id":"'
 
 
 def session_of(payload: bytes) -> str | None:
-    """The session's id where the client writes it, before all else; None: it has to be read."""
+    """The session's id where the client writes it, first of all; None: the payload must be parsed."""
     session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
     if not payload.startswith(HEAD) or b"\\" in session or payload.count(b'"session_id"') > 1:
-        return None  # an id that is spelled, or given twice
+        return None  # an id with escapes, or two ids
     return session.decode(errors="replace")
 
 
-def spelled(session: str) -> str:
-    """A file's name for it: a session id is a stranger's text."""
+def file_name(session: str) -> str:
+    """A safe file name for a session id, which is untrusted text."""
     plain = 0 < len(session) <= 64 and all(c.isascii() and (c.isalnum() or c in "-_") for c in session)
-    return session if plain else "x" + spelled_id(session)[:200]
+    return session if plain else "x" + encoded_id(session)[:200]
 
 
 def path(session: str) -> str:
-    """Where the session's marker lies."""
-    return f"{paths.PRIVATE}/{spelled(session)}"
+    """The path of the session's marker."""
+    return f"{paths.PRIVATE}/{file_name(session)}"
 
 
 def is_marked(session: str) -> bool:
     return paths.is_there(path(session))
 
 
-def spelled_id(text: str) -> str:
-    """An id as a marker holds it."""
+def encoded_id(text: str) -> str:
+    """An id as it is written in a marker."""
     return text.encode(errors="replace").hex()
 
 
 def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
-    """Whether something done for `prompt_id` belongs to a marked turn, or may."""
+    """Whether something done for `prompt_id` belongs, or may belong, to a marked turn."""
     state, ids = marker
     if state == UNNAMED:
         return True
     if not prompt_id:
         # In an open turn too, where private ones had ids: it may be late, and of one of those.
         return state != OPEN or any(ids)
-    return spelled_id(prompt_id) in ids
+    return encoded_id(prompt_id) in ids
 
 
 _IMAGE = "[Image #"
@@ -71,12 +71,12 @@ def is_wholly_private(prompt: str) -> bool:
     from claude_mem.privacy import tags
 
     left, _, hid_private = tags.strip(prompt)
-    return hid_private and says_nothing(left)
+    return hid_private and is_blank(left)
 
 
-def says_nothing(words: str) -> bool:
-    """Whether no letter and no digit is left of a prompt: beside the client's own mark of a picture, and the
-    name of a slash command, which says nothing of its prompt."""
+def is_blank(words: str) -> bool:
+    """Whether no letter and no digit is left of a prompt, apart from the client's mark of a picture and the
+    name of a slash command, neither of which reveals anything."""
     first, _, rest = words.lstrip().partition(" ")
     if first.startswith("/") and all(letter.isalnum() or letter in "_-:." for letter in first[1:]):
         words = rest
@@ -104,7 +104,7 @@ class FileMarks:
             posix.close(fd)
 
     def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
-        """Set the state of the session's turn, and remember a private prompt's id."""
+        """Sets the state of the session's turn, and saves a private prompt's id."""
         try:
             posix.mkdir(paths.PRIVATE, 0o700)
         except FileExistsError:
@@ -130,7 +130,7 @@ class FileMarks:
             return True
 
     def clear(self, session: str) -> None:
-        """The command of ours is over. What is private stays marked."""
+        """Ends the mark of one of our own commands. Private turns stay marked."""
         try:
             fd = _open(session, posix.O_RDWR | posix.O_NONBLOCK)
         except FileNotFoundError:
@@ -144,8 +144,8 @@ class FileMarks:
 
 
 class MemoryMarks:
-    """The same for as long as a session of the past is imported. The next import of it begins with nothing
-    known: a marker left by this one would make it differ."""
+    """The same in memory, while a past session is imported. Each import starts without marks, so that
+    importing twice gives the same result."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -155,9 +155,9 @@ class MemoryMarks:
 
     def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
         _, ids = self._sessions.get(session, ("", ()))
-        spelled = spelled_id(prompt_id) if prompt_id else None
-        if spelled and spelled not in ids:
-            ids = (*ids, spelled)
+        file_name = encoded_id(prompt_id) if prompt_id else None
+        if file_name and file_name not in ids:
+            ids = (*ids, file_name)
         self._sessions[session] = state, ids
 
     def any_session(self) -> bool:
@@ -172,7 +172,7 @@ Marks = FileMarks | MemoryMarks
 
 
 def had_private_turns(marks: Marks, session: str) -> bool:
-    """Whether any turn of the session was private, this one or an earlier."""
+    """Whether this turn of the session, or an earlier one, was private."""
     marker = marks.read(session)
     if marker is None or marker[0] == OURS:
         return False
@@ -180,19 +180,19 @@ def had_private_turns(marks: Marks, session: str) -> bool:
 
 
 def _open(session: str, flags: int) -> int:
-    """A session's marker, in a folder that is no link and is not replaced by one meanwhile."""
+    """Opens a session's marker, in a folder that is no link and is not replaced by one meanwhile."""
     folder = paths.open_folder(paths.PRIVATE)
     try:
         flags |= posix.O_CLOEXEC | posix.O_NOFOLLOW
-        return posix.open(spelled(session), flags, 0o600, dir_fd=folder)
+        return posix.open(file_name(session), flags, 0o600, dir_fd=folder)
     finally:
         posix.close(folder)
 
 
 def _write(fd: int, state: str, prompt_id: str | None) -> None:
     posix.pwrite(fd, f"{state:<{WIDTH}}\n".encode(), 0)
-    if prompt_id and spelled_id(prompt_id) not in _content(fd)[1]:
-        posix.pwrite(fd, f"{spelled_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
+    if prompt_id and encoded_id(prompt_id) not in _content(fd)[1]:
+        posix.pwrite(fd, f"{encoded_id(prompt_id)}\n".encode(), posix.fstat(fd).st_size)
 
 
 def _content(fd: int) -> tuple[str, tuple[str, ...]]:

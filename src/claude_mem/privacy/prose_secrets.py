@@ -52,7 +52,7 @@ def foreign_values(text: str, low: str) -> list[Span]:
             at = low.find(word)
             while at >= 0:
                 end = _inflected(text, at + len(word))
-                span = told_after(text, end, kind)
+                span = secret_after(text, end, kind)
                 if span:
                     spans.append(span)
                 at = low.find(word, end)
@@ -67,7 +67,7 @@ def _inflected(text: str, at: int) -> int:
     return at if text[end : end + 1].isalpha() else end
 
 
-def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911, PLR0912 - word by word
+def secret_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911, PLR0912 - word by word
     """`password for the staging box is X`, `use this token: X`; or X alone on the next line."""
     if kind == WEAK_KEY:
         return None
@@ -77,39 +77,39 @@ def told_after(text: str, end: int, kind: str) -> Span | None:  # noqa: PLR0911,
     if text[end].isascii() and text[end] not in " \t:=\"'`*":
         return None
     at = end
-    is_told = False
+    is_introduced = False
     for turn in range(8):
         while text[at : at + 1] and text[at] in _BETWEEN and at < line_end:
-            is_told = is_told or text[at] in _TELLS or (turn > 0 and text[at] in QUOTES)
+            is_introduced = is_introduced or text[at] in _TELLS or (turn > 0 and text[at] in QUOTES)
             at += 1
         if text.startswith(MARK, at) and at < line_end:  # from X to Y
-            at, is_told = run_end(text, at, line_end, ("]",)) + 1, False
+            at, is_introduced = run_end(text, at, line_end, ("]",)) + 1, False
             continue
         stop = run_end(text, at, min(at + LOOK, line_end + LOOK), (*ENDS, *_OPENS, "："))
-        word = text[at:stop].rstrip(TRAILING if is_told else TRAILING + "?!")
+        word = text[at:stop].rstrip(TRAILING if is_introduced else TRAILING + "?!")
         word = _ascii_part(word)
-        if at >= line_end and is_told and text[line_end : line_end + 1] == "\n":
+        if at >= line_end and is_introduced and text[line_end : line_end + 1] == "\n":
             return alone_on_next_line(text, line_end, kind)
         if not word or at >= line_end or any(sign in word.rstrip("=") for sign in "([{<="):
             return None
         if word.lower() in NO_SECRET_BEFORE:
             return None
         if word.lower() in _LINKS:
-            is_told = True
-        elif not is_placeholder(word) and _is_secret(word, kind, is_told or turn == 0):
-            return at, whole(text, at, at + len(word))
+            is_introduced = True
+        elif not is_placeholder(word) and _is_secret(word, kind, is_introduced or turn == 0):
+            return at, value_end(text, at, at + len(word))
         elif kind != PASSWORD and turn > 3:
             return None
-        is_told = is_told or text[stop - 1 : stop] in (":", "：")
+        is_introduced = is_introduced or text[stop - 1 : stop] in (":", "：")
         at = stop
         if text[at : at + 1] in (";", "|", "&", "<", ">", "\\"):
             return None
     return None
 
 
-def _is_secret(word: str, kind: str, is_told: bool) -> bool:
+def _is_secret(word: str, kind: str, is_introduced: bool) -> bool:
     has_digit = any(c in DIGITS for c in word)
-    if not is_told:  # a long one tells itself, unless it may be a commit
+    if not is_introduced:  # a long one is recognizable without it, unless it may be a commit
         return len(word) >= 32 and has_digit and is_random(word, 32) and not is_hex(word)
     if kind == PASSWORD:
         is_name = "_" in word and word.islower() and is_wordy(word)
@@ -137,7 +137,7 @@ def alone_on_next_line(text: str, at: int, kind: str) -> Span | None:
     return (start, start + len(line)) if is_secret and not is_placeholder(line) else None
 
 
-def told_before(text: str, at: int, kind: str) -> Span | None:
+def secret_before(text: str, at: int, kind: str) -> Span | None:
     """`X is the password`, `log in with X as the password`."""
     lead = text[max(at - 80, 0) : at]
     for link in (" is the ", " as the ", " is my ", " is our ", " as its ", " is its ", " as "):
@@ -149,6 +149,6 @@ def told_before(text: str, at: int, kind: str) -> Span | None:
     return None
 
 
-def whole(text: str, start: int, stop: int) -> int:
+def value_end(text: str, start: int, stop: int) -> int:
     """The end of a value that was looked at up to `stop`."""
     return stop if stop < start + LOOK else run_end(text, stop, len(text), HARD_ENDS)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PAYLOAD_CAP = 1 << 20
 OWN_COMMANDS = ("/mem", "/mem:mem", "/claude-mem:mem")
-"""What they ask and answer is of memory, or about it; nothing of their turn becomes memory again."""
+"""Their questions and answers come from memory or are about it; their turns do not become memory again."""
 
 BY_VERB = {
     "context": "SessionStart",
@@ -42,15 +42,15 @@ BARE_KEYS = (
     "trigger",
     "project",
 )
-"""All that is stored of an event that is only known to have happened."""
+"""All that is stored of an event whose text is private."""
 
 
 def prepare(
-    verb: str, head: bytes, tail: bytes, whole: bool
+    verb: str, head: bytes, tail: bytes, is_complete: bool
 ) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:
     """The event's name, its scrubbed payload (None when nothing of it may be recorded), and the flags of its
     envelope."""
-    payload, is_whole = read(head, tail, whole)
+    payload, is_parsed = read(head, tail, is_complete)
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
@@ -58,21 +58,21 @@ def prepare(
     name, kept = event.encode(errors="replace"), clean(event, payload, rules, globs)
     if kept is None:
         return name, None, ()
-    # Not all of the rules: the file is broken, perhaps because it is being written. The worker may have read
-    # it before that.
-    flags = {PRIVATE: kept[1], CUT_OFF: not is_whole, SCRUB_AGAIN: not is_all}
+    # Without all rules: the settings file is not valid, perhaps because it is being written. The worker may
+    # have read it before that, and scrubs again.
+    flags = {PRIVATE: kept[1], CUT_OFF: not is_parsed, SCRUB_AGAIN: not is_all}
     return name, _encode(kept[0]), tuple(flag for flag, is_set in flags.items() if is_set)
 
 
-def read(head: bytes, tail: bytes, whole: bool) -> tuple[dict[str, object], bool]:
-    """The payload, or what there is of it; and whether that is all. Raises NotAPayload."""
-    payload = parse(head.decode(errors="replace")) if whole else None
-    is_whole = payload is not None
+def read(head: bytes, tail: bytes, is_complete: bool) -> tuple[dict[str, object], bool]:
+    """Returns the payload, or what can be salvaged of it, and whether it is complete. Raises NotAPayload."""
+    payload = parse(head.decode(errors="replace")) if is_complete else None
+    is_parsed = payload is not None
     if payload is None:
         payload = salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
     if payload is None:
         raise NotAPayload
-    return payload, is_whole
+    return payload, is_parsed
 
 
 def clean(
@@ -82,7 +82,7 @@ def clean(
     globs: tuple[str, ...],
     marks: Marks | None = None,
 ) -> Kept | None:
-    """What may be stored of a payload; None: nothing. `marks`: those of the hooks, unless given."""
+    """Returns what may be stored of a payload; None: nothing. `marks` defaults to the hooks' marker files."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
         raise NoSession
@@ -99,7 +99,7 @@ def _without_private_turns(
     if event == "UserPromptSubmit":
         return _prompt(session, prompt_id, payload, hid_private, marks)
     marker = marks.read(session)
-    if event == "SessionStart" and _carries_on(payload.get("source"), marker, marks):
+    if event == "SessionStart" and _may_hold_private_turns(payload.get("source"), marker, marks):
         marks.note(session, private_turns.OPEN)
         marker = marks.read(session)
     is_open = marker is None or marker[0] == private_turns.OURS  # nothing in it was private so far
@@ -121,9 +121,9 @@ def _without_private_turns(
     return None
 
 
-def _carries_on(source: object, marker: object, marks: Marks) -> bool:
-    """Another session, whose private turns are not known: a fork does; what is resumed may have had another
-    id, which matters where anything was ever private."""
+def _may_hold_private_turns(source: object, marker: object, marks: Marks) -> bool:
+    """Whether the session continues another one, whose private turns are unknown. A fork does. A resumed
+    session may have had another id, which matters only if any session has private turns."""
     return source == "fork" or (source == "resume" and marker is None and marks.any_session())
 
 
@@ -135,9 +135,9 @@ def _prompt(
     if own_command(words) is not None:
         marks.note(session, private_turns.OURS if is_open else private_turns.OPEN, prompt_id)
         return None
-    # Of which turn the task was, a notification does not say: it may have been a private one's.
+    # A notification does not name the turn that started the task: it may have been a private one.
     goes_on = tags.is_task_notification(words) and had_private_turns(marks, session)
-    if goes_on or (hid_private and private_turns.says_nothing(words)):
+    if goes_on or (hid_private and private_turns.is_blank(words)):
         marks.note(session, private_turns.PRIVATE if prompt_id else private_turns.UNNAMED, prompt_id)
         return _without_text(payload)
     if hid_private or not is_open:
@@ -148,13 +148,13 @@ def _prompt(
 
 
 def own_command(words: str) -> str | None:
-    """What was typed after a command of ours; None: it is none."""
+    """Returns what was typed after one of our own commands; None for any other prompt."""
     first, *rest = words.split(None, 1) or [""]
     return "".join(rest) if first in OWN_COMMANDS else None
 
 
 def _words(prompt: object) -> str:
-    """A prompt's text, also where it comes as a list of content blocks."""
+    """A prompt's text, even if it is a list of content blocks."""
     if isinstance(prompt, list):
         return " ".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in prompt)
     return str(prompt or "")
@@ -166,7 +166,7 @@ def _without_text(payload: dict[str, object]) -> Kept:
 
 def _encode(payload: dict[str, object]) -> bytes:
     text = dumps(payload)
-    if len(text) > PAYLOAD_CAP:  # many fields, or endless structure: head and tail of each will have to do
+    if len(text) > PAYLOAD_CAP:  # many fields, or a huge structure: only the head and tail of each are stored
         text = dumps({key: _flattened(value) for key, value in payload.items()})
     return text.encode()
 
@@ -192,15 +192,13 @@ def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
     return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
 
 
-# Of a payload that was cut off (by our cap, by a deadline, or by whoever sent it) all whole members are
+# Of a payload that was cut off (by our cap, by a deadline, or by whoever sent it) all complete members are
 # kept. A string that was cut is closed and marked; half a number, and half a name, are left out. What the
 # agent names last, the tool use's id, is looked for in the tail.
 
 MARK = "[… cut off …]"
 LONGEST_WORD = 512
-DEEPEST_SALVAGED = (
-    200  # `json` gives up at some depth, and with it the whole payload; `scrub` does long before
-)
+DEEPEST_SALVAGED = 200  # `json` rejects a payload that nests too deep; `scrub` stops long before that
 # A string without an end is a token as well, and none gives back what it has taken: whatever the text, each
 # character is looked at once. Patterns are compiled when they are first used: few payloads are cut.
 LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]'
@@ -231,46 +229,48 @@ def _names_its_file(payload: dict[str, object]) -> bool:
     tool_input = payload.get("tool_input")
     if not isinstance(tool_input, dict):
         return not any(key in payload for key in RESPONSE_KEYS)
-    if "command" in tool_input or list(payload)[-1] != "tool_input":  # what follows it shows that it is whole
+    if "command" in tool_input or list(payload)[-1] != "tool_input":  # else it may be cut
         return True
     return any(not str(tool_input[key]).endswith(MARK) for key in PATH_KEYS if key in tool_input)
 
 
 def _closed(head: str) -> str:
-    """The head up to the end of its last whole member, with what was cut of a string, and closed."""
+    """The head up to its last complete member, with what there is of a cut string, and brackets closed."""
     import re
 
     closers: list[str] = []
-    whole = end = 0  # where the last whole member ends, and the last token
+    member_end = end = 0  # where the last complete member ends, and the last token
     key = ""
     for token in re.finditer(LEXEME, head):
         mark, start = token.group(), token.start()
         if mark in _CLOSER:
             closers.append(_CLOSER[mark])
-            whole = token.end()
+            member_end = token.end()
         elif mark in ("}", "]"):
             if closers:
                 closers.pop()
-            whole = token.end()
+            member_end = token.end()
         elif closers[-1:] == ["}"] and not head[end:start].rstrip().endswith(":"):
-            whole = max(whole, head.rfind(",", end, start))  # a key; before it, a number may have ended
+            member_end = max(
+                member_end, head.rfind(",", end, start)
+            )  # a key; before it, a number may have ended
             key = mark
         elif token.group(1):
-            whole = token.end()
+            member_end = token.end()
         elif not (len(closers) == 1 and key.strip('"') in IDENTITY_KEYS):  # half a name is another name
             return f'{head[:start]}"{_without_last_word(mark[1:])}{MARK}"' + "".join(reversed(closers))
         end = token.end()
         if len(closers) > DEEPEST_SALVAGED:
             break
     else:
-        whole = max(whole, head.rfind(",", end))  # the numbers before it are whole
-    return head[:whole] + "".join(reversed(closers))
+        member_end = max(member_end, head.rfind(",", end))  # the numbers before it are complete
+    return head[:member_end] + "".join(reversed(closers))
 
 
 def _without_last_word(string: str) -> str:
-    """Half a secret is no longer known for one. Escapes are whole."""
+    """Drops the last word, because half a secret would no longer be detected, and a cut escape."""
     import re
 
     kept = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
-    whole = re.match(_WHOLE_CHARACTERS, kept)
-    return whole.group() if whole else ""
+    found = re.match(_WHOLE_CHARACTERS, kept)
+    return found.group() if found else ""

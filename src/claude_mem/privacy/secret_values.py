@@ -1,7 +1,7 @@
 """Whether a value may be a secret: placeholders, code and plain words are not.
 
-Words are told from random letters by their pairs of letters: of those in English and in code, 96 % are among
-the 250 commonest; of random ones, 37 %.
+Words are distinguished from random letters by their pairs of letters: of those in English and in code, 96 %
+are among the 250 commonest; of random ones, 37 %.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _CODE_ROOTS = frozenset(
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether all of the value stands for a secret that is elsewhere: $TOKEN, <token>, your-token, xxxx."""
+    """Whether the value is only a placeholder for a secret: $TOKEN, <token>, your-token, xxxx."""
     low = value.lower()
     if low in _PLACEHOLDERS or value.startswith(MARK) or len(set(low)) == 1:
         return True

@@ -165,7 +165,7 @@ def _continued(text: str) -> str:
 def _is_secret_inside(span: Span, text: str) -> bool:
     from claude_mem.privacy import encodings
 
-    inside = encodings.spelled_by(text[span[0] : span[1]])
+    inside = encodings.decoded_run(text[span[0] : span[1]])
     if not inside:
         return False
     if find(inside, RULES):

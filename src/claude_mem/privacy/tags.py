@@ -2,7 +2,7 @@
 
 A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
 settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden
-anyway); a closing tag counts only when it is whole. Brackets and slash may be spelled as HTML, JSON, percent
+anyway); a closing tag counts only if it is complete. Brackets and slash may be spelled as HTML, JSON, percent
 or hexadecimal escapes or in full width, and characters of no width may stand anywhere. One pass, no regular
 expression, linear time.
 """
@@ -200,7 +200,7 @@ def _closed_at(low: str, at: int) -> int:
     return digits + 5 if digits > at and low.startswith("u003e", digits) else -1
 
 
-# A subagent outlives the turn that sent it, and commands may. Their end begins a turn of its own, with a
+# A subagent outlives the turn that sent it, and commands may. Their end begins a new turn, with a
 # prompt that no user wrote and that may hold all the task found.
 
 _TASK_NOTIFICATION = "<task-notification>"

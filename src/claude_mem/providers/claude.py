@@ -235,7 +235,7 @@ class ClaudeModel:
             assert child.stdin is not None
             assert child.stdout is not None
             # Apart, so that a child that prints before it has read everything blocks nobody.
-            teller = threading.Thread(target=_tell, args=(child.stdin, prompt.user), daemon=True)
+            teller = threading.Thread(target=_send_prompt, args=(child.stdin, prompt.user), daemon=True)
             teller.start()
             while line := child.stdout.readline(LONGEST_LINE):
                 note(line, report)
@@ -246,7 +246,7 @@ class ClaudeModel:
             teller.join(GRACE_S)
 
 
-def _tell(stdin: IO[bytes], text: str) -> None:
+def _send_prompt(stdin: IO[bytes], text: str) -> None:
     message = {
         "type": "user",
         "message": {"role": "user", "content": text},

@@ -1,6 +1,6 @@
 """The user's own claude command: finds it, checks that it is usable, makes sure that no child outlives us.
 
-Finding it is cheap, so that `auto` and `doctor` can ask: credentials are seen, not read.
+Finding it is cheap, so that `auto` and `doctor` can check: credentials are located, not read.
 
 A Claude Code that waits for its answer does not mind that its standard input is closed and its parent gone;
 left alone it stays for many minutes, with 200 MB (measured; docs/adr/0005). So it is started by a small
@@ -24,7 +24,7 @@ from pathlib import Path
 VERSION_WITHIN_S = 5.0
 OLDEST = (2, 1, 248)
 """The first that takes a prompt as it is written. Older ones read local files that it mentions
-(`@/etc/passwd`), and what we send quotes files and web pages that a stranger may have written."""
+(`@/etc/passwd`), and what we send quotes files and web pages, which are untrusted."""
 
 LOGINS = (
     "CLAUDE_CODE_OAUTH_TOKEN",
@@ -34,7 +34,7 @@ LOGINS = (
 )
 """Variables that nobody sets but for Claude Code."""
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-"""Variables that any program may read. Claude Code prefers them to its login when nobody is there to ask."""
+"""Variables that any program may read. Claude Code prefers them to its login when it runs without a user."""
 
 SESSION = (
     "CLAUDECODE",
@@ -89,7 +89,7 @@ def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
     if ((config or home / ".claude") / ".credentials.json").exists():
         return True
     state = (config or home) / ".claude.json"
-    # An account of the Console leaves a key of its own there. On a Mac the credentials are in the keychain;
+    # A Console account stores its key there. On a Mac the credentials are in the keychain;
     # that an account is known is the best one can see.
     return _mentions(state, b'"primaryApiKey"') or (
         platform == "darwin" and _mentions(state, b'"oauthAccount"')
@@ -99,7 +99,7 @@ def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
 def environment(
     environ: Mapping[str, str], platform: str = sys.platform, *, keys: bool = True
 ) -> dict[str, str]:
-    """The child's. Where Claude Code has a login of its own, no key that is merely there takes its place; and
+    """The child's environment. If Claude Code has a login, a key that is merely set does not replace it; and
     without `keys` none does when that login is gone."""
     left_out = SESSION if keys and not logged_in(environ, platform) else (*SESSION, *KEYS)
     return {name: value for name, value in environ.items() if name not in left_out}
@@ -191,7 +191,7 @@ class ChildGuard:
             stderr=self._watched,  # what the client itself says there may quote the prompt, and goes nowhere
             cwd=self.empty,
             env={**environ, "TMPDIR": str(self.temporary)},
-            start_new_session=True,  # a group of its own, which ends as a whole
+            start_new_session=True,  # its own process group, which is ended together
         )
 
     def kill(self) -> None:

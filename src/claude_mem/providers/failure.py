@@ -17,7 +17,7 @@ from claude_mem.model.memory import Broken, Failure, Paused, Throttled
 
 LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 SHORTEST_WAIT_MS = 1000  # "Retry-After: 0" is no licence to storm
-DEFAULT_WAIT_MS = 60 * 1000  # when told to wait, but not how long; jitter adds up to as much again
+DEFAULT_WAIT_MS = 60 * 1000  # when the provider does not say how long; jitter adds up to as much again
 
 STATUS_OF_TYPE = {
     # the Messages API, also in the middle of a stream or under a 200
@@ -77,7 +77,7 @@ def classify(fact: Fact, target: Target, *, now: int, jitter: float) -> Failure:
     """`now` in epoch milliseconds; `jitter` from 0 to 1."""
     match fact:
         case Unreached(trouble=trouble):
-            return Broken(f"{target.who} {trouble}.", whose_trouble(trouble))
+            return Broken(f"{target.who} {trouble}.", failed_part(trouble))
         case Unusable(what=what, spend=spend):
             return Broken(f"{target.who} replied with {what}.", spend=spend)
         case Refused():
@@ -123,8 +123,9 @@ def _of_status(  # noqa: PLR0911 one return for each kind of status, and nothing
             return Broken(reason, "provider" if status >= 500 or status == 408 else "batch")
 
 
-def whose_trouble(trouble: Trouble) -> Literal["batch", "provider"]:
-    """An answer without end was an answer: to this batch. All else would have befallen any other."""
+def failed_part(trouble: Trouble) -> Literal["batch", "provider"]:
+    """Whether the batch or the provider failed. An endless answer is an answer to this batch; any other
+    trouble would have affected every batch."""
     return "batch" if trouble == "sent more than 4 MiB" else "provider"
 
 

@@ -34,7 +34,7 @@ def post(
     deadline_s: float,
     tls: ssl.SSLContext | None = None,
 ) -> HttpAnswer | Unreached:
-    """Send the JSON and read the whole answer."""
+    """Sends the JSON and reads the complete answer."""
     sent = {"Content-Type": "application/json", **headers}
     return call("POST", url, body, sent, deadline_s=deadline_s, tls=tls)
 

@@ -43,7 +43,7 @@ class Model(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections and child processes; a later ask may open them again."""
+        """Closes connections and ends child processes; a later call may open them again."""
         ...
 
 

@@ -1,7 +1,7 @@
 """Events from the transcripts of past sessions, through the same scrub, queue and observer as those of today.
 
 A transcript may come in several parts. Which of its turns are private is known only to a worker that has
-taken it in from its beginning; one that was started in between asks for it to be sent anew.
+taken it in from its beginning; one that was started in between requests that it is sent again.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class Backfill:
     def take(
         self, raw: bytes, *, offline: bool, story: str | None = None, part: str | None = None
     ) -> dict[str, Any]:
-        """Lines of events; durable on return. Without a `story`: whole ones. Else a part of that: the first,
-        one of more, or the last. Raises NotFromTheStart, StoreError."""
+        """Lines of events; durable on return. Without a `story`: complete sessions. Otherwise a part of one:
+        the first, one of more, or the last. Raises NotFromTheStart, StoreError."""
         with self._lock:
             mine = self._import(story, part)
             lines = self._read_lines(raw.split(b"\n"), mine)

@@ -59,7 +59,7 @@ When = int | None
 
 
 class Pump:
-    """Any number of threads may call `step`; each works on a session of its own."""
+    """Any number of threads may call `step`; each works on a different session."""
 
     def __init__(
         self,
@@ -187,9 +187,9 @@ class Pump:
             author = self._provider if asks and ended[1] and not spend else _author(spend)
             took = int((time.monotonic() - began) * 1000)
             self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, findings))
-        self._tell_all([notice, news])
+        self._notify_all([notice, news])
 
-    def _tell_all(self, news: list[str | None]) -> None:
+    def _notify_all(self, news: list[str | None]) -> None:
         for each in news:
             if each:
                 self._notify(each)
@@ -215,7 +215,7 @@ class Pump:
                 self._stranded.append((lease, error, spend))
         except StoreError:
             return  # the lease is no longer ours: it was reclaimed, or its session deleted
-        self._tell_all([news])
+        self._notify_all([news])
 
     def _give_back_stranded(self) -> None:
         """Gives back leases that could not be given back before, because nothing could be written."""
@@ -227,7 +227,7 @@ class Pump:
     def _conclude(
         self, lease: Lease, outcome: Outcome, spend: CallCost | None
     ) -> tuple[Decision, str | None]:
-        """Carries out the decision about a batch. Returns it, and what to tell the user."""
+        """Carries out the decision about a batch. Returns it, and a message for the user."""
         news: str | None = None
         with self._lock:
             failures = self._failures_of.get(lease.session_id, 1)
@@ -262,7 +262,8 @@ class Pump:
                 log.info("session %d: no summary: %s", lease.session_id, outcome.skipped)
 
     def _note(self, outcome: Outcome, session_id: int) -> str | None:
-        """Updates the provider's state from an outcome, and returns what to tell the user, if anything."""
+        """Updates the provider's state from an outcome, and returns a message for the user, if there is
+        one."""
         now = self._clock()
         with self._lock:
             before = self.paused

@@ -162,8 +162,8 @@ def _removable() -> Iterator[tuple[str, int]]:
         (paths.ASIDE, "", ABANDONED_S),
         (paths.PRIVATE, "", ABANDONED_S),
         (paths.OFF, "", ABANDONED_S),
-        (paths.ASKED, "", ABANDONED_S),
-        (paths.UNSEEN, "", ABANDONED_S),  # the client keeps its transcripts for a month
+        (paths.TURN_MARKERS, "", ABANDONED_S),
+        (paths.SKIPPED_SESSIONS, "", ABANDONED_S),  # the client keeps its transcripts for a month
     ):
         if os.path.isdir(directory):
             for entry in os.scandir(directory):

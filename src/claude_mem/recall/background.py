@@ -48,7 +48,7 @@ class BackgroundWork:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """What was added a moment ago is found; nobody waits until a whole index is made anew. Where nothing
+        """Indexes what was added a moment ago, without waiting for a complete rebuild. If nothing
         can be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
         with self._indexing, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):

@@ -74,18 +74,18 @@ def about(command: str) -> str:
     return f"$ {command[:200]}"
 
 
-def telling_line(error: str) -> str:
+def error_line(error: str) -> str:
     """The line of an error that says what is wrong; '' if none does."""
     return next((" ".join(line.split()) for line in error.splitlines() if _TROUBLE.search(line)), "")
 
 
 def _repeated(runs: Sequence[Run]) -> list[Run]:
-    """The failures that say what the last telling one says, if it was said more than once; oldest first."""
-    telling = [run for run in runs if run.error]
-    if not telling:
+    """The failures with the same error as the last one that had any, if there are several; oldest first."""
+    with_error = [run for run in runs if run.error]
+    if not with_error:
         return []
-    said = _NUMBERS.sub("0", telling[-1].error or "")
-    same = [run for run in telling if _NUMBERS.sub("0", run.error or "") == said]
+    said = _NUMBERS.sub("0", with_error[-1].error or "")
+    same = [run for run in with_error if _NUMBERS.sub("0", run.error or "") == said]
     return same if len(same) >= FAILED_OFTEN else []
 
 
@@ -117,7 +117,7 @@ def _command(tool_input: object) -> str:
 
 def _error(columns: dict[str, object]) -> str | None:
     failed = columns.get("kind") == "tool_failure" or columns.get("type") == "tool_failure"
-    return telling_line(str(columns.get("tool_response") or "")) if failed else None
+    return error_line(str(columns.get("tool_response") or "")) if failed else None
 
 
 def _fix(memories: Memories, failed: Card, passed: Card) -> Card | None:

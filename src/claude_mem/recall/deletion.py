@@ -130,7 +130,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         return sum(card.author is not None for card in cards) + sum(sum(each.values()) for each in counts)
 
     def _count(self, plan: ForgetPlan) -> Forgotten:
-        """With what is in the sessions that go as a whole."""
+        """Including what is in the sessions that are deleted completely."""
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
             kinds.update(self.store.memories.count_by_kind(session))

@@ -50,7 +50,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
 
     def remember(self, text: str, given: Mapping[str, object]) -> SavedAnswer:
         ref, new, title = self._keep(text, given, source="user", provider="user")
-        self._tell([ref])
+        self._notify([ref])
         return SavedAnswer("saved" if new else "known", ref.id, str(ref), title)
 
     def import_observations(self, records: Sequence[Mapping[str, object]]) -> ImportAnswer:
@@ -66,10 +66,10 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
                 imported += [ref] if new else []
                 skipped += not new
         if imported:
-            self._tell(imported)
+            self._notify(imported)
         return ImportAnswer(imported=len(imported), skipped=skipped, errors=errors)
 
-    def _tell(self, refs: Sequence[Ref]) -> None:
+    def _notify(self, refs: Sequence[Ref]) -> None:
         self.on_change({card.project_id for card in self.store.memories.cards(refs)})
 
     def _keep(
@@ -218,7 +218,7 @@ class Corrections:
                 raise NotFound("This change was already undone, or can no longer be undone.")
             self._memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
-        self._tell(undo.before)
+        self._notify(undo.before)
         return UndoAnswer("undone", undo.what, [str(each.id) for each in undo.before])
 
     def drop_forgotten(self) -> None:
@@ -256,10 +256,10 @@ class Corrections:
             valid = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
             self._undos = dict(valid[1 - MOST_UNDOS :])
             self._undos[token] = _Undo(until, what, tuple(before), after)
-        self._tell(before)
+        self._notify(before)
         return Undo(token, until)
 
-    def _tell(self, revised: Sequence[Revision]) -> None:
+    def _notify(self, revised: Sequence[Revision]) -> None:
         cards = self._memories.cards([Ref("observation", each.id) for each in revised])
         self._on_change({card.project_id for card in cards})
 

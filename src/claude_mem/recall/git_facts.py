@@ -1,7 +1,7 @@
 """What git knows of a repository, queried rarely, in the background, bounded; and what that says about a
 memory.
 
-A repository may come from anybody, and its configuration names programs. What is asked runs none of them: no
+A repository may be untrusted, and its configuration names programs. Our queries run none of them: no
 hooks, no pager, no external diff, no signature check, no fetch of what a partial clone lacks.
 """
 
@@ -42,7 +42,7 @@ _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
 
 
 class Repository:
-    """One working tree. Any thread may ask; the answer is cached until HEAD or a ref changes."""
+    """One working tree. Any thread may query it; answers are cached until HEAD or a ref changes."""
 
     def __init__(
         self, root: str | Path, *, within_s: float = WITHIN_S, environ: Mapping[str, str] | None = None
@@ -228,14 +228,14 @@ def _stamp(path: Path) -> tuple[str, int, int] | None:
 
 
 HOLDS_S = 0.2
-"""Whether anything has changed is looked up on the disk, and a search asks of 150 cards."""
+"""How long an answer is used without looking for changes on disk: a search checks 150 cards."""
 THREADS = 2
 
 log = logging.getLogger("claude_mem")
 
 
 class GitFacts:
-    """Any thread may ask. `close` ends its own threads, and waits no longer than git is given."""
+    """Any thread may use it. `close` ends its threads, and waits no longer than git's own deadline."""
 
     def __init__(
         self,
@@ -283,7 +283,7 @@ class GitFacts:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
     def _looked_at(self, root: str) -> str | None:
-        """The branch; one look for all the cards of a search, and one reason to ask git again."""
+        """The current branch: read once for all cards of a search, and the trigger for querying git again."""
         now = time.monotonic()
         at, branch = self._looks.get(root, (-HOLDS_S, None))
         if now - at >= HOLDS_S:
@@ -302,7 +302,7 @@ class GitFacts:
     def _refreshed(self, root: str) -> None:
         try:
             self.facts(root)
-        except Exception:  # the next one who asks tries again
+        except Exception:  # the next caller tries again
             log.exception("git could not be queried")
         finally:
             with self._lock:

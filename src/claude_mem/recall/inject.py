@@ -203,7 +203,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def considered(
         self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
     ) -> tuple[float, list[tuple[Hit, bool]]]:
-        """How much speaks for there being an answer; and what a prompt brings to mind, the best first, each
+        """The evidence that memory has an answer; and the memories that match a prompt, the best first, each
         with whether it is worth injecting."""
         if not rules.is_worth_searching(prompt):
             return 0.0, []
@@ -327,7 +327,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
-        """What matters now, without a question: the session's own first, then by what speaks for each."""
+        """What matters now, without a query: the session's own memories first, then the others by their
+        score."""
         now = self.clock()
         hits = []
         for card in cards:

@@ -47,7 +47,7 @@ ROUNDED_MS = 1_000
 
 
 class HookQuestion(Struct, frozen=True):
-    """What a recall hook asks on behalf of its session."""
+    """A recall hook's query on behalf of its session."""
 
     event: str
     session: str
@@ -82,19 +82,19 @@ class HookQuestion(Struct, frozen=True):
 
 
 def is_worth_searching(prompt: str) -> bool:
-    """Not for a notification (the agent knows the task it started), nor for a single telling word."""
+    """Not for a notification (the agent knows the task it started), nor for a single significant word."""
     if tags.is_task_notification(prompt):
         return False
-    return len(telling_words(prompt)) >= FEWEST_WORDS or bool(query_paths.paths_in(prompt))
+    return len(prompt_terms(prompt)) >= FEWEST_WORDS or bool(query_paths.paths_in(prompt))
 
 
-def telling_words(prompt: str) -> set[str]:
+def prompt_terms(prompt: str) -> set[str]:
     return set(prompt_words(prompt)) - STOP_WORDS - CHAT
 
 
 def evidence(prompt: str, strength: float, unknown: float) -> float:
     """The evidence that memory has an answer: below ENOUGH, nothing is injected."""
-    return len(telling_words(prompt)) + strength - UNKNOWN * unknown
+    return len(prompt_terms(prompt)) + strength - UNKNOWN * unknown
 
 
 def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:

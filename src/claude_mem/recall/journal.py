@@ -103,7 +103,7 @@ def _where(about: Record, tz: tzinfo) -> str:
     parts = [f"{label.clock(began, tz)} to {until}"]
     if about.get("branch"):
         parts.append(f"branch {_code(about['branch'])}")
-    if by := label.whose(about.get("author"), None, None):
+    if by := label.byline(about.get("author"), None, None):
         parts.append(_line(by))
     if about.get("client") == FOREIGN:
         parts.append("imported, not trusted")
@@ -152,7 +152,7 @@ def _line(text: str, cap: int | None = None) -> str:
 
 
 def _begun(line: str) -> str:
-    """As the beginning of an item: it begins no list, heading or quotation of its own."""
+    """Escaped for the beginning of an item, so that it starts no list, heading or quotation."""
     return _BEGINS.sub(lambda found: f"{found[1] or ''}\\", line)
 
 

@@ -98,7 +98,7 @@ def _project_fields(each: Project, shape: type[ProjectSummary]) -> Json:
 
 
 def snippet(card: Card, words: Sequence[str]) -> str:
-    """The sentence that matches, or the most telling beyond its title."""
+    """The sentence that matches the query, otherwise the one that adds most to the title."""
     wanted = frozenset(words)
     if card.ref.kind == "evidence" and card.type not in SPOKEN:
         return label.matched_line(card.text, SNIPPET, wanted)

@@ -116,7 +116,7 @@ def _short(path: PurePosixPath, among: list[PurePosixPath]) -> str:
 
 
 def cost(card: Card) -> int:
-    """Tokens of the whole memory, were it fetched."""
+    """The tokens that the memory in full would cost."""
     return estimate_tokens(f"{card.title}\n{card.text}")
 
 
@@ -127,7 +127,7 @@ def agent(client: str | None, reader: str | None) -> str:
     return f"in {named}" if named else ""
 
 
-def whose(author: str | None, client: str | None, reader: str | None) -> str:
+def byline(author: str | None, client: str | None, reader: str | None) -> str:
     """`by ada in Codex`: the member of the team that a memory comes from, and the agent; "" for one's own, of
     the reader's agent."""
     by = f"by {quoted(author, _LONGEST_NAME)}" if author else ""
@@ -143,7 +143,7 @@ def marks(hit: Hit, reader: str | None = None) -> str:
     """` (files changed since; by ada; read, not verified)`, or nothing."""
     card = hit.card
     said = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
-    said += filter(None, (whose(card.author, card.client, reader), origin(card.source, card.author)))
+    said += filter(None, (byline(card.author, card.client, reader), origin(card.source, card.author)))
     if card.superseded_by is not None:
         said.append(f"superseded by #{card.superseded_by}")
     shown = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)
@@ -174,7 +174,7 @@ _CONCRETE = re.compile(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
 
 
 def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
-    """The title and what adds the most to it, at most cap characters. `words`: what is asked about, in
+    """The title and what adds the most to it, at most cap characters. `words`: the words of the query, in
     lower case."""
     sentences = _sentences(text)
     head = flowing(title) or (sentences[0] if sentences else "")

@@ -22,11 +22,11 @@ from claude_mem.recall.worth import (
     identifiers,
     is_closed_by,
     is_open,
+    is_specific,
     is_task,
+    removed_names,
     repeats,
-    says_enough,
     stands_alone,
-    taken_away,
 )
 
 
@@ -178,7 +178,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         if (outcome := _outcome(before)) and known.is_news(outcome):
             known.add(before.outcomes[-2:])
             named = f" {label.name(before.ref)}" if before.ref else ""
-            by = label.whose(before.author, before.client, start.reader)
+            by = label.byline(before.author, before.client, start.reader)
             notes = "; ".join(filter(None, (by, before.mark)))
             mark = f" ({notes})" if notes else ""
             said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
@@ -192,7 +192,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         name
         for session in (*start.last, *start.earlier)
         for each in session.outcomes
-        for name in taken_away(each.title)
+        for name in removed_names(each.title)
     }
     fresh = [
         hit
@@ -220,7 +220,7 @@ def _is_cut(card: Card) -> bool:
 
 def _is_understood(card: Card) -> bool:
     """By somebody who was not there. A model writes a title; offline it is cut from what was said."""
-    judged = says_enough if _is_cut(card) else stands_alone
+    judged = is_specific if _is_cut(card) else stands_alone
     return judged(label.title(card), card.text)
 
 
@@ -264,7 +264,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
     head = (
         f"{called}, {label.day(last.when, tz)} {label.clock(last.when, tz)} ({label.age(last.when, now, tz)})"
     )
-    by = label.whose(last.author, last.client, reader)
+    by = label.byline(last.author, last.client, reader)
     head += f", {by}" if by else ""
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
@@ -281,7 +281,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
         learned = ""  # what it came to is in its titles
     rest = [each for each in _CLAUSE.split(last.completed) if known.is_news(each) and stands_alone(each)]
     if last.is_cut and not outcomes:
-        rest = rest if any(map(says_enough, rest[:2])) else []
+        rest = rest if any(map(is_specific, rest[:2])) else []
     is_whole = len(outcomes) < 2 and not last.is_cut
     titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(said) for said in rest)]
     done = last.completed if is_whole and last.completed else "; ".join([*titles, *rest])
@@ -319,7 +319,7 @@ def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
             text = flowing(step, _LONGEST_STEP)
             again = any(repeats(text, known) for known in found)
             if text and is_open(text) and not again and not any(is_closed_by(text, later) for later in done):
-                by = label.whose(session.author, None, None)
+                by = label.byline(session.author, None, None)
                 mark = "; ".join(filter(None, (by, session.mark)))
                 found[text.casefold()] = NextStep(text, session.when, session.ref, mark)
     return list(found.values())

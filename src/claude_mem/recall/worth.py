@@ -99,7 +99,7 @@ _POINTS = re.compile(
 )
 
 
-def says_enough(title: str, text: str = "") -> bool:
+def is_specific(title: str, text: str = "") -> bool:
     """The same of a title that was cut from what somebody said, not written as one. A deed that names its
     place needs few words; a mere statement needs more, or nobody knows what it is about."""
     said = title.strip()
@@ -199,15 +199,13 @@ def is_open(step: str) -> bool:
     )
 
 
-_TAKEN_AWAY = re.compile(
-    r"(?:remov|delet|drop|revert|discard|replac)(?:e[sd]?|ed|p?ed|t?ing|ts?)?\b:? ", re.I
-)
+_REMOVED = re.compile(r"(?:remov|delet|drop|revert|discard|replac)(?:e[sd]?|ed|p?ed|t?ing|ts?)?\b:? ", re.I)
 _IDENTIFIER = re.compile(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*")
 
 
-def taken_away(title: str) -> frozenset[str]:
+def removed_names(title: str) -> frozenset[str]:
     """The names of what a title says is gone: what was recorded of it before holds no longer."""
-    return identifiers(title) if _TAKEN_AWAY.match(title) else frozenset()
+    return identifiers(title) if _REMOVED.match(title) else frozenset()
 
 
 def identifiers(title: str) -> frozenset[str]:

@@ -42,8 +42,8 @@ class _Lookup(Struct):
 
 
 class AskPool:
-    """Answers each question in a thread, a few at a time; `record_mishap` gets what `ask` raises. Belongs to
-    one event loop; only that changes its state."""
+    """Answers each question in a thread, a few at a time; `record_mishap` receives what `ask` raises. Belongs
+    to one event loop; only that changes its state."""
 
     def __init__(
         self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]

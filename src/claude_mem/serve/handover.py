@@ -1,6 +1,6 @@
 """When a newer version takes over the worker: once, and never back and forth.
 
-An upgraded hook tells its version with every wake. A worker that hears of a newer one stops between jobs and
+An upgraded hook sends its version with every wake. A worker that receives a newer one stops between jobs and
 starts its own interpreter once more: after an upgrade in place that is the new version. If it is still the
 old one (two installs side by side), it finds the record of the handover and stays away; the newer install's
 hooks start their own.
@@ -69,8 +69,8 @@ def should_hand_over(running: str, hook: str, last: Handover | None, now: int) -
     return last is None or not _is_recent(last, now) or is_newer(hook, than=last.to)
 
 
-def should_stay_away(starting: str, last: Handover | None, now: int) -> bool:
-    """Whether a worker that a hook started leaves the field to the newer one it was handed over to."""
+def must_yield(starting: str, last: Handover | None, now: int) -> bool:
+    """Whether a worker that a hook started must exit, because a newer version took over."""
     return last is not None and _is_recent(last, now) and is_newer(last.to, than=starting)
 
 

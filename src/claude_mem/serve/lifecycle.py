@@ -90,7 +90,7 @@ async def drain(running: Running) -> None:
 
 
 async def observe(running: Running) -> None:
-    """One of a few side by side: each step holds a session of its own. A batch that fails goes back to the
+    """One of several at a time: each step works on a different session. A batch that fails goes back to the
     queue."""
     news = running.news
     look_again = await asyncio.to_thread(running.services.observing.pump.step)
@@ -133,7 +133,7 @@ async def exchange(running: Running, step: Callable[[], Done]) -> None:
 
 
 async def index(running: Running, step: Callable[[], bool]) -> None:
-    """What was remembered is indexed and rendered soon after, not when somebody asks."""
+    """New memories are indexed and rendered soon after, not when a query needs them."""
     changed = running.changed
     if not await asyncio.to_thread(step):
         await until(changed, OBSERVE_EVERY_S)
@@ -208,7 +208,7 @@ def run(
     try:
         left = [f"left as it is: {each}" for each in data_dir.prepare_data_dir(settings.data_dir)]
         os.chdir(settings.data_dir)
-        if from_hook and handover.should_stay_away(version, handover.read(HANDOVER), time.time_ns() // 10**6):
+        if from_hook and handover.must_yield(version, handover.read(HANDOVER), time.time_ns() // 10**6):
             return 0
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
             if replaced is not None:
@@ -331,7 +331,7 @@ async def _wind_down(
 
 
 def run_aside(call: Callable[[], object]) -> asyncio.Event:
-    """Call it in a thread of its own, that no exit waits for; set when it has returned."""
+    """Calls it in a daemon thread, which no exit waits for. The event is set when it has returned."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     def run() -> None:

@@ -1,9 +1,9 @@
 """The worker's lock: the worker of a data directory is the process that holds `worker.lock`; and whether it
 is still starting.
 
-The kernel frees the lock when its holder dies and names the holder when asked, so nobody is ever judged by a
+The kernel frees the lock when its holder dies, and names the holder, so no worker is ever judged by a
 number in a file. A record lock has one trap: closing *any* descriptor of the file in the holding process
-drops it. The holder therefore opens the file once, and never asks `holder` about its own.
+drops it. The holder therefore opens the file once, and never calls `holder` for its own lock.
 """
 
 from __future__ import annotations

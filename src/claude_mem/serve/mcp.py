@@ -33,7 +33,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Visitor(Struct, frozen=True):
-    """Who asks, as far as it said so."""
+    """The calling client, as far as it has identified itself."""
 
     client: str = ""  # the program's name
     cwd: str = ""  # the directory it works in

@@ -17,7 +17,7 @@ from claude_mem.model.structs import replace
 from claude_mem.model.text import one_line
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.label import MEMORY_FIELDS, headline, whose
+from claude_mem.recall.label import MEMORY_FIELDS, byline, headline
 from claude_mem.recall.memory_reader import MemoryReader
 
 MOST_FILES = 3
@@ -66,7 +66,7 @@ def _by_session(results: Sequence[Found], sessions: Sequence[Found]) -> str:
     projects = {str(session["project"]) for session in sessions}
     lines = [f"Project {projects.pop()}"] if len(projects) == 1 else []
     for session in sessions:
-        by = whose(session.get("author"), None, None)
+        by = byline(session.get("author"), None, None)
         about = ", ".join(filter(None, (by, str(session["project"]) if projects else "")))
         where = f"{about}: " if about else ""
         lines.append(
@@ -113,7 +113,7 @@ def session_text(found: Found) -> ToolText:
             for key in ("session_id", "project", "status", "created_at", "title")
             if about.get(key)
         )
-        + (f" ({by})" if (by := whose(about.get("author"), None, None)) else "")
+        + (f" ({by})" if (by := byline(about.get("author"), None, None)) else "")
     ]
     parts += [_memory_text(summary) for summary in found.get("summaries") or []]
     parts += [_lines(found[key]) for key in ("prompts", "observations") if found.get(key)]
@@ -176,7 +176,7 @@ def _marks(result: Found, *, is_named: bool = False) -> list[str]:
     """`is_named`: whose it is has been said."""
     author = result.get("author")
     marks = ["pinned"] if result.get("pinned") else []
-    if by := whose(None if is_named else author, result.get("client"), CLAUDE_CODE):
+    if by := byline(None if is_named else author, result.get("client"), CLAUDE_CODE):
         marks.append(by)
     if result.get("superseded_by"):
         marks.append(f"superseded by #{result['superseded_by']}")

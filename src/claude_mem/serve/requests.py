@@ -136,7 +136,7 @@ def read_arguments(shape: type[S], given: Mapping[str, object]) -> S:
     if unknown := sorted(set(given) - set(known)):
         message = f"`{unknown[0]}` must be one of: {', '.join(known)}."
         raise Refusal(400, "bad_field", message, field=unknown[0])
-    return read(shape, {field.name: _meant(field.type, given.get(field.name)) for field in declared})
+    return read(shape, {field.name: _typed(field.type, given.get(field.name)) for field in declared})
 
 
 class Field(Struct, frozen=True):
@@ -233,7 +233,7 @@ def _meaning(type: inspect.Type, texts: Sequence[str]) -> object:
             return text
 
 
-def _meant(type: inspect.Type, value: object) -> object:
+def _typed(type: inspect.Type, value: object) -> object:
     """A model's own way to write it; left as it is where there is nothing to mend."""
     if isinstance(value, str) and isinstance(type, inspect.IntType | inspect.BoolType | inspect.VarTupleType):
         return _meaning(type, [value])

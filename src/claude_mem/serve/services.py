@@ -156,7 +156,7 @@ class Running(Struct):
     """Callers of /stream."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     announcements: deque[Announcement] = field(default_factory=lambda: deque(maxlen=MOST_ANNOUNCEMENTS))
-    """What people have lately changed in memory, by a number that only grows. Only the event loop
+    """What people have recently changed in memory, by a number that only grows. Only the event loop
     touches it: iterating in a thread while the loop appends fails."""
     visitors: Visitors = field(default_factory=Visitors)
     """Browsers that have signed in."""

@@ -89,14 +89,14 @@ HOOK_SOCK = Path(paths.HOOK_SOCK)
 WORKER_JSON = Path(paths.WORKER_JSON)
 
 
-Face = HttpServer | HookListener
+Listener = HttpServer | HookListener
 
 
 class Listeners:
     def __init__(self, running: Running, app: ASGIApp, token: str, on_wake: Callable[[str], None]) -> None:
         self._running, self._app, self._token, self._on_wake = running, app, token, on_wake
         self._ours: dict[Path, Identity | None] = {}
-        self._faces: dict[Path | None, Face] = {}  # by their files; None: the port
+        self._listeners: dict[Path | None, Listener] = {}  # by their files; None: the port
         self._mutex = asyncio.Lock()
         self._closed = False
 
@@ -112,13 +112,13 @@ class Listeners:
             guard = Guard(
                 self._app, self._running, key, open_to_all=viewer_routes.OPEN, pages=viewer_routes.LOOKED_AT
             )
-            self._faces[None] = HttpServer(guard, listener)
-            await self._faces[None].start()
+            self._listeners[None] = HttpServer(guard, listener)
+            await self._listeners[None].start()
         await self.heal()
 
     async def heal(self) -> None:
         """Make anew whatever is not, or no longer, the file we made. Raises OSError where that fails."""
-        former: list[Face] = []
+        former: list[Listener] = []
         try:
             async with self._mutex:
                 for path in (HOOK_SOCK, WORKER_SOCK, WORKER_JSON):
@@ -135,20 +135,20 @@ class Listeners:
             for path, ours in self._ours.items():
                 if file_identity(path) == ours:
                     path.unlink(missing_ok=True)
-        await _stop_all(self._faces.values())
+        await _stop_all(self._listeners.values())
 
-    async def _make(self, path: Path, former: list[Face]) -> None:
+    async def _make(self, path: Path, former: list[Listener]) -> None:
         """The file, and whoever listens on it; who did before is put into `former`."""
         if path == WORKER_JSON:
             write_file(path, self._announcement())
         else:
             listener = listen_unix(path)
-            former += [self._faces[path]] if path in self._faces else []
+            former += [self._listeners[path]] if path in self._listeners else []
             if path == HOOK_SOCK:
-                face: Face = HookListener(self._running, self._on_wake, listener)
+                face: Listener = HookListener(self._running, self._on_wake, listener)
             else:
                 face = HttpServer(Guard(self._app, self._running, None), listener)
-            self._faces[path] = face
+            self._listeners[path] = face
             await face.start()
         if path in self._ours:
             log.warning("%s had been deleted or replaced; it is back", path)
@@ -167,5 +167,5 @@ class Listeners:
         ).encode()
 
 
-async def _stop_all(faces: Iterable[Face]) -> None:
-    await asyncio.gather(*(face.stop() for face in faces))
+async def _stop_all(listeners: Iterable[Listener]) -> None:
+    await asyncio.gather(*(face.stop() for face in listeners))

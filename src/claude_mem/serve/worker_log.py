@@ -127,7 +127,7 @@ def _read(log: Path, after: str) -> tuple[str, str | None]:
                 content, start = b"", min(int(place[2]), found.st_size)
             file.seek(max(start, found.st_size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)
-            whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written comes whole the next time
+            whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written is complete the next time
             content += whole
             following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
     return content[-TAIL_BYTES:].decode("utf-8", "replace"), following

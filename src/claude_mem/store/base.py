@@ -52,7 +52,7 @@ class Events(Protocol):
         """Whether the session's current turn has a prompt, or this was its last."""
 
     def is_forgotten(self, session: str) -> bool:
-        """Whether it was forgotten as a whole, even if it has gone on since: its transcript is not read."""
+        """Whether all of it was forgotten, even if it has continued since: its transcript is not read."""
 
 
 class Queue(Protocol):
@@ -91,7 +91,7 @@ class Queue(Protocol):
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
         """Make parked jobs ready again; without ids, all of them, and those that were postponed. A batch that
-        has a fallback is resumed as a whole. Returns how many jobs were parked."""
+        has a fallback is resumed completely. Returns how many jobs were parked."""
 
     def drop(self, job_ids: Sequence[int]) -> int:
         """Settle parked jobs without observing them; they stay as evidence, and a fallback stays as memory.
@@ -241,7 +241,7 @@ class Memories(Protocol):
 class Projects(Protocol):
     def find(self, given: str) -> v.Project | None:
         """By its key, else by its name: the one with a directory, else the one that callers only named, else
-        an imported stranger's. Raises AmbiguousProject if there are several of the first kind there is."""
+        an untrusted import's. Raises AmbiguousProject if there are several of the first kind that exists."""
 
     def by_key(self, key: str) -> v.Project | None:
         """By its key, or by the key of a project that was merged into it."""

@@ -53,7 +53,7 @@ class Outbox(Protocol):
     def next_due(self) -> int | None: ...
 
     def records(self, items: Sequence[OutboxItem]) -> tuple[list[Record], list[tuple[OutboxItem, Record]]]:
-        """Their projects and sessions, then themselves. A summary has `asked`, all that was asked in its
+        """Their projects and sessions, then themselves. A summary has `asked`, all prompts of its
         session, where prompts are not shared."""
 
     def offer(self, named: Sequence[NamedItem]) -> list[NamedItem]:

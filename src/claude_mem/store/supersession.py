@@ -1,11 +1,11 @@
 """When a newer observation supersedes an older one.
 
-Whether two sentences contradict each other cannot be told without understanding them, and no model is asked
-here. What is tested is weaker and can be explained: the newer one has the same subject (most of the titles'
-words, and not each its own word for something: "when the store fails" is not "when the provider fails"), is
-about the same place (a file both changed) and says something else. Such a pair is nearly always a later state
-of one thing. The bar is high on purpose: one that is wrongly left standing costs a line in a list, one that
-is wrongly superseded is a memory that recall passes over.
+Whether two sentences contradict each other cannot be decided without understanding them, and no model is
+called here. What is tested is weaker and can be explained: the newer one has the same subject (most of the
+titles' words, and not each its own word for something: "when the store fails" is not "when the provider
+fails"), is about the same place (a file both changed) and says something else. Such a pair is nearly always a
+later state of one thing. The bar is high on purpose: one that is wrongly left current costs a line in a list,
+one that is wrongly superseded is a memory that recall passes over.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VALUE = r"(?:\b(?:is|are|was|to|at|now)\b|=)\s*[`'\"]?(\d[\w.,:]*)"
 
 
 def supersedes(new: Observation, old: Observation) -> bool:
-    """Whether `new`, written later in the same project, is a later state of what `old` tells."""
+    """Whether `new`, written later in the same project, is a later state of what `old` describes."""
     if new.files_modified or old.files_modified:
         enough, shared_files = SAME_SUBJECT, frozenset(new.files_modified) & frozenset(old.files_modified)
         same_files = bool(shared_files)

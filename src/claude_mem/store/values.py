@@ -160,7 +160,7 @@ class ForgetPlan(Struct, frozen=True):
     """What a selection comes to."""
 
     refs: tuple[Ref, ...] = ()
-    sessions: tuple[str, ...] = ()  # that go as a whole
+    sessions: tuple[str, ...] = ()  # that are deleted completely
 
 
 class Forgotten(Struct, frozen=True):
@@ -217,9 +217,9 @@ class ChangedMeanwhile(Exception):
 class BackfillOptions(Struct, frozen=True):
     """How sessions of the past are to be treated."""
 
-    offline: bool = True  # no model is asked
+    offline: bool = True  # no model is called
     hold_until: int = 0  # epoch milliseconds: more of them is on its way
-    seals: Mapping[str, str] | None = None  # of sessions that are whole now
+    seals: Mapping[str, str] | None = None  # of sessions that are now complete
 
 
 class BackfillAccepted(Struct, frozen=True):
@@ -327,7 +327,7 @@ class Recovered(Struct, frozen=True):
     """How a damaged database was repaired, for the user."""
 
     quarantined: Path | None  # the directory the damaged files are in
-    restored_from: Path | None  # None: no whole backup was there, so the database was started anew
+    restored_from: Path | None  # None: there was no complete backup, so a new database was created
     detail: str  # what was wrong
 
 

@@ -1,6 +1,6 @@
 """How the closest of many vectors are found: all are compared, in blocks of one byte a dimension.
 
-A vector is stored as whole numbers from -127 to 127, its largest one at the end of that range. No scale is
+A vector is stored as integers from -127 to 127, its largest one at the end of that range. No scale is
 stored: a cosine does not change with length. A block fits the processor's cache when it is widened to single
 precision, which makes it a quarter of the memory and still faster than comparing singles (see docs/adr/0006).
 

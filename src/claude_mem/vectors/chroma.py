@@ -1,4 +1,4 @@
-"""Chroma as the vector backend, in a folder of its own or behind an address."""
+"""Chroma as the vector backend, in its own folder or behind an address."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
 
 
 class Chroma:
-    """The second VectorBackend, for those who want it, in a folder of its own or behind an address.
+    """The second VectorBackend, for those who want it, in its own folder or behind an address.
 
     It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
     it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else

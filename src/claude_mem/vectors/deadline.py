@@ -23,7 +23,7 @@ CLOSING_S = 1.0
 
 
 class Deadline:
-    """Calls are made by a thread of its own. Whatever they raise becomes VectorsUnavailable."""
+    """Calls are made in a separate thread. Whatever they raise becomes VectorsUnavailable."""
 
     def __init__(
         self, whom: str, clock: Callable[[], float], refusals: tuple[type[Exception], ...] = ()

@@ -63,7 +63,7 @@ class Trial(Struct, frozen=True):
 
 
 def tried(embedder: Embedder, clock: Callable[[], float]) -> Trial:
-    """Loads it and embeds something. Raises VectorsUnavailable, also if it cannot tell meanings apart."""
+    """Loads it and embeds something. Raises VectorsUnavailable, also if it does not distinguish meanings."""
     made: Sequence[Vector] = embedder.embed(TRIAL)
     query, near, far = made
     if not float(query @ near) > float(query @ far):

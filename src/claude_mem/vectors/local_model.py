@@ -2,7 +2,7 @@
 `wordllama` package.
 
 Only that package's two files are used, never its code: importing that takes twice the time, sets up logging
-for the whole process, and brings a downloader along. The vectors are the same; a test compares them.
+for all of the process, and brings a downloader along. The vectors are the same; a test compares them.
 """
 
 from __future__ import annotations

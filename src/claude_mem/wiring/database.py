@@ -56,8 +56,8 @@ def backup(settings: Settings) -> Path:
 
 
 def restore(settings: Settings, source: Path | None) -> Restored:
-    """Put a backup (without a source, the newest whole one) in the database's place. Holds the worker's lock
-    meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
+    """Replaces the database with a backup (without a source, the newest complete one). Holds the worker's
+    lock meanwhile, so that no hook starts a worker in between; raises LockHeld if one runs."""
     _require_file(settings)
     with lock.hold(settings.data_path(paths.WORKER_LOCK)):
         backups_folder = settings.data_path(paths.BACKUPS)

@@ -19,7 +19,7 @@ from claude_mem.queue.pump import Pump
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 
-if TYPE_CHECKING:  # commands ask for the choice alone, and need no worker
+if TYPE_CHECKING:  # commands need only the choice, and no worker
     from claude_mem.serve.services import Observing
 
 

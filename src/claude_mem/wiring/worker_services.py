@@ -286,7 +286,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
         settings = replace(settings, warnings=(*settings.warnings, more))
     for each in summarized(settings.warnings):
         log.warning("%s", each.says)
-    message, marker = session_notice(settings.warnings), settings.data_path(paths.SETTINGS_TOLD)
+    message, marker = session_notice(settings.warnings), settings.data_path(paths.SETTINGS_SHOWN)
     try:
         if not message:
             marker.unlink(missing_ok=True)

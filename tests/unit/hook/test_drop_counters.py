@@ -17,7 +17,7 @@ def _in_the_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_news_is_what_is_new_by_reason_and_not_what_was_ever_lost() -> None:
     for _ in range(100):
         drop_counters.count("disk_full")
-    drop_counters.tell(drop_counters.news())
+    drop_counters.mark_shown(drop_counters.news())
     drop_counters.count("late")
     assert drop_counters.news() == {"late": 1}
     assert {reason: lost for reason, lost in drop_counters.read().items() if lost} == {
@@ -28,7 +28,7 @@ def test_the_news_is_what_is_new_by_reason_and_not_what_was_ever_lost() -> None:
 
 def test_what_is_lost_while_the_user_is_being_told_stays_news() -> None:
     drop_counters.count("late")
-    message, shown = notices.due(None)
+    message, shown = notices.pending(None)
     drop_counters.count("late")
     Path("notice.tmp").write_text("the key was refused")
     Path("notice.tmp").rename("notice")  # as the worker leaves one
@@ -40,7 +40,7 @@ def test_what_is_lost_while_the_user_is_being_told_stays_news() -> None:
 
 def test_a_notice_is_not_removed_before_it_was_shown() -> None:
     Path("notice").write_text("the database was damaged")
-    message, shown = notices.due(None)
+    message, shown = notices.pending(None)
     assert (message, Path("notice").exists()) == ("the database was damaged", True)
     shown()
     assert not Path("notice").exists()
@@ -49,7 +49,7 @@ def test_a_notice_is_not_removed_before_it_was_shown() -> None:
 def test_every_reason_can_be_shown() -> None:
     for reason in drop_counters.REASONS:
         drop_counters.count(reason)
-    message, _ = notices.due(None)
+    message, _ = notices.pending(None)
     assert all(f"{notices.SAID[reason]} (1)" in message for reason in drop_counters.REASONS)
 
 
@@ -66,7 +66,7 @@ def test_a_count_changes_the_file_in_place_so_that_it_works_on_a_full_disk() -> 
     before = Path("drops").stat()
     for reason in drop_counters.REASONS:
         drop_counters.count(reason)
-    drop_counters.tell(drop_counters.news())
+    drop_counters.mark_shown(drop_counters.news())
     after = Path("drops").stat()
     assert (before.st_ino, before.st_size) == (after.st_ino, after.st_size)
 

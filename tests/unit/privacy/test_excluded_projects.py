@@ -130,6 +130,6 @@ def test_of_an_endless_directory_only_so_much_is_looked_at_as_a_path_may_have(
 def test_a_payload_that_was_cut_before_it_named_its_directory_is_excluded() -> None:
     settings = f'{{"{KEY}": ["proj"]}}'.encode()
     cut = b'{"session_id":"s","hook_event_name":"PostToolUse","tool_response":"' + b"x " * 50
-    assert is_hook_excluded(settings, b"", cut, b"", whole=False)
-    assert not is_hook_excluded(b"{}", b"", cut, b"", whole=False)
+    assert is_hook_excluded(settings, b"", cut, b"", is_complete=False)
+    assert not is_hook_excluded(b"{}", b"", cut, b"", is_complete=False)
     assert not is_hook_excluded(settings, b"", cut + b'"}')

@@ -82,11 +82,11 @@ def test_a_session_is_known_unread_only_where_nothing_can_be_mistaken(
     ["", " . ", "\u200b\u2060", "[Image #1]", "[Image #1] … [Image #12]!", "/review", "/mem:x-1  ", "—"],
 )
 def test_a_prompt_of_which_no_letter_and_no_digit_is_left_says_nothing(left: str) -> None:
-    assert private_turns.says_nothing(left)
+    assert private_turns.is_blank(left)
 
 
 @pytest.mark.parametrize(
     "left", ["a", "7", "ж", "[Image #1] why", "[Image #x]", "/review the login", "/ review"]
 )
 def test_a_prompt_with_a_word_left_says_something(left: str) -> None:
-    assert not private_turns.says_nothing(left)
+    assert not private_turns.is_blank(left)

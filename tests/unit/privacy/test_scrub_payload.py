@@ -79,34 +79,34 @@ def salvaged(head: bytes) -> dict[str, Any]:
     return kept
 
 
-def assert_is_of(kept: object, whole: object, path: str = "") -> None:
+def assert_is_of(kept: object, is_complete: object, path: str = "") -> None:
     """All that was saved is there in the whole: equal, or the beginning of it, with the mark."""
     if isinstance(kept, dict):
-        assert isinstance(whole, dict), path
+        assert isinstance(is_complete, dict), path
         for key, value in kept.items():
-            assert_is_of(value, whole[key], f"{path}.{key}")
+            assert_is_of(value, is_complete[key], f"{path}.{key}")
     elif isinstance(kept, list):
-        assert isinstance(whole, list), path
+        assert isinstance(is_complete, list), path
         for at, value in enumerate(kept):
-            assert_is_of(value, whole[at], f"{path}[{at}]")
-    elif isinstance(kept, str) and kept.endswith(scrub_payload.MARK) and kept != whole:
-        assert isinstance(whole, str), path
+            assert_is_of(value, is_complete[at], f"{path}[{at}]")
+    elif isinstance(kept, str) and kept.endswith(scrub_payload.MARK) and kept != is_complete:
+        assert isinstance(is_complete, str), path
         # What was cut inside a pair of surrogates has half of it.
         start = kept.removesuffix(scrub_payload.MARK).encode("utf-16-le", "surrogatepass")
-        assert whole.encode("utf-16-le", "surrogatepass").startswith(start), path
+        assert is_complete.encode("utf-16-le", "surrogatepass").startswith(start), path
     else:
-        assert kept == whole, path
+        assert kept == is_complete, path
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_prefix_of_every_payload_keeps_its_session_and_tells_nothing_new(name: str) -> None:
     for payload in real(TEXTS[name]):
         for spelling in spelled(payload):
-            whole = json.loads(spelling.decode(errors="replace"))
+            is_complete = json.loads(spelling.decode(errors="replace"))
             for head in prefixes(spelling):
                 kept = salvaged(head)
                 if spelling[len(head) - 1 : len(head)].isascii() and b"\xef\xbf\xbd" not in spelling:
-                    assert_is_of(kept, whole)
+                    assert_is_of(kept, is_complete)
 
 
 PIECES = st.one_of(
@@ -128,8 +128,8 @@ values = st.recursive(
 def test_whatever_a_payload_holds_each_cut_of_it_keeps_its_session(
     fields: dict[str, object], ascii_only: bool, indent: int | None, data: st.DataObject | None
 ) -> None:
-    whole = {"session_id": SESSION} | {f"x{key}": value for key, value in fields.items()}
-    text = json.dumps(whole, ensure_ascii=ascii_only, indent=indent)
+    is_complete = {"session_id": SESSION} | {f"x{key}": value for key, value in fields.items()}
+    text = json.dumps(is_complete, ensure_ascii=ascii_only, indent=indent)
     named = text.index(SESSION) + len(SESSION) + 1
     ends = range(named, len(text)) if data is None else [data.draw(st.integers(named, len(text)))]
     for end in ends:
@@ -155,9 +155,9 @@ def test_no_token_is_begun_and_given_up(text: str, end: int) -> None:
 def test_half_a_name_is_another_name_and_is_not_kept(member: str) -> None:
     """Else the event would belong to a session, a project or a turn that does not exist."""
     payload = payloads.bash("toolu_1").decode()
-    whole = str(json.loads(payload)[member])
+    is_complete = str(json.loads(payload)[member])
     start = payload.index(f'"{member}":"') + len(member) + 4
-    for length in range(len(whole) + 1):
+    for length in range(len(is_complete) + 1):
         kept = scrub_payload.salvage(payload[: start + length], "")
         assert kept is not None
         assert member not in kept
@@ -177,8 +177,8 @@ def test_half_a_number_and_half_a_word_are_not_kept() -> None:
 @pytest.mark.parametrize("length", [12, 20, 38])
 def test_half_a_secret_at_the_cut_is_not_kept(before: str, length: int) -> None:
     secret = "AIza" + "x1Y2z3" * 5 + "abcde"
-    whole = payloads.prompt(before + secret).decode()
-    kept = scrub_payload.salvage(whole[: whole.index(secret) + length], "")
+    is_complete = payloads.prompt(before + secret).decode()
+    kept = scrub_payload.salvage(is_complete[: is_complete.index(secret) + length], "")
     assert kept is not None
     assert secret[:12] not in str(kept)
 
@@ -208,10 +208,10 @@ def test_the_tool_uses_id_is_found_behind_what_was_cut_out() -> None:
 
 
 def test_a_payload_that_was_cut_before_it_came_is_marked_too() -> None:
-    whole = payloads.bash("toolu_1")
-    assert scrub_payload.read(whole, b"", True)[1]
-    assert not scrub_payload.read(whole[:-40], b"", True)[1]
-    assert not scrub_payload.read(whole, b"", False)[1]
+    is_complete = payloads.bash("toolu_1")
+    assert scrub_payload.read(is_complete, b"", True)[1]
+    assert not scrub_payload.read(is_complete[:-40], b"", True)[1]
+    assert not scrub_payload.read(is_complete, b"", False)[1]
 
 
 def of_transcripts() -> Iterator[bytes]:
@@ -230,12 +230,12 @@ def of_transcripts() -> Iterator[bytes]:
 def test_real_tool_uses_keep_their_session_wherever_they_are_cut() -> None:
     chance = random.Random(7)
     for payload in of_transcripts():
-        whole = json.loads(payload)
+        is_complete = json.loads(payload)
         named = payload.index(SESSION.encode()) + len(SESSION) + 1
         for end in chance.sample(range(named, len(payload)), 3):
             kept = salvaged(payload[:end])
             if payload[end : end + 1].isascii():
-                assert_is_of(kept, whole)
+                assert_is_of(kept, is_complete)
 
 
 LONG = "TOKEN=abc " * 20
@@ -253,7 +253,7 @@ LONG = "TOKEN=abc " * 20
 def test_contents_whose_file_is_named_behind_the_cut_are_left_out(members: dict[str, Any]) -> None:
     raw = payloads.payload("PostToolUse", tool_name="mcp__files__write", **members)
     for end in range(raw.index(b"TOKEN"), len(raw) - 1):
-        found, _ = scrub_payload.read(raw[:end], b'"tool_use_id":"toolu_9"}', whole=False)
+        found, _ = scrub_payload.read(raw[:end], b'"tool_use_id":"toolu_9"}', is_complete=False)
         assert found["session_id"] == SESSION
         assert found["tool_use_id"] == "toolu_9"
         is_named = "/p/.env" in json.dumps(found)
@@ -265,4 +265,4 @@ def test_contents_whose_file_is_named_before_the_cut_are_kept() -> None:
         "PostToolUse", tool_name="Write", tool_input={"file_path": "/p/a", "content": LONG}
     )
     cut = raw[: raw.rindex(b"TOKEN")]
-    assert "TOKEN" in json.dumps(scrub_payload.read(cut, b"", whole=False)[0])
+    assert "TOKEN" in json.dumps(scrub_payload.read(cut, b"", is_complete=False)[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.recall.worth import is_open, is_task, says_enough, stands_alone, taken_away
+from claude_mem.recall.worth import is_open, is_specific, is_task, removed_names, stands_alone
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_fragment_a_turn_of_talk_and_a_passed_check_do_not(title: str) -> None
     ],
 )
 def test_a_title_cut_from_what_was_said_needs_its_place_or_more_words(title: str) -> None:
-    assert says_enough(title)
+    assert is_specific(title)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_title_cut_from_what_was_said_needs_its_place_or_more_words(title: str
     ],
 )
 def test_one_that_leaves_open_what_it_is_about_does_not_say_enough(title: str) -> None:
-    assert not says_enough(title)
+    assert not is_specific(title)
 
 
 def test_a_title_cut_in_the_middle_of_a_phrase_does_not_stand_alone() -> None:
@@ -86,8 +86,8 @@ def test_a_title_cut_in_the_middle_of_a_phrase_does_not_stand_alone() -> None:
 
 
 def test_what_was_taken_away_is_known_by_its_names() -> None:
-    assert taken_away("Remove transcript_path storage of checkpoints") == {"transcript_path"}
-    assert not taken_away("Fix: persist transcript_path in checkpoints")
+    assert removed_names("Remove transcript_path storage of checkpoints") == {"transcript_path"}
+    assert not removed_names("Fix: persist transcript_path in checkpoints")
 
 
 def test_a_title_that_ends_before_its_point_does_not() -> None:

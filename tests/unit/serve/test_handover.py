@@ -58,7 +58,7 @@ def test_garbage_never_causes_a_handover(garbage: str) -> None:
     assert handover.order(garbage) is None
     assert not handover.should_hand_over("0.0.1", garbage, None, NOW)
     assert not handover.should_hand_over(garbage, "9.0.0", None, NOW)
-    assert not handover.should_stay_away("0.0.1", Handover(garbage, NOW), NOW)
+    assert not handover.must_yield("0.0.1", Handover(garbage, NOW), NOW)
 
 
 def test_only_a_newer_hook_causes_a_handover() -> None:
@@ -76,15 +76,15 @@ def test_an_older_worker_that_a_person_started_after_the_handover_is_left_alone(
 
 def test_an_older_worker_started_by_a_hook_stays_away_for_an_hour() -> None:
     last = Handover("0.10.0", NOW)
-    assert handover.should_stay_away("0.9.0", last, NOW)
-    assert handover.should_stay_away("0.9.0", last, NOW + HONOURED_MS - 1)
-    assert not handover.should_stay_away("0.9.0", last, NOW + HONOURED_MS)
-    assert not handover.should_stay_away("0.10.0", last, NOW)
-    assert not handover.should_stay_away("0.9.0", None, NOW)
+    assert handover.must_yield("0.9.0", last, NOW)
+    assert handover.must_yield("0.9.0", last, NOW + HONOURED_MS - 1)
+    assert not handover.must_yield("0.9.0", last, NOW + HONOURED_MS)
+    assert not handover.must_yield("0.10.0", last, NOW)
+    assert not handover.must_yield("0.9.0", None, NOW)
 
 
 def test_a_record_from_the_future_keeps_nobody_away() -> None:
-    assert not handover.should_stay_away("0.9.0", Handover("0.10.0", NOW + 1), NOW)
+    assert not handover.must_yield("0.9.0", Handover("0.10.0", NOW + 1), NOW)
 
 
 def test_the_record_is_read_back_and_a_damaged_one_counts_as_none(tmp_path: Path) -> None:

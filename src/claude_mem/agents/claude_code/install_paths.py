@@ -63,7 +63,7 @@ class InstallPaths(Struct, frozen=True):
 
     @property
     def client_owns_servers(self) -> bool:
-        """The client writes the servers of this scope to a file of its own, by its own command."""
+        """Whether the client stores this scope's servers in a file that only its own command may change."""
         return self.scope == "user" and self.client is not None
 
     @property

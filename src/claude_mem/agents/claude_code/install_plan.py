@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem import __version__
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import Wanted
+from claude_mem.agents.catalog import InstallOptions
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.claude_code.install_paths import InstallPaths, plugin_texts
 from claude_mem.agents.claude_code.registration import MARKETPLACE, PLUGIN_ID
@@ -25,7 +25,7 @@ APPROVAL = (
 )
 
 
-def plan(place: InstallPaths, wanted: Wanted, read: ReadText, older: Iterable[Path] = ()) -> Plan:
+def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Iterable[Path] = ()) -> Plan:
     """What is missing between what `read` finds and what is wanted; `older` files that are ours alone are
     removed if this version has none of the name. Raises Malformed."""
     texts = plugin_texts()
@@ -189,10 +189,10 @@ def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, An
     if is_status_line(left):
         left = {key: value for key, value in left.items() if key != "statusLine"}
         left |= {"statusLine": before["statusLine"]} if before and "statusLine" in before else {}
-    return left if before is None else _with_empty(_given_back(left, before), before)
+    return left if before is None else _with_empty(_restored(left, before), before)
 
 
-def _given_back(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
+def _restored(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Another claude-mem is turned on again, unless somebody removed or repaired it in the meantime."""
     for name in registration.foreign_plugins(before):
         if name in left.get("enabledPlugins", {}):

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import Installation, Wanted
+from claude_mem.agents.catalog import Installation, InstallOptions
 from claude_mem.agents.claude_code import install_paths, install_plan, registration
 from claude_mem.agents.claude_code.install_paths import InstallPaths
 from claude_mem.agents.file_changes import (
@@ -69,7 +69,7 @@ class ClaudeCodeConnection(Struct, frozen=True):
     def is_current(self) -> bool:
         if self.repository:  # its hooks say so at a session's start if it is of another version
             return True
-        wanted = Wanted(self.made.scope, self.made.plugin, take_over=False, status_line=False)
+        wanted = InstallOptions(self.made.scope, self.made.plugin, take_over=False, status_line=False)
         return install_plan.plan(self.place, wanted, read_text).is_empty
 
     def undo_plan(self) -> Plan:
@@ -208,7 +208,7 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
     return ClaudeCodeConnection(there, made, False, repository)
 
 
-def prepare(data_dir: Path, program: str | None, wanted: Wanted) -> Installation:
+def prepare(data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
     """One connection at a time: two would run every hook twice. Raises Malformed."""
     here = install_paths.locate(data_dir, program, wanted.scope)
     new = install_paths.new_record(here, plugin=wanted.plugin)

@@ -75,7 +75,7 @@ class Line(NamedTuple):
 
 
 def read(path: Path, tally: LineTally) -> Iterator[Line]:
-    """The lines that may tell something, in their order. A line without a time has that of the one before."""
+    """The lines that may matter, in order. A line without a time has that of the one before."""
     yield from lines(raw_lines(path, tally), int(path.stat().st_mtime * 1000), tally)
 
 
@@ -120,7 +120,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def is_silent(raw: bytes, tally: LineTally) -> bool:
-    """Whether a line need not be parsed to know that it tells nothing: most of a file is such."""
+    """Whether a line can be skipped without parsing it, as most of a file can."""
     first = _TYPE_FIRST.match(raw)
     if first:
         kind = first[1].decode()

@@ -131,14 +131,14 @@ class _MainTurn(EndedTurn):
         chain = Chain(self.stop.session, self.stop.transcript_path or "")
         numbered = ((0, line) for line in raw_lines)
         for line in transcript_lines.lines(numbered, 0, LineTally()):
-            if not self._is_told(line):
+            if not self._belongs_to_turn(line):
                 continue
             for event in chain.take(line):
                 self._take(event)
         if chain.ending and self.is_of_it(chain.ending):
             self.last = str(chain.ending.payload["last_assistant_message"])
 
-    def _is_told(self, line: Line) -> bool:
+    def _belongs_to_turn(self, line: Line) -> bool:
         named = line.name("") == line.text("uuid")  # else it could not be known again
         of_main = not line.fields.get("isSidechain") and not line.fields.get("agentId")
         late = self.stop.prompt_id is None and line.at > self.stop.at + LATER_MS

@@ -1,6 +1,6 @@
 """What the lines of one agent come to: prompts, tool uses and ends of turns, as its hooks send them.
 
-What the agent says between two tool calls is an event too, `AgentMessage`, of which no hook tells: at the end
+What the agent says between two tool callsis an event too, `AgentMessage`, which no hook reports: at the end
 of a turn it is read from the transcript (`transcript_tail`), under the same name as here.
 
 A user line is all that was sent in the user's role: prompts, but also the output of the client's commands,
@@ -31,7 +31,7 @@ _CLIENTS_OWN = (
 )
 _HUMAN = ("human", None)
 
-# What the client puts around a compaction's summary, to tell its model to go on.
+# What the client puts around a compaction's summary, so that its model goes on.
 _BEFORE_SUMMARY = re.compile(r"This session is being continued from a previous [^\n]*\n+(?:Summary:\n)?")
 _AFTER_SUMMARY = re.compile(
     r"\n\n?(?:If you need specific details from before compaction|Please continue the conversation from where"
@@ -144,12 +144,12 @@ class Chain(Struct):
             return
         yield from self._uncompacted()
         if kind == "assistant":
-            yield from self._heard(line, message)
+            yield from self._agent_message(line, message)
         else:
             yield from self._answered(line, message.get("content"))
 
     def close(self, *, answered: bool = False) -> Iterator[TranscriptEvent]:
-        """What is left to tell at the end. `answered`: a subagent whose caller has its answer is done."""
+        """The remaining events, at the end. `answered`: a subagent whose caller has its answer is done."""
         yield from self._uncompacted()
         yield from self._stop(followed=answered, closing=True)
 
@@ -186,7 +186,7 @@ class Chain(Struct):
         elif attachment.get("type") == "queued_command" and _is_typed(attachment):
             self._follow(line)
             yield from self._start(line)
-            yield from self._spoken(line, attachment.get("prompt"), attachment.get("origin"))
+            yield from self._prompt_line(line, attachment.get("prompt"), attachment.get("origin"))
 
     def _noted(self, line: Line) -> Iterator[TranscriptEvent]:
         subtype = line.fields.get("subtype")
@@ -212,7 +212,7 @@ class Chain(Struct):
             boundary, self.boundary = self.boundary, None
             yield self._event("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)
 
-    def _heard(self, line: Line, message: Mapping[str, object]) -> Iterator[TranscriptEvent]:
+    def _agent_message(self, line: Line, message: Mapping[str, object]) -> Iterator[TranscriptEvent]:
         content = message.get("content")
         if line.fields.get("isApiErrorMessage"):
             yield from self._failed(line, text_of(content))
@@ -241,7 +241,8 @@ class Chain(Struct):
             self.ending, self.over = self._end_of_turn(line), reason is not None
 
     def _said(self) -> Iterator[TranscriptEvent]:
-        """What the main agent said, and then went on; a subagent's way is long, its report tells of it."""
+        """The main agent's message, after which it went on. A subagent's are left out: its report covers
+        them."""
         text, line = "\n\n".join(self.texts).strip(), self.spoken
         self.texts, self.spoken = [], None
         if text and line and not self.agent_id:
@@ -267,9 +268,9 @@ class Chain(Struct):
         if self.agent_id:  # its task, given by another agent
             yield from self._stop(followed=True)
         else:
-            yield from self._spoken(line, content, line.fields.get("origin"))
+            yield from self._prompt_line(line, content, line.fields.get("origin"))
 
-    def _spoken(self, line: Line, content: object, origin: object) -> Iterator[TranscriptEvent]:
+    def _prompt_line(self, line: Line, content: object, origin: object) -> Iterator[TranscriptEvent]:
         kind, text = classify(content, origin)
         if kind == "interruption":
             yield from self._stop()

@@ -1,4 +1,4 @@
-"""What Cline's hooks say: in words of its own, with what a tool was given and answered inside an object.
+"""Cline's hooks: its own event and field names, with what a tool was given and answered inside an object.
 
 Text reaches its model only beside a tool, so that is where the context of a session's start is injected. Its
 command line reports no prompt; its transcript has it.
@@ -59,9 +59,9 @@ def answer(event: str, context: str, message: str, reason: str) -> dict[str, obj
 
 def prompt(payload: dict[str, object]) -> str:
     """The turn's; "" if it is not found."""
-    from claude_mem.hook.transcript_peek import member, texts, whole
+    from claude_mem.hook.transcript_peek import member, read_object, texts
 
-    messages = whole(payload.get("transcript_path")).get("messages")
+    messages = read_object(payload.get("transcript_path")).get("messages")
     for message in reversed(messages) if isinstance(messages, list) else ():
         typed = texts(member(message, "content")) if member(message, "role") == "user" else ""
         if typed.strip():

@@ -1,4 +1,4 @@
-"""What Copilot CLI's hooks say: in words of its own or, where it runs a project's hooks for Claude Code, in
+"""Copilot CLI's hooks: its own event and field names or, where it runs a project's hooks for Claude Code, in
 almost theirs. Both come to the same, so that an event that two hooks report counts once.
 """
 

@@ -1,4 +1,4 @@
-"""What Cursor's hooks say, by its documentation: in words of its own. No hook says how a turn ended."""
+"""Cursor's hooks, from its documentation: its own event and field names. No hook says how a turn ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Goose's hooks say, by its documentation: Claude Code's events in words of its own. No hook says what a
+"""Goose's hooks, from its documentation: Claude Code's events, its own field names. No hook says what a
 tool answered, and what a hook prints is shown to no model.
 """
 

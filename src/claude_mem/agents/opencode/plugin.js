@@ -6,15 +6,15 @@ const WITHIN_MS = 10_000
 const INTERNAL = /title generator|summarizing conversations/i // OpenCode's own agents, by their instructions
 
 export const ClaudeMem = async ({ directory }) => {
-  const sessions = new Map() // id: { told, prompt, said } of the turn
+  const sessions = new Map() // id: { injected, prompt, said } of the turn
   const children = new Set() // subagents' sessions: their parents report what came of them
-  const session = (id) => sessions.get(id) ?? sessions.set(id, { told: [] }).get(id)
+  const session = (id) => sessions.get(id) ?? sessions.set(id, { injected: [] }).get(id)
   const line = (id, event, more) =>
     JSON.stringify({
       session_id: id, cwd: directory, prompt_id: session(id).prompt, hook_event_name: event, ...more,
     })
 
-  const told = (text) => {
+  const answerOf = (text) => {
     try {
       return JSON.parse(text).hookSpecificOutput?.additionalContext
     } catch {
@@ -26,14 +26,14 @@ export const ClaudeMem = async ({ directory }) => {
       let text = ""
       const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: WITHIN_MS })
       child.on("error", () => done(undefined))
-      child.on("close", () => done(told(text)))
+      child.on("close", () => done(answerOf(text)))
       child.stdout.on("data", (part) => (text += part))
       child.stdin.on("error", () => {})
       child.stdin.end(line(id, event, more))
     })
   const reportNow = (id, event, more) => // nobody waits for an event's handler: OpenCode may end before it does
     spawnSync(COMMAND[0], COMMAND.slice(1), { input: line(id, event, more), timeout: WITHIN_MS })
-  const keep = (id, text) => text && session(id).told.push(text)
+  const keep = (id, text) => text && session(id).injected.push(text)
 
   return {
     "chat.message": async ({ sessionID: id, messageID }, { message, parts }) => {
@@ -56,7 +56,7 @@ export const ClaudeMem = async ({ directory }) => {
       await report(id, "PostToolUse", use)
     },
     "experimental.chat.system.transform": async ({ sessionID: id }, { system }) => {
-      if (id && !INTERNAL.test(system[0] ?? "")) system.push(...(sessions.get(id)?.told ?? []))
+      if (id && !INTERNAL.test(system[0] ?? "")) system.push(...(sessions.get(id)?.injected ?? []))
     },
     "experimental.text.complete": async ({ sessionID: id }, { text }) => {
       if (!children.has(id)) session(id).said = text
@@ -72,7 +72,7 @@ export const ClaudeMem = async ({ directory }) => {
       } else if (!sessions.has(id) || children.has(id)) return
       else if (type === "session.compacted") {
         reportNow(id, "PostCompact", { trigger: "auto" })
-        session(id).told = []
+        session(id).injected = []
         keep(id, await report(id, "SessionStart", { source: "compact" }))
       } else if (type === "session.idle") {
         reportNow(id, "Stop", { last_assistant_message: session(id).said })

@@ -1,4 +1,4 @@
-"""What Windsurf's hooks say, by its documentation: in words of its own, the details in `tool_info`. No hook
+"""Windsurf's hooks, from its documentation: its own names, with the details in `tool_info`. No hook
 says what a command printed or how it ended, and none reaches the model.
 """
 

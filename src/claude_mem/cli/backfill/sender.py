@@ -1,8 +1,8 @@
 """Sends transcripts to the worker: small sessions together, a long one in parts.
 
-A session that fits in a request is accepted whole or not at all. The worker observes sessions in the order
-they came; so an import that is interrupted anywhere and started again ends where one without interruption
-does.
+A session that fits in a request is accepted completely or not at all. The worker observes sessions in the
+order they came; so an import that is interrupted anywhere and started again ends where one without
+interruption does.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def exchange(request: bytes, within_s: float) -> HttpReply | None:
                 received.append(chunk)
                 sock.settimeout(max(0.001, deadline - time.monotonic()))
         except ConnectionError:
-            pass  # it was killed; what it has sent counts if it is whole
+            pass  # it was killed; what it has sent counts if it is complete
     finally:
         sock.close()
     return parse(b"".join(received))

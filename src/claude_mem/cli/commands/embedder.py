@@ -96,7 +96,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def _use(args: argparse.Namespace) -> int:
     settings = client.load_settings()
-    value = _meant(args.embedder)
+    value = _option(args.embedder)
     kind = embedders.kind_of(value)
     if args.model and kind != "endpoint":
         raise UsageError("--model requires a URL.")
@@ -135,8 +135,8 @@ def _use(args: argparse.Namespace) -> int:
     return output.result(data, text, as_json=args.json)
 
 
-def _meant(given: str) -> str:
-    """As it is saved: a folder by its whole path."""
+def _option(given: str) -> str:
+    """The value to save: a folder as an absolute path."""
     folder = Path(given).expanduser()
     if "://" not in given and (folder.is_dir() or given.startswith(("/", "~", "."))):
         if not folder.is_dir():

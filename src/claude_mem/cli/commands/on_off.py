@@ -69,7 +69,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _whole_id(data_dir: Path, given: str) -> str:
-    """Of the session that is meant. Hooks look for a switch by the whole id: by a part of it nothing would be
+    """Of the session that is meant. Hooks look for a switch by the full id: by a part of it nothing would be
     paused. What the worker does not know, or if it is not running, is taken as it is."""
     try:
         path = f"/api/sessions?limit=1&session={quoted(given)}"

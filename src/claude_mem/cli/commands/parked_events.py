@@ -90,7 +90,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def table(jobs: list[dict[str, Any]]) -> str:
-    """In 80 columns; reasons are cut, `--json` has them whole."""
+    """In 80 columns; reasons are cut, `--json` has them in full."""
     now, digits = time.time(), max(len("id"), *(len(str(job["id"])) for job in jobs))
     sessions = [short_id(job["claudeSessionId"]) for job in jobs]
     wide = max(8, *map(len, sessions))

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from claude_mem import __version__, settings
 from claude_mem.agents import catalog, file_changes
-from claude_mem.agents.catalog import Agent, Connection, Wanted
+from claude_mem.agents.catalog import Agent, Connection, InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
@@ -200,7 +200,7 @@ def _reconnected(agent: Agent, connection: Connection) -> Fault:
         return Fault("client", says, why)
 
     def mend() -> None:
-        wanted = Wanted(connection.scope, connection.is_plugin, take_over=False)
+        wanted = InstallOptions(connection.scope, connection.is_plugin, take_over=False)
         prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
         with Journal() as journal:
             prepared.connect(journal)

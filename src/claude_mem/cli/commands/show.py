@@ -16,7 +16,7 @@ from claude_mem.cli.commands import Commands, UsageError
 from claude_mem.cli.output import Paint, fit, pad, width
 from claude_mem.hook import notices
 from claude_mem.model.refs import Ref
-from claude_mem.recall.label import whose
+from claude_mem.recall.label import byline
 
 DELETED = "Private or deleted prompt"
 
@@ -74,7 +74,7 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
     about = found["session"]
     head = f"Session {about.get('session_id') or about.get('id')}"
     agent = TITLES.get(str(about.get("client")), about.get("client"))
-    by = whose(about.get("author"), None, None)
+    by = byline(about.get("author"), None, None)
     facts = (about.get("project"), standing(about), by, agent, about.get("created_at"))
     lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
     memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]

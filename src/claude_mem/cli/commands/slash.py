@@ -1,7 +1,7 @@
 """`claude-mem slash`, which Claude Code's command `/mem` runs; it puts what is printed before the model.
 
 What was typed comes on stdin, where no shell has read it. It always exits 0 and reports failures in words: to
-Claude Code, a command that fails is an error of its own.
+Claude Code, a command that fails is reported as an error of the command.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ class Facts(Struct, frozen=True):
 
 
 class Question(Generic[T]):
-    """Asked in a thread of its own from the moment it is made. A dead network file system blocks a plain
+    """Queried in a separate thread as soon as it is created. A dead network file system blocks a plain
     `stat` for minutes; the thread that waits for it is left behind."""
 
     def __init__(self, find_out: Callable[[], T]) -> None:

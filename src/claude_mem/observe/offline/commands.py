@@ -51,7 +51,7 @@ _TOTALS = words("unittest rspec phpunit maven gradle ctest")  # their first numb
 
 
 def read_run(framework: str, output: str, code_failed: bool) -> TestRun | None:
-    """The run an output tells of. `framework`: the runner the command named, or ''."""
+    """The run that an output describes. `framework`: the runner the command named, or ''."""
     spoke = [runner for runner, lines in _FORMATS.items() if lines["seen"].search(output)]
     others = [runner for runner in spoke if runner not in ("go test", "tap")]
     runner = framework if framework in spoke else next(iter(others), "")
@@ -188,8 +188,8 @@ _SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
 _SAYS_NOTHING = pattern("commit", "says_nothing")
 
 
-def says_nothing(subject: str) -> bool:
-    """“wip”, “Address review: 7 findings”: the work is not told by it."""
+def is_trivial(subject: str) -> bool:
+    """“wip”, “Address review: 7 findings”: whether a subject does not describe the work."""
     return _SAYS_NOTHING.fullmatch(subject) is not None
 
 

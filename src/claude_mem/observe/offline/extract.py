@@ -10,7 +10,7 @@ from claude_mem.model.refs import ObservationType
 from claude_mem.model.structs import replace
 from claude_mem.observe.offline import request, titles
 from claude_mem.observe.offline import sentences as prose
-from claude_mem.observe.offline.commands import Check, Commit, says_nothing
+from claude_mem.observe.offline.commands import Check, Commit, is_trivial
 from claude_mem.observe.offline.message import AHEAD, Statement, statements, topic
 from claude_mem.observe.offline.sentences import FACT, FACTS, FIELD, NARRATIVE, REASON, SUBTITLE, TITLE
 from claude_mem.observe.offline.turns import (
@@ -24,7 +24,7 @@ from claude_mem.observe.offline.turns import (
 )
 from claude_mem.observe.tool_calls import ReadEvent
 
-MOST_COMMITS = 2  # of one turn that are told apart
+MOST_COMMITS = 2  # of one turn that become separate memories
 _CONCEDES, _BROKEN, _CURED, _UNDER_WAY, _LEANS = (
     prose.pattern("turn", name) for name in ("concedes", "broken", "cured", "under_way", "leans")
 )
@@ -62,7 +62,7 @@ class Offline:
 
 def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:
     """The titles of this session's observations that the new one takes the place of."""
-    if turn.commits:  # it tells, once more and better, what an earlier turn had left uncommitted
+    if turn.commits:  # it describes again, and better, what an earlier turn had left uncommitted
         told = prose.content_words(f"{new.title} {new.narrative} {turn.message}")
         for title in before:
             words = prose.content_words(title)
@@ -81,7 +81,7 @@ def _observe(turn: Turn) -> Iterator[Observation]:
         yield from _decided(turn)
     else:
         found = list(_found(turn))
-        wish = request.standing_wish(turn.request)
+        wish = request.standing_instruction(turn.request)
         if not found and request.is_rule(wish):
             title, facts = request.condensed(wish, TITLE), (f"The user: “{wish}”",)
             found = [Observation("decision", title, "the user's words", None, facts, ("pattern",))]
@@ -89,7 +89,7 @@ def _observe(turn: Turn) -> Iterator[Observation]:
 
 
 def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
-    telling = [commit for commit in turn.commits if not says_nothing(commit.subject)]
+    telling = [commit for commit in turn.commits if not is_trivial(commit.subject)]
     if 0 < len(telling) <= MOST_COMMITS:
         for commit in telling:
             only = len(telling) == 1
@@ -109,7 +109,7 @@ def _is_red(turn: Turn, changes: list[FileChange]) -> bool:
 
 
 def _uncommitted(turn: Turn, changes: list[FileChange], commits: list[Commit]) -> Observation | None:
-    """By what the agent said; else by what was asked. What neither names is in the summary's files."""
+    """From the agent's message, otherwise from the request. The summary's files have what neither names."""
     goes_on = _UNDER_WAY.search(turn.message[:300])
     title, sentence = ("", "") if goes_on else titles.from_message(turn.message, turn.request, worked=True)
     title = title or next((prose.shortened(commit.subject, TITLE) for commit in commits), "")
@@ -197,7 +197,7 @@ def _where(changes: list[FileChange]) -> str:
 def _users(turn: Turn) -> Iterator[str]:
     for question, answer in turn.answers[:4]:
         yield f"The user chose: {prose.shortened(question, 100)} → {prose.shortened(answer, 70)}"
-    if wish := request.standing_wish(turn.request):
+    if wish := request.standing_instruction(turn.request):
         yield prose.shortened(f"The user: “{prose.shortened(wish, FACT - 14)}”", FACT)
 
 
@@ -308,7 +308,7 @@ def _narrative(turn: Turn, sentence: str, title: str) -> str:
     known = {made_of, *(pool[at] for at in chosen)}
     chosen = [at for at in chosen if not _LEANS.match(pool[at]) or before.get(pool[at], "") in known]
     told = " ".join(pool[at] if pool[at][-1] in ".!?:;。！？" else f"{pool[at]}." for at in sorted(chosen))
-    # A plan tells how things were thought to be before the turn.
+    # A plan describes how things seemed to be before the turn.
     return f"From the plan: {told}" if chosen and min(chosen) < given else told
 
 
@@ -367,7 +367,7 @@ def _repeats(text: str, known: frozenset[str]) -> bool:
 
 
 def _placed(statement: Statement) -> str:
-    """An item under the name of a file or a function is told with it."""
+    """An item under the name of a file or a function is combined with that name."""
     heading = statement.heading
     named = len(heading) <= 44 and len(heading.split()) <= 3 and bool(_NAMED.search(heading))
     return f"{heading}: {statement.text}" if named and heading not in statement.text else statement.text
@@ -442,7 +442,7 @@ def _first_sentences(found: Iterable[Statement], least: int = 20) -> list[str]:
 
 
 def _joined(parts: Iterable[str], joint: str = "; ") -> str | None:
-    """As many of them as fit, whole."""
+    """As many of them as fit, uncut."""
     taken: list[str] = []
     for part in dict.fromkeys(parts):
         if part and sum(map(len, taken)) + 2 * len(taken) + len(part) <= FIELD:

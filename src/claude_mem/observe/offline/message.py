@@ -14,7 +14,7 @@ LONGEST = 60_000
 
 Topic = Literal["done", "next", "offered", "learned", "decided", "checked", "other"]
 
-AHEAD: tuple[Topic, ...] = ("next", "offered")  # what is left to do, and what the agent would do if asked
+AHEAD: tuple[Topic, ...] = ("next", "offered")  # what is left to do, and what the agent offers to do
 
 _HEADING = re.compile(r"^\s{0,3}(#{1,6})\s+(.{1,300}?)\s*#*\s*$")
 _BOLD_LINE = re.compile(r"^\s*(\*\*)([^*]{2,200})\*\*\s*:?\s*$")
@@ -220,7 +220,7 @@ _CONDITIONAL = pattern("topic", "conditional")
 
 
 def _split(part: Statement, about: Topic, under: Topic) -> Iterator[Statement]:
-    """What is left to do stands apart from what was told in the same paragraph."""
+    """Separates what is left to do from the rest of the same paragraph."""
     if about in AHEAD and (part.item or part.lead or under in AHEAD):
         yield replace(part, text=without_label(part.text), topic=about)
         return
@@ -238,7 +238,8 @@ def without_label(text: str) -> str:
 
 
 def split_off_next(text: str, phrases: bool) -> tuple[str, list[str]]:
-    """What a paragraph tells, and what it says is left to do. `phrases`: also in the middle of a sentence."""
+    """Splits a paragraph into what was done and what is left to do. `phrases`: also in the middle of a
+    sentence."""
     told: list[str] = []
     later: list[str] = []
     said = sentences(text)

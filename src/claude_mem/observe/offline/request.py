@@ -1,4 +1,4 @@
-"""What the user asked for, in their own words: without what a client wrapped around them, and condensed."""
+"""The user's request in their own words: without what a client wrapped around it, and condensed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def cleaned(text: str | None) -> str:
 
 
 def quoted(asked: str, limit: int) -> str:
-    """The request on one line, its code left out, whole sentences as far as they fit."""
+    """The request on one line, without its code, in complete sentences as far as they fit."""
     parts: list[str] = []
     for section in message.sections(asked):
         parts += [f"{section.heading}."] if section.heading else []
@@ -129,8 +129,8 @@ def _blunt(asked: str) -> str:
     return _POLITE.sub("", asked, count=1) if _POLITE.match(asked) else asked
 
 
-def standing_wish(asked: str) -> str:
-    """The sentence in which the user says how things are to be done from now on; '' if there is none."""
+def standing_instruction(asked: str) -> str:
+    """The sentence that says how things are to be done from now on; '' if there is none."""
     if len(asked) > 600 or message.sections(asked)[:1] != message.sections(asked)[:2]:
         return ""  # a pasted text, with headings: not the user's own
     for sentence in sentences(asked):

@@ -138,7 +138,7 @@ def _to_balance(text: str) -> str:
 
 
 def paragraph(text: str, limit: int) -> str:
-    """As many whole sentences as fit."""
+    """As many complete sentences as fit."""
     taken = ""
     for sentence in sentences(text[: limit * 4]):
         if taken and len(taken) + len(sentence) + 1 > limit:

@@ -27,7 +27,7 @@ class Edited:
     path: str
     created: bool = False
     deleted: bool = False
-    text: str = ""  # of a file written whole
+    text: str = ""  # of a file that was written, not edited
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _fields(call: ToolUse) -> Mapping[str, object]:
         return call.fields
     text = call.tool.input or ""
     if text.lstrip()[:1] in ("{", "["):
-        # Cut somewhere, with an elision mark or without: what is still whole is kept.
+        # Cut somewhere, with an elision mark or without: what is still complete is used.
         return {key: _unescaped(value) for key, value in _SALVAGED.findall(text[:LONGEST])[:40]}
     first, _, rest = text[:LONGEST].strip().partition(" ")
     if call.kind in (ToolKind.EDIT, ToolKind.WRITE) and any(sign in first for sign in "/\\."):
@@ -104,7 +104,7 @@ def _unescaped(text: str) -> str:
 
 def _edited(path: str, call: ToolUse, fields: Mapping[str, object]) -> Edited:
     whole = _text(fields, "content", "file_text")
-    # That it was written whole does not prove that it is new.
+    # That it was written, not edited, does not prove that it is new.
     return Edited(path, created=call.answered.get("type") == "create", text=whole[:LONGEST])
 
 
@@ -171,7 +171,7 @@ def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> No
 
 
 def _ran(command: str, call: ToolUse) -> Ran:
-    output = _ANSI.sub("", _told(call.answer)[:LONGEST]).replace("\r", "")
+    output = _ANSI.sub("", _output_text(call.answer)[:LONGEST]).replace("\r", "")
     # No pattern is tried on a line of unbounded length: that keeps the whole linear.
     output = "\n".join(line[:LONGEST_LINE] for line in output.split("\n"))
     codes = (call.answered.get(key) for key in _CODES)
@@ -183,7 +183,7 @@ def _ran(command: str, call: ToolUse) -> Ran:
     return Ran(command[:LONGEST], output, call.failed or bool(code), unfinished)
 
 
-def _told(got: object, depth: int = 0) -> str:
+def _output_text(got: object, depth: int = 0) -> str:
     """The text in a command's answer, whatever its shape."""
     if isinstance(got, str):
         return got
@@ -191,9 +191,11 @@ def _told(got: object, depth: int = 0) -> str:
         if "stdout" in got or "stderr" in got:
             return "\n".join(part for part in (_text(got, "stdout"), _text(got, "stderr")) if part)
         keys = ("output", "result", "text", "llmContent", "content", "error", "message")
-        return next((text for key in keys if depth < 5 and (text := _told(got.get(key), depth + 1))), "")
+        return next(
+            (text for key in keys if depth < 5 and (text := _output_text(got.get(key), depth + 1))), ""
+        )
     if isinstance(got, Sequence) and depth < 5:
-        return "\n".join(text for part in got[:200] if (text := _told(part, depth + 1)))
+        return "\n".join(text for part in got[:200] if (text := _output_text(part, depth + 1)))
     return ""
 
 

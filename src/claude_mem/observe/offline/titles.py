@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from claude_mem.observe.offline import request
 from claude_mem.observe.offline import sentences as prose
-from claude_mem.observe.offline.commands import says_nothing
+from claude_mem.observe.offline.commands import is_trivial
 from claude_mem.observe.offline.message import AHEAD, Statement, plain, statements
 from claude_mem.observe.offline.sentences import TITLE, VOCABULARY
 
@@ -68,7 +68,7 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
         answers = subject and best.score > 0 and len(told) > len(subject) + 12
         return (told, best.sentence) if answers else ("", "")
     title = headline(best.bare, asked)
-    # One of several points, of which the request names the whole; or the user said it shorter than the agent.
+    # One of several points, while the request names all of them; or the user said it shorter than the agent.
     if worked and ((best.part and items > 2) or not is_whole(best.bare, title)):
         return requested(asked) or title, best.sentence
     return title, best.sentence
@@ -83,7 +83,7 @@ def requested(asked: str, least: int = 3) -> str:
         return ""
     fits = (
         len(prose.content_words(short)) >= least
-        and not says_nothing(short)
+        and not is_trivial(short)
         and prose.ends_clause(whole, len(short))
     )
     return short if fits else ""
@@ -153,7 +153,7 @@ _POOR = ("pronoun", "already", "covers", "place_only", "advice")
 
 
 def _lost(bare: str, room: int) -> float:
-    """What a title has no room for; a whole clause left over costs less than half of one."""
+    """What a title has no room for; leaving out a complete clause costs less than half of one."""
     whole = _spare(bare)
     head = prose.shortened(whole, room)
     share = 1 - len(head) / max(1, len(whole))
@@ -169,7 +169,7 @@ def says_done(text: str) -> bool:
 
 
 def headline(bare: str, asked: str) -> str:
-    """Within the length of a title; with the request's subject where it has none of its own."""
+    """Within the length of a title; with the request's subject if it has none."""
     text = _spare(bare)
     if KNOWN["pronoun"].match(text) or _is_bare_answer(text):
         subject = _subject(asked)

@@ -30,7 +30,7 @@ class FileChange:
 
     path: str
     created: bool = False
-    whole: bool = False  # it was written whole: perhaps new
+    whole: bool = False  # it was written, not edited: perhaps new
     deleted: bool = False
     last: int = 0  # the step that touched it last
 
@@ -55,7 +55,7 @@ class Turn:
     staged: list[str] = field(default_factory=list)
     undone: int = 0  # commits of before this turn that it took back
     rules: list[Edited] = field(default_factory=list)  # written into the agent's own memory
-    is_wish_alone: bool = False  # it begins here with a standing wish, which counts whatever follows
+    is_wish_alone: bool = False  # it begins with a standing instruction, which counts whatever follows
 
     def changes(self) -> list[FileChange]:
         """The project's files it changed, as they stood at its end: one that was made and removed is none."""
@@ -104,7 +104,7 @@ def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
                 continue
             if turn.steps or turn.message or turn.is_wish_alone:
                 yield turn
-            turn = Turn(asked, is_wish_alone=request.is_rule(request.standing_wish(asked)))
+            turn = Turn(asked, is_wish_alone=request.is_rule(request.standing_instruction(asked)))
         elif event.private:
             continue
         elif event.kind is Kind.STOP:

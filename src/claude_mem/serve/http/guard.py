@@ -3,7 +3,7 @@
 On the TCP port anybody on this machine and any web page in its browsers can knock. Host keeps out names that
 were rebound to the loopback, Origin and Sec-Fetch-Site keep out other sites' pages, and the token, or the
 cookie of a browser that has signed in, keeps out everyone else. On the unix socket the file's permissions
-have already asked who is there.
+have already been authenticated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PAGE_KEY = b"x-claude-mem-key"
 """The header in which the viewer's page sends its key."""
 FILES = "/viewer/"
 ROUTE = "claude_mem.route"
-"""The scope's key of the route's path as it is declared: what stands for `{id}` may be a file's name."""
+"""The scope's key of the route's path as it is declared: the value of `{id}` may be a file's name."""
 TRUSTED = "claude_mem.trusted"
 """The scope's key that says the request came over the unix socket."""
 BY_PROGRAM = "claude_mem.by_program"
@@ -74,7 +74,7 @@ class Key(Struct, frozen=True):
 
 
 def cookie_name(port: int | None) -> str:
-    """Browsers do not tell ports apart: the worker of another data directory has a cookie of its own."""
+    """Browsers share cookies between ports, so the worker of each data directory has its own cookie name."""
     return f"claude_mem_{port}"
 
 
@@ -88,14 +88,14 @@ def judge(
     is_file: bool = False,
 ) -> Verdict:
     """Why a request with these headers is refused, if it is. Without a key only its size counts. `is_open`:
-    what it asks for asks itself who is there. `is_file`: it is a file of the viewer, which a browser fetches
+    the route authenticates by itself. `is_file`: it is a file of the viewer, which a browser fetches
     before a page can send its key."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         found.setdefault(name, []).append(value.strip())
     if key is not None and (refusal := _foreign(found, key)):
         return refusal
-    if key is not None and not is_open and (refusal := _stranger(found, key, method, is_file)):
+    if key is not None and not is_open and (refusal := _unauthenticated(found, key, method, is_file)):
         return refusal
     length = found.get(b"content-length", [b"0"])[0]
     if not length.isdigit() or len(length) > 18:
@@ -117,7 +117,7 @@ def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
     return None
 
 
-def _stranger(found: dict[bytes, list[bytes]], key: Key, method: str, is_file: bool) -> Verdict:
+def _unauthenticated(found: dict[bytes, list[bytes]], key: Key, method: str, is_file: bool) -> Verdict:
     if b"authorization" not in found and _is_signed_in(found, key, is_file):
         # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
         if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
@@ -164,8 +164,8 @@ def too_large(most_bytes: int) -> Refusal:
 
 
 class Guard:
-    """The thin edge: asks `judge`, reads the body within its bounds, and only then calls the application.
-    `open_to_all`: paths that ask for no key; `pages`: those a person looks at."""
+    """The outer layer: calls `judge`, reads the body within its bounds, and only then calls the application.
+    `open_to_all`: paths that need no key; `pages`: those that a person opens."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class Guard:
         if scope["type"] != "http":
             return
         id, began = os.urandom(6).hex(), time.monotonic()
-        REQUEST.set(id)  # each request is a task of its own
+        REQUEST.set(id)  # each request is a separate task
         status = 0
 
         async def send_guarded(message: Message) -> None:
@@ -243,7 +243,7 @@ def hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 
 async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | Refusal | None:
-    """The whole body; None when the caller has gone. Counted as it comes: a chunked one names no length."""
+    """The complete body; None if the caller has gone. Counted as it arrives: a chunked one has no length."""
     chunks, size = [], 0
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):

@@ -20,7 +20,7 @@ LINES = "application/x-ndjson"
 
 Method = Literal["GET", "POST", "DELETE"]
 Access = Scope | Literal["open"]
-"""open: no key is asked for."""
+"""open: no key is needed."""
 
 
 class Answer(Struct, frozen=True):
@@ -38,7 +38,7 @@ class ReadingCall(Struct, frozen=True, kw_only=True):
 
     memory: ViewerReader
     request: Request
-    id: str = ""  # what stands for `{id}` in the path
+    id: str = ""  # the value of `{id}` in the path
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
     json: dict[str, object] | None = None  # or the body's object as it came
 
@@ -74,7 +74,7 @@ class Endpoint(Struct, frozen=True):
     id: tuple[str, str] | None = None  # what `{id}` in the path is, and an example; None: a session
     socket_only: bool = False  # over TCP it does not exist, token or not
     takes_lines: bool = False  # instead of one JSON object, also many: one a line
-    is_open: bool = False  # no key is asked for: it asks itself who is there
+    is_open: bool = False  # no key is needed: it authenticates by itself
     is_deep: bool = False  # `{id}` may have slashes in it
     scope: Access | None = None  # what a key of a team must allow; None: a team server does not have it
 
@@ -122,7 +122,7 @@ class Router:
         ]
 
     def find(self, path: str) -> tuple[dict[str, Endpoint], str]:
-        """By method, with what stands for `{id}`. `path` is as the caller sent it: a slash within a segment
+        """By method, with the value of `{id}`. `path` is as the caller sent it: a slash within a segment
         is encoded, and stays so until the id is known."""
         segments = map(unquote, path.split("/"))
         path = "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)

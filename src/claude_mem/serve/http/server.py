@@ -139,7 +139,7 @@ class Bounded(HttpToolsProtocol):
                 self.transport.abort()
                 return
             super().data_received(piece)
-            if self.transport.is_closing():  # it is told that this is no HTTP, and may not read it
+            if self.transport.is_closing():  # it gets an answer that this is not HTTP, and may not read it
                 self._wait()
                 return
 

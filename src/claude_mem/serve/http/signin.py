@@ -43,7 +43,7 @@ class Visitors:
 
     def invite(self) -> str:
         """A word that lets one browser in, once."""
-        self._links = _standing(self._links, self._clock(), MOST_LINKS - 1)
+        self._links = _unexpired(self._links, self._clock(), MOST_LINKS - 1)
         once = secrets.token_urlsafe(32)
         self._links[_hash(once)] = self._clock() + LINK_MS
         return once
@@ -54,7 +54,7 @@ class Visitors:
         if not self._clock() < until <= self._clock() + LINK_MS:
             return None
         cookie = secrets.token_urlsafe(32)
-        self._cookies = _standing(self._cookies, self._clock(), MOST_COOKIES - 1)
+        self._cookies = _unexpired(self._cookies, self._clock(), MOST_COOKIES - 1)
         self._cookies[_hash(cookie)] = self._clock() + COOKIE_S * 1000
         with suppress(OSError):  # on a full disk it is good until the worker ends
             self._write()
@@ -78,7 +78,7 @@ class Visitors:
 
     def dismiss_all(self) -> int:
         """How many were signed in."""
-        count = len(_standing(self._cookies, self._clock(), MOST_COOKIES))
+        count = len(_unexpired(self._cookies, self._clock(), MOST_COOKIES))
         self._cookies, self._links = {}, {}
         self._write()
         return count
@@ -89,7 +89,7 @@ class Visitors:
             write_file(self._path, json.dumps(self._cookies).encode() + b"\n")
 
 
-def _standing(kept: dict[str, int], now: int, most: int) -> dict[str, int]:
+def _unexpired(kept: dict[str, int], now: int, most: int) -> dict[str, int]:
     """Those that still hold, the last so many."""
     return dict([(name, until) for name, until in kept.items() if until > now][-most:])
 

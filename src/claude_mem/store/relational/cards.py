@@ -144,7 +144,7 @@ def _common(row: Row, ref: Ref) -> dict[str, Any]:
 
 
 def _whose(row: Row) -> Source:
-    """Of what has no source of its own: a stranger's session is not our work."""
+    """For a row without a source: an untrusted session is not our work."""
     return "external" if row["client"] == FOREIGN else "work"
 
 

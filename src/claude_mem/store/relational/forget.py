@@ -56,7 +56,7 @@ def _ids(db: Connection, kind: MemoryKind, named: set[Ref] | None, selection: Se
     if not selection.text:
         yield from fitting
         return
-    # Looked for here and not by SQLite, which tells small letters from capitals outside of ASCII.
+    # Compared here and not by SQLite, whose comparison is case-sensitive outside of ASCII.
     wording = LiteralText(selection.text)
     for some in batches(fitting, IDS_AT_ONCE):
         for id, *texts in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
@@ -101,7 +101,7 @@ class Deleted(Struct):
 
 def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted) -> None:
     """An observation goes, and what it was made of stays unless that is selected too. An event keeps its row,
-    emptied, so that a second delivery is still known; it goes only with its whole session."""
+    emptied, so that a second delivery is still known; it is deleted only with its session."""
     ids = _unindex(db, refs, gone)
     gone.counts["observation"] += execute(db, "forget_observations", ids=ids["observation"]).rowcount
     _forget_summaries(db, ids["summary"], gone)
@@ -185,7 +185,7 @@ def _forget_prompts(db: Connection, ids: str, now: int, gone: Deleted) -> None:
     for session_id in sessions:
         execute(db, "rename_first_prompt", session_id=session_id)
         _entitle_again(db, session_id)
-        execute(db, "take_back_leases", session_id=session_id)  # a batch is told what was asked
+        execute(db, "take_back_leases", session_id=session_id)  # a leased batch has the prompt
 
 
 def _empty(db: Connection, ids: str, now: int) -> int:

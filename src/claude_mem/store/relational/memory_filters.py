@@ -44,7 +44,7 @@ def memories_of_file(db: Connection, file: str, project_id: int | None) -> Itera
 
 
 def _keys_meant(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
-    """They are read as they are asked for."""
+    """Read lazily."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
     base, within = split_path(file)[1], f"/{plain_path(file)}"
     if is_glob(file):
@@ -66,7 +66,7 @@ def _is_meant(file: str) -> Callable[[str], bool]:
 
 def keys_of_file(db: Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
     """The keys of the memories of one file, the newest of each kind and project first, and how each is about
-    it. They are read as they are asked for."""
+    it. Read lazily."""
     first, last = span(project_id) if project_id is not None else EVERYWHERE
     rows = execute(db, "files_named", base=split_path(path)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda stored: _is_same(path, stored))
@@ -74,14 +74,14 @@ def keys_of_file(db: Connection, path: str, project_id: int | None) -> Iterator[
 
 
 def _is_same(given: str, stored: str) -> bool:
-    """One is the end of the other: a file is asked for by a whole path and remembered by a short one, or the
-    other way round."""
+    """Whether one is the end of the other: a file is queried by an absolute path and stored with a short one,
+    or the other way round."""
     given, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (given, stored))
     return given.endswith(stored) or stored.endswith(given)
 
 
 _ORDER: tuple[MemoryKind, ...] = ("prompt", "evidence", "observation", "summary")
-"""At one moment: what was asked, what was done, what was understood of it, what it came to."""
+"""The order at one moment: prompt, evidence, observation, summary."""
 
 
 RefsByKind = Mapping[MemoryKind, frozenset[int]]
@@ -118,7 +118,7 @@ def count_memories(db: Connection, filters: Filters) -> int:
 
 
 def refs_of_file(db: Connection, filters: Filters, within: RefsByKind | None = None) -> RefsByKind | None:
-    """What was done to the file that is asked about (that somebody spoke of it does not count), of `within`;
+    """What was done to the file that is queried (a mere mention does not count), of `within`;
     None: nothing is named."""
     if filters.file is None:
         return within
@@ -177,7 +177,7 @@ def can_be(kind: MemoryKind, filters: Filters) -> bool:
 
 
 def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) -> tuple[Filters, list[str]]:
-    """What follows a position: rows of its own kind by id, others by time and the order of kinds."""
+    """What follows a position: rows of the same kind by id, others by time and the order of kinds."""
     position = options.after
     if position is None:
         return filters, []
@@ -303,7 +303,7 @@ class SqlKeyFilter:
             return self._listed_up_to(db, kind, replace(filters, wrong=True), pass_=False)
         is_many = None in self._of.values() or (filters.file is not None and self._named is None)
         if is_many or (kind == "evidence" and filters.session is None and filters.file is None):
-            return None  # of evidence no index goes by time or branch, and the rows are long
+            return None  # no index of evidence is by time or branch, and the rows are long
         return self._listed_up_to(db, kind, filters, pass_=True)
 
     def _listed_up_to(

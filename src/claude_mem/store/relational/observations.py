@@ -69,7 +69,7 @@ def remember(db: Connection, held: Lease, findings: Findings, provider: str | No
     tools = [job.event.tool for job in held.jobs if job.event.tool]
     uses = array([tool.use_id for tool in tools if tool.use_id])
     provenance: dict[str, Value] = dict(source) | {"tool_use_ids": uses, "provider": provider}
-    # Asked before the first is added: what one reply tells side by side does not supersede itself.
+    # Queried before the first is added: the observations of one reply do not supersede each other.
     before = current_observations(db, project_id, at) if findings.observations else []
     for observation in findings.observations:
         key = content_key(observation)
@@ -141,7 +141,7 @@ def entitle(
 
 
 def _cut(text: str | None, most: int) -> str | None:
-    """On one line, ended after a whole word where there are words."""
+    """On one line, cut after a complete word if there are words."""
     line = " ".join((text or "").split())
     if len(line) <= most:
         return line or None
@@ -183,7 +183,7 @@ def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
         db.words.take_out(db, [ref])
         # Also when an edit is taken back: whoever forgets it must know that it said something else.
         new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
-    # An edited one goes by its new content: taken out by an export and in again, it is still the same one.
+    # An edited one is identified by its new content: exported and imported again, it is still the same.
     key = content_key(value_of(Observation, new)) if reworded else old["content_key"]
     values = {name: array(value) if name in ARRAYS else value for name, value in new.items()}
     execute(db, "revise_observation", **values | {"content_key": key})

@@ -113,7 +113,7 @@ class Readers(Protocol):
 
 class Writer(Protocol):
     def run(self, work: Callable[[Any], T], /) -> T:
-        """Run it in a transaction; durable on return, and undone as a whole if it raises."""
+        """Runs it in a transaction: durable on return, rolled back if it raises."""
 
 
 def execute(db: Connection, query: str, /, **parameters: Value) -> Cursor:
@@ -186,7 +186,7 @@ class Part:
             return int(execute(db, query, **parameters).fetchone()[0] or 0)
 
     def _change(self, query: str, /, **parameters: Value) -> int:
-        """In a transaction of its own; how many rows were changed."""
+        """Runs the statement in a transaction, and returns how many rows were changed."""
         return self._writer.run(lambda db: execute(db, query, **parameters).rowcount)
 
 
@@ -196,7 +196,7 @@ AnyPart = TypeVar("AnyPart", bound=Part)
 def transaction(
     method: Callable[Concatenate[AnyPart, Connection, P], T],
 ) -> Callable[Concatenate[AnyPart, P], T]:
-    """A method that writes: called without the connection, durable on return, undone as a whole if it
+    """A method that writes: called without the connection, durable on return, rolled back if it
     raises."""
 
     @wraps(method)

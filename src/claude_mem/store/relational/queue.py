@@ -1,5 +1,5 @@
-"""The queue of events on their way to become memory: handed out in order within a session, one holder per
-session at a time."""
+"""The queue of events that are to be observed: leased in order within a session, one lease per session at a
+time."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from claude_mem.store.relational.rows import Value, columns, value_of
 from claude_mem.store.values import DailyCost
 
 HORIZON_MS = DAY_MS
-"""Nobody is asked to wait longer than this: a later time was set by a clock that has jumped back since."""
+"""No job waits longer than this: a later time was set by a clock that has jumped back since."""
 
 SESSIONS = 50
 JOBS = 200
-"""More of a session's jobs are not looked at: it has more than enough to go out."""
+"""At most this many jobs of a session are counted: more than enough for a batch."""
 RECORDED = 30
-"""Titles of a session that an observer is told."""
+"""How many titles already recorded in the session are put into the prompt."""
 
 DROPPED = "dropped by the user"
 FALLBACK = "offline:fallback"
-"""Who wrote it: the offline observer, in the place of a model whose replies could not be read."""
+"""The author of a fallback's memories: the offline observer, because a model's replies could not be read."""
 _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
@@ -48,13 +48,13 @@ class Queue(Part):
         now = self._clock()
         heads: dict[int, Row] = {}
         with self._readers.read() as db:
-            # Asked for apart, so that fifty that must wait cannot hide one that is due, nor fifty in the
-            # middle of their turn one whose turn has ended.
+            # Three queries, so that fifty sessions that must wait cannot hide one that is due, nor fifty in
+            # the middle of their turn one whose turn has ended.
             for which in ("ended_sessions", "due_sessions", "waiting_sessions"):
                 for head in execute(db, which, now=now, horizon=now + HORIZON_MS, limit=SESSIONS):
                     heads.setdefault(head["session_id"], head)
-            # What is done now goes before the past, and that in the order it came: so what becomes of it does
-            # not depend on who was quicker.
+            # Live sessions go before imported ones, and those in the order they arrived, so that the result
+            # does not depend on which thread was quicker.
             ordered = sorted(heads.values(), key=lambda head: head["ready_id"] if head["past"] else 0)
             return [_backlog(db, head) for head in ordered]
 
@@ -151,8 +151,8 @@ class Queue(Part):
         self._end(db, "park_job", lease, spend, reason=reason)
 
     def _take_back_fallback(self, db: Connection, lease: Lease) -> None:
-        """The memories that stood in for what is settled now go; those that a person has changed, pinned or
-        called wrong stay, and so do those that another session has come to as well."""
+        """Deletes the fallback's memories of jobs that are now settled. Those that a person has changed,
+        pinned or marked wrong stay, and so do those that another session has observed as well."""
         ids = json.dumps([job.id for job in lease.jobs])
         found = execute(db, "fallback_memories_of", ids=ids).fetchall()
         refs = [Ref(row["kind"], row["memory_id"]) for row in found]
@@ -212,7 +212,7 @@ class Queue(Part):
     def _end(
         self, db: Connection, statement: str, lease: Lease, spend: CallCost | None, **change: Value
     ) -> None:
-        """No longer held: all of its jobs or, if one of them is somebody else's by now, none."""
+        """Ends the lease of all of its jobs or, if another worker has leased one of them by now, of none."""
         for job in lease.jobs:
             if execute(db, statement, id=job.id, number=lease.number, **change).rowcount != 1:
                 raise StoreError(
@@ -225,7 +225,7 @@ class Queue(Part):
 
 
 def job_of_row(row: Row) -> Job:
-    """A queued event as it came, with what the store knows better: its project and its prompt's number."""
+    """A queued event as it was reported, with the project and the prompt number from the store."""
     tool = None
     if row["tool_name"] is not None:
         tool = ToolCall(row["tool_name"], row["tool_input"], row["tool_response"], row["tool_use_id"])
@@ -244,7 +244,7 @@ def job_of_row(row: Row) -> Job:
 
 
 def _kind(word: str, tool: ToolCall | None) -> Kind:
-    """A bit that flipped in a word is nothing SQLite notices; one such row must not hold up all others."""
+    """SQLite does not detect a flipped bit in a text; one such row must not block all others."""
     try:
         return Kind(word)
     except ValueError:
@@ -252,7 +252,7 @@ def _kind(word: str, tool: ToolCall | None) -> Kind:
 
 
 def _run(ready: Iterable[Row], now: int) -> Iterator[Job]:
-    """Up to the end of a turn, which gets a summary of its own, or the first job that must wait: what comes
+    """Up to the end of a turn, which gets its own summary, or the first job that must wait: what comes
     after that must not overtake it."""
     for row in ready:
         if now < row["not_before_epoch"] <= now + HORIZON_MS:
@@ -285,8 +285,8 @@ def count(db: Connection, name: str, by: int) -> None:
 
 
 def spent_today(db: Connection, now: int) -> Row:
-    """By all sessions since midnight UTC: a time zone can change under a worker, and a budget must not be
-    spent twice for that."""
+    """What all sessions have spent since midnight UTC: the time zone can change while the worker runs, and
+    the budget must not be spent twice because of that."""
     midnight = now - now % DAY_MS
     day: Row = execute(db, "spent_between", since=midnight, until=midnight + DAY_MS).fetchone()
     return day

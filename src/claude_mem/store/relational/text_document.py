@@ -44,8 +44,8 @@ class TextDocument(Struct, frozen=True):
 
 def document_of(kind: MemoryKind, row: Row) -> TextDocument:
     """Of a row of the `unindexed_…` statement of its kind."""
-    title, body, read, modified, telling = _PARTS[kind](row)
-    files = _files(row["cwd"], read, modified, telling)
+    title, body, read, modified, mentions = _PARTS[kind](row)
+    files = _files(row["cwd"], read, modified, mentions)
     text = indexed(_cut("\n".join(part for part in body if part), MOST))
     is_tool = kind == "evidence" and row["tool_name"] is not None
     return TextDocument(
@@ -90,18 +90,18 @@ def _evidence(row: Row) -> _Parts:
     body = [row["tool_name"], *paths, said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
     read, modified = ([], paths) if row["tool_name"] in WRITERS else (paths, [])
     # What is written into a file names others by the dozen; a command names those it works on.
-    telling = row["text"] or "" if row["tool_name"] in WRITERS else f"{said}\n{row['text'] or ''}"
-    return "", body, read, modified, telling
+    mentions = row["text"] or "" if row["tool_name"] in WRITERS else f"{said}\n{row['text'] or ''}"
+    return "", body, read, modified, mentions
 
 
 _PARTS = {"observation": _observation, "summary": _summary, "prompt": _prompt, "evidence": _evidence}
 
 
 def _files(
-    cwd: str | None, read: Iterable[str], modified: Iterable[str], telling: str
+    cwd: str | None, read: Iterable[str], modified: Iterable[str], mentions: str
 ) -> tuple[tuple[str, str], ...]:
     # With `@` people point at files, and with `-` an option's name begins.
-    found = {relative(path.lstrip("@-"), cwd): "named" for path in _NAMED.findall(telling[:MOST])}
+    found = {relative(path.lstrip("@-"), cwd): "named" for path in _NAMED.findall(mentions[:MOST])}
     found |= {relative(path, cwd): "read" for path in read if path}
     found |= {relative(path, cwd): "modified" for path in modified if path}
     return tuple(sorted(found.items(), key=lambda file: (file[1], file[0]))[:MOST_FILES])

@@ -86,27 +86,27 @@ UNNAMED = "unknown"
 SOURCES: tuple[str, ...] = get_args(Source)
 
 
-class Whose(Struct, frozen=True):
-    """Whose records they are: one's own, a member's of one's team, or a stranger's."""
+class Ownership(Struct, frozen=True):
+    """Whose records they are: the user's own, a team member's, or untrusted."""
 
     own: bool
     author: str | None = None  # the member
 
     @property
-    def is_stranger(self) -> bool:
+    def is_untrusted(self) -> bool:
         return not self.own and self.author is None
 
 
 def absorb(
     db: Connection, records: Sequence[Record], now: int, *, own: bool, author: str | None = None
 ) -> ImportResult:
-    """Records are merged by what each is, so that doing it twice changes nothing. A stranger's (not `own`)
-    may say anything. What it says is kept as a stranger's words, in sessions marked as such; it adds nothing
-    to a session of one's own and replaces no memory of one's own.
+    """Merges records by what identifies each, so that importing twice changes nothing. Untrusted records (not
+    `own`) are stored as external, in sessions marked as such; they add nothing to the user's own sessions
+    and replace none of the user's memories.
 
-    `author`: a member of the team wrote them. They are kept as they are, in sessions marked as the member's;
-    they add to no other session. What the member changed since (pinned, wrong) is changed here."""
-    whose = Whose(own and author is None, author)
+    `author`: the team member who wrote them. They are stored unchanged, in sessions marked as the member's;
+    they add to no other session. Later changes by the member (pinned, wrong) are applied."""
+    ownership = Ownership(own and author is None, author)
     taken, known, refused = Counter[str](), Counter[str](), []
     for number, record in enumerate(records):
         kind = record.get("kind") if isinstance(record, dict) else None
@@ -114,7 +114,7 @@ def absorb(
             continue
         try:
             fields = checked(record)
-            fresh = _TAKE[str(kind)](db, fields | {"now": now}, whose)
+            fresh = _TAKE[str(kind)](db, fields | {"now": now}, ownership)
         except RecordRefused as error:
             refused.append((number, str(error)))
         else:
@@ -122,14 +122,14 @@ def absorb(
     return ImportResult(dict(taken), dict(known), tuple(refused))
 
 
-def _project(db: Connection, fields: Fields, whose: Whose) -> bool:
-    # A stranger's paths are not ours: git would be asked in that directory.
-    root = (fields["root"] or "") if whose.own else ""
+def _project(db: Connection, fields: Fields, ownership: Ownership) -> bool:
+    # Untrusted paths are dropped: git would run in that directory.
+    root = (fields["root"] or "") if ownership.own else ""
     origin = Origin(fields["key"], fields["name"], root, fields["remote"])
     known = execute(db, "find_project", key=origin.key).fetchone()
     created_at = fields["created_at"]
     projects.project_of(db, origin, fields["now"] if created_at is None else created_at)
-    if known is None and whose.own:  # a stranger's would lead the work of other projects here
+    if known is None and ownership.own:  # an untrusted one would attract the work of other projects
         for alias in fields["aliases"]:
             execute(db, "absorb_alias", key=origin.key, alias=alias)
         if fields["named"]:
@@ -137,7 +137,7 @@ def _project(db: Connection, fields: Fields, whose: Whose) -> bool:
     return known is None
 
 
-def _session(db: Connection, fields: Fields, whose: Whose) -> bool:
+def _session(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     project = execute(db, "find_project_whole", key=fields["project"]).fetchone()
     if project is None:
         raise RecordRefused(f"Session {fields['session_id']}: no earlier record defines its project.")
@@ -145,9 +145,9 @@ def _session(db: Connection, fields: Fields, whose: Whose) -> bool:
     if status not in tuple(SessionStatus):
         raise RecordRefused(f"Unknown session status {status!r}.")
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
-        _check_author(db, fields, whose)
+        _check_author(db, fields, ownership)
         return False
-    if whose.author is not None and _is_forgotten(db, fields["session_id"]):
+    if ownership.author is not None and _is_forgotten(db, fields["session_id"]):
         raise RecordRefused(f"Session {fields['session_id']} was forgotten here.")
     ended, changed = fields["completed_at"], fields["updated_at"]
     changed = fields["created_at"] if changed is None else changed
@@ -162,23 +162,23 @@ def _session(db: Connection, fields: Fields, whose: Whose) -> bool:
         "updated_at_iso": iso(changed),
         "completed_at_iso": None if ended is None else iso(ended),
     }
-    if not whose.own:
+    if not ownership.own:
         # Contexts are rendered for the directories that sessions worked in, and open sessions are waited for.
         values |= {"cwd": None, "transcript_path": None, "status": SessionStatus.COMPLETED}
-    if whose.is_stranger:
+    if ownership.is_untrusted:
         values["client"] = FOREIGN
     execute(db, "absorb_session", **values)
-    author = fields["author"] if whose.own else whose.author
+    author = fields["author"] if ownership.own else ownership.author
     if author is not None:
         execute(db, "set_author", session_id=fields["session_id"], author=author)
     return True
 
 
-def _prompt(db: Connection, fields: Fields, whose: Whose) -> bool:
-    return _add_new(db, "prompt", fields | _session_context(db, fields), whose)
+def _prompt(db: Connection, fields: Fields, ownership: Ownership) -> bool:
+    return _add_new(db, "prompt", fields | _session_context(db, fields), ownership)
 
 
-def _event(db: Connection, fields: Fields, whose: Whose) -> bool:
+def _event(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     key = fields["effect_key"] or fields["event_id"]
     if not key:
         raise RecordRefused("The event has neither event_id nor effect_key.")
@@ -188,16 +188,16 @@ def _event(db: Connection, fields: Fields, whose: Whose) -> bool:
     values = fields | {
         "effect_key": key,
         "event_id": fields["event_id"]
-        if whose.own and fields["event_id"]
+        if ownership.own and fields["event_id"]
         else _made_id(fields["session_id"], key),
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
-    values |= _session_context(db, fields) | ({} if whose.own else {"cwd": None})
-    return _add_new(db, "event", values, whose)
+    values |= _session_context(db, fields) | ({} if ownership.own else {"cwd": None})
+    return _add_new(db, "event", values, ownership)
 
 
-def _observation(db: Connection, fields: Fields, whose: Whose) -> bool:
+def _observation(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     if fields["type"] not in TYPES:
         raise RecordRefused(f"Unknown type {fields['type']!r}. Use one of: {', '.join(TYPES)}.")
     _check_source(fields)
@@ -207,17 +207,17 @@ def _observation(db: Connection, fields: Fields, whose: Whose) -> bool:
     context = _session_context(db, fields) | _other_project(db, fields["project"])
     known = _known(_named(db, fields["session_id"], fields["at"], key), fields, context["project_id"])
     if known is not None:
-        if whose.author is not None:
-            _check_author(db, fields, whose)
+        if ownership.author is not None:
+            _check_author(db, fields, ownership)
             _follow(db, known, fields)
         return False
-    if whose.is_stranger and observations.same(db, context["project_id"], key, fields["at"]) is not None:
+    if ownership.is_untrusted and observations.same(db, context["project_id"], key, fields["at"]) is not None:
         return False  # the project knows that much already
-    _may_add(db, fields | context, whose)
-    older = _superseded(db, fields, context["project_id"], whose)
+    _may_add(db, fields | context, ownership)
+    older = _superseded(db, fields, context["project_id"], ownership)
     values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
     values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
-    if whose.is_stranger:
+    if ownership.is_untrusted:
         values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
     newer = added(db, "absorb_observation", **values)
     if older is not None:
@@ -230,28 +230,28 @@ def _check_source(fields: Fields) -> None:
         raise RecordRefused(f"Unknown source {fields['source']!r}. Use one of: {', '.join(SOURCES)}.")
 
 
-def _sighting(db: Connection, fields: Fields, whose: Whose) -> bool:
+def _sighting(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     seen = _referred(db, fields["observation"])
     if seen is None:
         raise RecordRefused("The sighting refers to an observation that no earlier record defines.")
     values = fields | _session_context(db, fields) | {"observation_id": seen["id"]}
     if execute(db, "find_sighting", **values).fetchone() is not None:
         return False
-    _may_add(db, values | {"session_id": fields["session_id"]}, whose)
-    if whose.is_stranger and seen["session_client"] != FOREIGN:
+    _may_add(db, values | {"session_id": fields["session_id"]}, ownership)
+    if ownership.is_untrusted and seen["session_client"] != FOREIGN:
         raise RecordRefused("An untrusted file cannot confirm one of your own memories.")
     values |= {"session_id": values["id"], "created_at": values["at_iso"], "created_at_epoch": fields["at"]}
     execute(db, "add_sighting", **values)
     return True
 
 
-def _summary(db: Connection, fields: Fields, whose: Whose) -> bool:
+def _summary(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     _check_source(fields)
     values = {name: array(fields[name]) for name in ("files_read", "files_edited")}
-    values["source"] = "external" if whose.is_stranger else (fields["source"] or "work")
+    values["source"] = "external" if ownership.is_untrusted else (fields["source"] or "work")
     context = _session_context(db, fields)
-    is_new = _add_new(db, "summary", fields | values | context, whose)
-    if is_new and whose.author is not None:
+    is_new = _add_new(db, "summary", fields | values | context, ownership)
+    if is_new and ownership.author is not None:
         # What it is called by at home may be made of a prompt, which stayed there.
         summary = Summary(fields["request"], None, fields["learned"], fields["completed"])
         observations.entitle(db, context["id"], _last_of(db, context["id"]), summary)
@@ -263,7 +263,7 @@ def _last_of(db: Connection, session_id: int) -> int:
     return max(int(row["id"]) for row in execute(db, "summaries_left", session_id=session_id))
 
 
-_TAKE: dict[str, Callable[[Connection, Fields, Whose], bool]] = {
+_TAKE: dict[str, Callable[[Connection, Fields, Ownership], bool]] = {
     "project": _project,
     "session": _session,
     "prompt": _prompt,
@@ -292,30 +292,30 @@ def _other_project(db: Connection, key: str | None) -> Fields:
     return {"project": row["name"], "project_id": row["id"]}
 
 
-def _add_new(db: Connection, kind: str, values: Fields, whose: Whose) -> bool:
+def _add_new(db: Connection, kind: str, values: Fields, ownership: Ownership) -> bool:
     """False: it is there already."""
     if execute(db, f"find_{kind}", **values).fetchone() is not None:
         return False
-    _may_add(db, values, whose)
+    _may_add(db, values, ownership)
     execute(db, f"absorb_{kind}", **values)
     return True
 
 
-def _may_add(db: Connection, values: Fields, whose: Whose) -> None:
-    """Something new. What a session here holds is what happened here: strangers have no part in it, and a
-    member only in the member's own."""
-    _check_author(db, values, whose)
-    if whose.is_stranger and values["session_client"] != FOREIGN:
+def _may_add(db: Connection, values: Fields, ownership: Ownership) -> None:
+    """Whether a new record may be added. A session's memories are what happened here: untrusted records are
+    no part of it, and a member only in the member's own."""
+    _check_author(db, values, ownership)
+    if ownership.is_untrusted and values["session_client"] != FOREIGN:
         raise RecordRefused(
             "It would change one of your own sessions. If you wrote this file, import it with --own."
         )
 
 
-def _check_author(db: Connection, fields: Fields, whose: Whose) -> None:
-    if whose.author is None:
+def _check_author(db: Connection, fields: Fields, ownership: Ownership) -> None:
+    if ownership.author is None:
         return
     found = execute(db, "session_author", session_id=fields["session_id"]).fetchone()
-    if found is not None and found["author"] != whose.author:
+    if found is not None and found["author"] != ownership.author:
         raise RecordRefused(f"Session {fields['session_id']} belongs to somebody else.")
 
 
@@ -324,28 +324,28 @@ def _is_forgotten(db: Connection, session_id: str) -> bool:
 
 
 def _follow(db: Connection, id: int, fields: Fields) -> None:
-    """What its author has changed since. An edited one goes by another name, and is a new one."""
+    """Applies what its author has changed since. An edited one has another identity, and is added as new."""
     observations.revise(db, [Revision(id, {name: fields[name] for name in ("pinned", "wrong")})], ())
 
 
 def _made_id(session_id: str, key: str) -> str:
-    """Not the one a stranger gives: an event that comes tomorrow under that name would count as known."""
+    """Never the id of an untrusted record: a later event with that id would count as a duplicate."""
     return f"{FOREIGN}-{hashlib.sha256(f'{session_id}/{key}'.encode()).hexdigest()[:32]}"
 
 
-def _superseded(db: Connection, fields: Fields, project_id: int, whose: Whose) -> int | None:
+def _superseded(db: Connection, fields: Fields, project_id: int, ownership: Ownership) -> int | None:
     """What it replaces: nothing made later. An untrusted one may replace an untrusted one of its project, a
     member's one of the member's."""
     older = _referred(db, fields["supersedes"])
     if older is None or older["created_at_epoch"] > fields["at"]:
         return None
-    if whose.own:
+    if ownership.own:
         return int(older["id"])
     may = older["session_client"] == FOREIGN
-    if whose.author is not None:
+    if ownership.author is not None:
         session = model_records.parse_name(fields["supersedes"])
         found = execute(db, "session_author", session_id=session[0]).fetchone() if session else None
-        may = found is not None and found["author"] == whose.author
+        may = found is not None and found["author"] == ownership.author
     return int(older["id"]) if may and older["project_id"] == project_id else None
 
 

@@ -160,7 +160,7 @@ def texts_of(kind: MemoryKind, rows: Iterable[Row]) -> list[tuple[int, str]]:
 
 
 def _words(kind: MemoryKind, row: Row) -> str:
-    """What it is about, the most telling first: embedders read only so far."""
+    """The text to embed, the most significant first: embedders read a limited length."""
     if kind == "prompt":
         parts = [row["prompt"]]
     elif kind == "summary":

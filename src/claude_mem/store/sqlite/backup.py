@@ -140,7 +140,8 @@ def find_backups(backups: Path) -> list[Backup]:
 
 
 def verify_backup(path: Path, readable: range) -> DatabaseHeader:
-    """Raises StoreDamaged or StoreError unless it is a whole database of ours that this version can read."""
+    """Raises StoreDamaged or StoreError unless it is a complete claude-mem database that this version can
+    read."""
     refuse_link(path)
     with translated(path):
         says = database_files.read_header(path)
@@ -159,7 +160,7 @@ def _make(database: Path, backups: Path, name: str, now: int) -> Path:
     with translated(database):
         private_directory(backups)
         _clear_dead_drafts(backups, now)
-        # A name of its own: the worker may be making its daily one while somebody asks for one by hand.
+        # A unique name: the worker may be making its daily backup while a user makes another.
         draft = backups / f"{_DRAFT_PREFIX}-{os.getpid()}-{secrets.token_hex(4)}.db"
         try:
             new_file(draft)

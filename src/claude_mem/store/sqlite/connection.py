@@ -1,7 +1,7 @@
 """Connections to the one SQLite file: how they are opened, who reads, who writes, and what an error means.
 
 An fsync costs the same for one caller as for sixty-four. Callers of the writer hand in a function of the
-connection and block; each function runs in a savepoint of its own, and nobody is released before the group's
+connection and block; each function runs in its own savepoint, and no caller is released before the group's
 commit is on the disk.
 """
 
@@ -70,7 +70,7 @@ def translated(path: Path, db: sqlite3.Connection | None = None) -> Iterator[Non
         raise translate(error, path) from error
 
 
-APPLICATION_ID = 0x636D656D  # "cmem": how `file` and we ourselves tell our databases from others
+APPLICATION_ID = 0x636D656D  # "cmem": how `file` and our own code recognize a claude-mem database
 
 BUSY_TIMEOUT_MS = 5_000
 
@@ -269,7 +269,7 @@ class Writer:
         self._thread.start()
 
     def run(self, work: Callable[[SqliteConnection], T]) -> T:
-        """Run it in a transaction; durable on return, and undone as a whole if it raises."""
+        """Runs it in a transaction: durable on return, rolled back if it raises."""
         return self._submit(_Task(work, alone=False))  # type: ignore[no-any-return]
 
     def alone(self, work: Callable[[SqliteConnection], T]) -> T:
@@ -311,13 +311,13 @@ class Writer:
         self._db.close()
 
     def _commit(self, group: list[_Task]) -> None:
-        """All of the group in one transaction, each in its savepoint; then tell every caller."""
+        """Runs the group in one transaction, each function in its savepoint; then releases every caller."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
             outcomes = [self._attempt(task) for task in group]
             self._db.execute("COMMIT")
         except BaseException as error:
-            # The transaction is lost as a whole (disk full, I/O error): nothing of it may be acknowledged.
+            # The transaction is lost (disk full, I/O error): none of it may be acknowledged.
             self._roll_back()
             for task in group:
                 task.answer.set_exception(self._fault(error))

@@ -91,7 +91,7 @@ def put_in_place(draft: Path, path: Path) -> None:
 
 
 def require_sound(db: sqlite3.Connection, path: Path, look: str = "quick_check") -> None:
-    """Read the whole database through; StoreDamaged says what is wrong with it."""
+    """Reads all of the database; StoreDamaged says what is wrong with it."""
     (verdict,) = db.execute(f"PRAGMA {look}(1)").fetchone()
     if verdict != "ok":
         raise StoreDamaged(str(path), verdict)

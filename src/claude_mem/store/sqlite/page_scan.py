@@ -5,7 +5,7 @@ move to another. No statement can see these bytes. So the file is read page by p
 documented, and what lies between a page's list of cells and the cells is compared with pieces of what was
 forgotten.
 
-It is read by a process of its own (this file, run as a script): closing a file lets go of all locks that a
+It is read by a separate process (this file, run as a script): closing a file lets go of all locks that a
 process has on it, also of those of SQLite.
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PIECE, STRIDE = 12, 8
-"""Bytes. Of what is left, any run of PIECE + STRIDE - 1 bytes holds one whole piece."""
+"""Bytes. In a remaining copy, any run of PIECE + STRIDE - 1 bytes contains one complete piece."""
 
 ON_PAGE = 4096
-"""Of a row, what follows lies on pages of its own, which SQLite overwrites as a whole."""
+"""The rest of a row is on separate pages, which SQLite overwrites completely."""
 
 MOST_PIECES = 400_000
 """When more than that is forgotten, the file is not searched but written anew: it gets smaller, too."""

@@ -30,7 +30,7 @@ THOROUGH_UP_TO = 32 * 1024 * 1024
 
 
 def restore(database: Path, *, clock: Clock, backups: Path, source: Path | None = None) -> Restored:
-    """Only while no store has the database open. Without a source, the newest backup that is whole."""
+    """Only while no store has the database open. Without a source, the newest complete backup."""
     chosen = source or newest_whole(backups)
     if chosen is None:
         raise StoreError(f"There is no backup in {backups} that can be restored.")
@@ -98,7 +98,7 @@ class _Anything(dict[str, int]):
 
 
 def check_schema(db: sqlite3.Connection, path: Path) -> None:
-    """Have SQLite understand all that we are going to ask; a page check does not look at names."""
+    """Has SQLite prepare every statement that we use: a page check does not look at names."""
     try:
         for statement in queries().values():
             db.execute(f"EXPLAIN {statement}", _Anything())

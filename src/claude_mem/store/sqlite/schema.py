@@ -108,7 +108,7 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> SqliteConnection
     path.chmod(0o600)
     db = open_writer(path)
     with translated(path, db):
-        # Asked again: only SQLite's checksums tell whether the log's last transaction is whole.
+        # Checked again: only SQLite's checksums show whether the log's last transaction is complete.
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version < newest(known):
             backup.before_migration(path, backups, clock(), version, newest(known))
@@ -118,7 +118,7 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> SqliteConnection
 
 
 def create(path: Path, script: str, version: int) -> None:
-    """A new database takes its name only when it is whole, so a half-made one is never found under it."""
+    """A new database gets its name only when it is complete, so that no partial one ever has it."""
     draft = draft_of(path)
     with translated(path):
         new_file(draft)

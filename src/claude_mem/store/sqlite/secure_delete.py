@@ -66,7 +66,7 @@ def is_unfinished(db: Connection) -> bool:
 
 
 def overwrite_deleted(writer: Writer, is_left: Callable[[], bool]) -> None:
-    """`is_left`: whether copies of rows are left in the file, asked when it holds all there is."""
+    """`is_left`: whether copies of rows are left in the file, called when the file has all data."""
     merge(writer)
     cut_off(writer)
     if is_left():

@@ -43,7 +43,7 @@ def survey_database(path: Path, backups: Path, now: int, *, thorough: bool = Tru
 
 
 def foreign_owner(path: Path) -> str | None:
-    """That the file is somebody else's, as a sentence; None: it is not, or cannot be told."""
+    """Whose file it is, as a sentence, if it is not ours; None: it is ours, or that is unknown."""
     try:
         schema.require_readable(path, database_files.read_header(path), schema.migrations())
     except StoreForeign as error:

@@ -1,7 +1,7 @@
 """Maintenance in the background: backups, checkpoints, and returning unused space to the file system.
 
 A database of this version gives pages back from its end, a few at a time. One that an older version made must
-be written anew once for that: done at once where it is small, else when somebody asks for it.
+be rewritten once for that: at once if it is small, otherwise on request.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Upkeep(EvidenceExpiry):
         return self._writer.alone(empty_log)
 
     def check(self) -> None:
-        """Read the whole file through, however large; StoreDamaged says what is wrong (see `recover`)."""
+        """Reads all of the file, however large; StoreDamaged says what is wrong (see `recover`)."""
         with closing(open_reader(self._path)) as db:
             recovery.check(db, self._path)
 

@@ -5,7 +5,7 @@
 s.project_id = :project_id
 
 -- name: where_own_project
--- Of one project, where a row says so itself: its index goes by time.
+-- Of one project, where the row names it: its index is ordered by time.
 m.project_id = :project_id
 
 -- name: where_session
@@ -21,7 +21,7 @@ m.created_at_epoch >= :since
 m.created_at_epoch < :until
 
 -- name: where_type
--- Of one type: its index goes by time.
+-- Of one type: its index is ordered by time.
 m.type = :type
 
 -- name: where_branch

@@ -22,12 +22,12 @@ UPDATE pending_messages SET kind = 'tool_failure'
 WHERE session_id = :session_id AND effect_key = :effect_key AND kind = 'tool_use' AND private = 0;
 
 -- name: add_prompt
--- What the user asked; no text when the turn was private.
+-- Adds a prompt, without its text if the turn is private.
 INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
 VALUES (:session_id, :prompt_number, :prompt, :private, :prompt_id, :created_at, :created_at_epoch);
 
 -- name: turn_prompt
--- What a session's last turn began or ended with, and what was asked last.
+-- The kind of the event that began or ended a session's last turn, and the last prompt.
 SELECT p.kind, (SELECT u.prompt FROM user_prompts AS u WHERE u.session_id = s.id
                 ORDER BY u.prompt_number DESC LIMIT 1) AS prompt
 FROM sdk_sessions AS s JOIN pending_messages AS p ON p.session_id = s.id AND p.kind IN ('prompt', 'stop')
@@ -40,11 +40,11 @@ SELECT s.past, s.seal,
 FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
 
 -- name: is_forgotten
--- Whether a session was forgotten as a whole.
+-- Whether all of a session was forgotten.
 SELECT 1 FROM forgotten_sessions WHERE digest = :digest;
 
 -- name: mark_past
--- A session that a transcript tells of: who observes it, and from when on.
+-- Marks a session from a transcript: whether it is observed offline, and from when on.
 UPDATE sdk_sessions SET past = 1, offline = :offline, held_until_epoch = :until WHERE claude_session_id = :session;
 
 -- name: seal_session

@@ -7,7 +7,7 @@ WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given),
                     (SELECT p.id FROM projects AS p WHERE p.key = :given));
 
 -- name: forget_injections
--- What a forgotten session was told.
+-- What was injected into a forgotten session.
 DELETE FROM injections WHERE claude_session_id = :session;
 
 -- name: sessions_to_forget

@@ -15,7 +15,7 @@ WHERE project_id = :project_id AND content_key = :content_key AND created_at_epo
 ORDER BY created_at_epoch LIMIT 1;
 
 -- name: first_seen
--- Where and when an observation was made. It stays there if somebody asked for it, or if it came to stand in another's place.
+-- Where and when an observation was made. It stays there if a user saved it, or if it replaced another one.
 SELECT project_id, session_id, prompt_number, created_at, created_at_epoch, source = 'user' OR supersedes IS NOT NULL AS stays
 FROM observations WHERE id = :id;
 

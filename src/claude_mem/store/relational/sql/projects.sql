@@ -92,7 +92,7 @@ WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given
   AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id);
 
 -- name: projects_by_name
--- Projects by the name people see: those with a directory, then those that callers only named, then a stranger's.
+-- Projects by the name people see: those with a directory, then those that callers only named, then untrusted ones.
 SELECT p.id, p.key, p.name, p.root,
        CASE WHEN NOT EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') THEN 2
             WHEN p.root = '' THEN 1 ELSE 0 END AS standing

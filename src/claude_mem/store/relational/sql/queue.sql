@@ -58,7 +58,7 @@ UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = :r
 WHERE id = :id AND state = 'parked';
 
 -- name: request_of
--- What the user had asked for last when a prompt's number was current; private words are not there to be found.
+-- The last prompt when a prompt's number was current; private ones are not stored.
 SELECT prompt FROM user_prompts
 WHERE session_id = :session_id AND prompt_number <= :prompt_number AND prompt IS NOT NULL
 ORDER BY prompt_number DESC LIMIT 1;

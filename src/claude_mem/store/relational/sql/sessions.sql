@@ -11,7 +11,7 @@ SELECT s.*, (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.i
 FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
 
 -- name: fail_session
--- An abort was asked for.
+-- Marks a session as aborted.
 UPDATE sdk_sessions SET status = 'failed' WHERE id = :session_id;
 
 -- name: interrupt_sessions

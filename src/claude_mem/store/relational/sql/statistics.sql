@@ -5,7 +5,7 @@
 SELECT MAX(created_at_epoch) FROM observations;
 
 -- name: tally_injections
--- What sessions were told since some time, by occasion.
+-- What was injected into sessions since some time, by occasion.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens
 FROM injections WHERE created_at_epoch >= :since
 GROUP BY event ORDER BY event;
@@ -18,7 +18,7 @@ SELECT (SELECT COUNT(*) FROM projects AS p WHERE EXISTS (SELECT 1 FROM sdk_sessi
        (SELECT COUNT(*) FROM session_summaries) AS summaries;
 
 -- name: injection_figures
--- How often and how much sessions were told, by occasion.
+-- How often and how much was injected into sessions, by occasion.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens FROM injections GROUP BY event ORDER BY event;
 
 -- name: branches_of
@@ -46,14 +46,14 @@ SELECT id FROM observations WHERE superseded_by = :id ORDER BY created_at_epoch 
 SELECT id FROM user_prompts WHERE session_id = :session_id AND prompt_number = :prompt_number;
 
 -- name: injected_by_day
--- What sessions were told each day of UTC, by occasion.
+-- What was injected into sessions each day (UTC), by occasion.
 SELECT SUBSTR(i.created_at, 1, 10) AS day, i.event, COUNT(*) AS times, SUM(i.tokens) AS tokens
 FROM injections AS i LEFT JOIN sdk_sessions AS s ON s.claude_session_id = i.claude_session_id
 WHERE i.created_at_epoch >= :since AND (:project IS NULL OR s.project = :project)
 GROUP BY day, i.event ORDER BY day, i.event;
 
 -- name: observed_tool_uses
--- How many tool uses a model was asked about: those of the sessions that cost something since.
+-- How many tool uses were sent to a model: those of the sessions that cost something since.
 SELECT COUNT(*) FROM pending_messages AS p
 WHERE p.session_id IN (SELECT session_id FROM spending
                        WHERE created_at_epoch >= :since AND (:project IS NULL OR project = :project))

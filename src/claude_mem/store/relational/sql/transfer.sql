@@ -120,7 +120,7 @@ WHERE s.id IN (SELECT value FROM json_each(:sessions))
 ORDER BY s.created_at_epoch, s.claude_session_id
 
 -- name: export_prompts
--- What was asked in one.
+-- The prompts of a session.
 SELECT s.claude_session_id AS session_id, m.prompt_number AS number, m.prompt AS text, m.private, m.prompt_id,
        m.created_at_epoch AS at
 FROM user_prompts AS m JOIN sdk_sessions AS s ON s.id = m.session_id

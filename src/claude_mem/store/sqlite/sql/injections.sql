@@ -1,12 +1,12 @@
 -- The statements of injections.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: injections_after
--- What sessions were told after some row, by occasion, and up to which row that is.
+-- What was injected into sessions after some row, by occasion, and up to which row that is.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens, MAX(id) AS upto
 FROM injections WHERE id > :after GROUP BY event;
 
 -- name: add_injection
--- A session was told something; reported twice, it was told once.
+-- Records an injection into a session; reported twice, it counts once.
 INSERT INTO injections (claude_session_id, event, refs, about, tokens, created_at, created_at_epoch)
 SELECT :session, :event, :refs, :about, :tokens, :created_at, :created_at_epoch
 WHERE NOT EXISTS (SELECT 1 FROM injections
@@ -14,12 +14,12 @@ WHERE NOT EXISTS (SELECT 1 FROM injections
                     AND event = :event AND about IS :about AND refs = :refs);
 
 -- name: injections_of_session
--- What a session was told (of a memory), the newest first.
+-- What was injected into a session (of a memory), the newest first.
 SELECT claude_session_id AS session, event, refs, about, tokens, created_at_epoch AS at FROM injections
 WHERE claude_session_id = :session AND INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: injections_naming
--- What all sessions were told (of a memory), the newest first.
+-- What was injected into all sessions (of a memory), the newest first.
 SELECT claude_session_id AS session, event, refs, about, tokens, created_at_epoch AS at FROM injections
 WHERE INSTR(refs, :named) > 0 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 

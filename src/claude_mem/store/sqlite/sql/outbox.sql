@@ -136,7 +136,7 @@ WHERE id IN (SELECT project_id FROM team_projects)
 ORDER BY id;
 
 -- name: outgoing_sessions
--- Some sessions. What was asked goes only where prompts are shared; a title, too, is made of it.
+-- Some sessions. The prompt is sent only if prompts are shared; the title, too, is made from it.
 SELECT s.id AS row_id, s.claude_session_id AS session_id, p.key AS project, s.client, s.status, s.branch,
        s.commit_sha AS "commit", s.end_reason, s.created_at_epoch AS created_at, s.updated_at_epoch AS updated_at,
        s.completed_at_epoch AS completed_at, IIF(t.prompts, s.title, NULL) AS title,
@@ -244,7 +244,7 @@ SELECT COUNT(*) FROM team_forgets;
 DELETE FROM team_forgets WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: unlist_team_forgets
--- It need not be told: it has told us.
+-- The server need not be notified: it has notified us.
 DELETE FROM team_forgets WHERE name IN (SELECT value FROM json_each(:names));
 
 -- name: note_acknowledgement

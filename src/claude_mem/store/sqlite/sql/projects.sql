@@ -15,7 +15,7 @@ INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
 VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
 
 -- name: projects_to_keep
--- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
+-- All projects that have sessions, with what a person needs to distinguish them, the most recently used first.
 SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
        (SELECT json_group_array(key) FROM (SELECT key FROM project_aliases WHERE project_id = p.id ORDER BY key)) AS merged,
        CASE WHEN :weighed THEN

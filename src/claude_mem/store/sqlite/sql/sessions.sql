@@ -10,8 +10,8 @@ ORDER BY id DESC;
 
 -- name: last_summaries
 -- The newest summary of each of a project's last sessions, one's own or other members', but for one of them.
--- What strangers left open is neither.
--- One that tells of something done, learned or left open goes before a newer one: many a session ends with thanks.
+-- Open items of untrusted sessions are neither.
+-- One with something done, learned or left open goes before a newer one: many sessions end with thanks.
 SELECT id FROM (
     SELECT y.id, y.created_at_epoch, ROW_NUMBER() OVER (
         PARTITION BY y.session_id

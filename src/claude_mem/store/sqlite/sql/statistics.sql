@@ -1,7 +1,7 @@
 -- The statements of statistics.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: projects_with_news
--- Projects that have more to tell, or to tell it elsewhere, than some marks say.
+-- Projects whose memories or directories have changed since some marks.
 SELECT project_id FROM observations WHERE id > :observation AND project_id IS NOT NULL
 UNION
 SELECT s.project_id FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id WHERE y.id > :summary
@@ -9,14 +9,14 @@ UNION
 SELECT project_id FROM sdk_sessions WHERE id > :session;
 
 -- name: compacted_since
--- Sessions of which a compaction was reported past a mark; one of long ago has nobody left to tell.
+-- Sessions whose compaction was reported past a mark; one of long ago is no longer running.
 SELECT DISTINCT s.project_id, s.claude_session_id
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.id > :after AND p.kind IN ('pre_compact', 'post_compact') AND s.past = 0;
 
 -- name: activity
--- How much was learnt, asked and summed up in a project on each day, as the days are where the user is.
+-- How many observations, prompts and summaries a project has for each day, in the user's time zone.
 SELECT 'observations' AS what, DATE(o.created_at_epoch / 1000, 'unixepoch', 'localtime') AS day, COUNT(*) AS times
 FROM observations AS o WHERE o.project_id = :project_id AND o.created_at_epoch >= :since GROUP BY day
 UNION ALL
@@ -52,5 +52,5 @@ SELECT j.value AS concept FROM (SELECT concepts FROM observations
 GROUP BY concept ORDER BY COUNT(*) DESC, concept LIMIT :limit;
 
 -- name: times_injected
--- How often sessions were told of a memory.
+-- How often a memory was injected into sessions.
 SELECT COUNT(*) FROM injections WHERE INSTR(refs, :named) > 0;

@@ -1,7 +1,7 @@
 -- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: unembedded_observation
--- Observations past a mark, with the words that tell what they are about.
+-- Observations past a mark, with the text to embed.
 SELECT id, session_id, project_id, title, subtitle, SUBSTR(COALESCE(narrative, text), 1, :most) AS words, facts
 FROM observations WHERE id > :after ORDER BY id LIMIT :limit;
 

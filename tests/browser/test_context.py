@@ -83,7 +83,7 @@ def test_what_a_start_tells_of_is_counted_by_kind_and_what_it_left_out_is_a_clic
     refs = worker.post("/api/context/preview", project=project)["start"]["refs"]
     sums = sum(ref.startswith("s") for ref in refs)
     sight.go("#/context")
-    figures = sight.page.locator(".told").first
+    figures = sight.page.locator(".head.injected").first
     expect(figures).to_contain_text(f"{len(refs) - sums} observations")
     expect(figures).to_contain_text("1 summary" if sums == 1 else f"{sums} summaries")
     sight.follow(sight.page.get_by_role("link", name="the project's page"))

@@ -1,4 +1,4 @@
-// What can be done to memories. Each says what it did, and all but forgetting can be taken back for a while.
+// The actions on memories. Each reports what it did, and all but forgetting can be undone for a while.
 
 import { h } from "./dom.js";
 import { get, post } from "./api.js";
@@ -7,7 +7,7 @@ import { changing, toast } from "./toast.js";
 import { titleOf } from "./row.js";
 import { many } from "./words.js";
 
-const PART = 500; // ids the worker takes at a time
+const PART = 500; // ids that the worker accepts at a time
 
 export const pin = (refs, pinned, after) =>
   once(`pin ${pinned} ${refs}`, () =>
@@ -32,7 +32,7 @@ export const wrong = (refs, isWrong, after) =>
     ),
   );
 
-// What is pressed again before it is done, and shown, is meant once.
+// Pressing a button again before the action is done does nothing.
 const underway = new Set();
 
 async function once(what, act) {
@@ -43,7 +43,7 @@ async function once(what, act) {
 
 const memories = (count) => many(count, "memory", "memories");
 
-// The worker takes so many at a time; one button takes all parts back.
+// The worker accepts a limited number at a time; one button undoes all parts.
 async function inParts(refs, ask, words, after) {
   if (await changing(() => asked(refs, ask, words, after))) await after?.();
 }
@@ -136,7 +136,7 @@ async function forgetting(refs, after) {
   await after?.(true);
 }
 
-// With its title, and all that it said otherwise.
+// Including its title, its prompts and its tool events.
 export const forgetSession = (session, after) =>
   once(`forget session ${session}`, () => attempt(() => forgettingSession(session, after)));
 
@@ -167,7 +167,7 @@ const sureToForget = (close, preview) => [
   ),
 ];
 
-// What goes; and what stays and may say the same, for it was understood out of the same session.
+// What is deleted, and what stays and may say the same, because it was observed in the same session.
 async function previewed(refs) {
   const preview = await added(refs, {}),
     [session, ...others] = new Set(preview.sample.map((each) => each.session_id));
@@ -180,7 +180,7 @@ async function previewed(refs) {
     prompts: counts.prompt - preview.prompts,
     evidence: counts.evidence - preview.evidence,
   };
-  if (!rest.summaries && !rest.prompts && !rest.evidence) return preview; // kept by hand, or nothing is left
+  if (!rest.summaries && !rest.prompts && !rest.evidence) return preview; // saved by a person, or nothing is left
   return { ...preview, session, stays: `The rest of its session stays and may contain the same information: ${tally(rest)}.` };
 }
 

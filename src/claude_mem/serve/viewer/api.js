@@ -1,4 +1,4 @@
-// Asks the worker. Every failure becomes a Trouble: a status, a word for programs and a sentence for people.
+// Requests to the worker. Every failure becomes a Trouble: a status, a code for programs and a sentence for people.
 
 import { keyed } from "./page_key.js";
 
@@ -8,20 +8,20 @@ class Trouble extends Error {
     this.status = status;
     this.code = code;
     this.field = field;
-    this.projects = projects; // of a name that several have
+    this.projects = projects; // those with the same name
   }
 }
 
 let signedOut = () => {};
 
-export function whenSignedOut(tell) {
-  signedOut = tell;
+export function whenSignedOut(onSignOut) {
+  signedOut = onSignOut;
 }
 
 export const get = (path, query, signal) => ask("GET", path + asked(query), undefined, signal);
 export const post = (path, body, signal) => ask("POST", path, body, signal);
 
-// Empty values are not said; lists are written with commas.
+// Empty values are left out; lists are joined with commas.
 function asked(query) {
   const said = new URLSearchParams();
   for (const [name, value] of Object.entries(query || {})) {
@@ -59,7 +59,7 @@ async function reached(path, request) {
   }
 }
 
-// Half an answer is none: who leaves meanwhile stops it, and a worker may die in the middle of it.
+// An incomplete answer is an error: leaving the page stops it, and a worker may die while it answers.
 async function read(answer) {
   try {
     return await answer.json();

@@ -1,4 +1,4 @@
-// What is selected of a list, and what can be done with all of it at once.
+// The selected rows of a list, and the actions on all of them.
 
 import { h, put } from "./dom.js";
 import { post } from "./api.js";
@@ -8,10 +8,10 @@ import { usual } from "./filters.js";
 import { many, number } from "./words.js";
 
 const MOST = 10_000;
-const BELOW = 12; // between the bar and the window's end
-const MOST_MERGED = 100; // a person chooses which of them stays
+const BELOW = 12; // pixels between the bar and the window's lower edge
+const MOST_MERGED = 100; // the user chooses which of them stays
 
-// narrowing() says what is looked for; redraw() shows what is selected; done() is called when something was done.
+// narrowing() returns the current query; redraw() shows what is selected; done() is called after an action.
 export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
   const element = h("div", {
     class: "bulk bar",
@@ -20,8 +20,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     hidden: true,
   });
 
-  let asking = new AbortController(), // for all that fit; what is no longer looked for is not selected
-    isAsking = false; // what is done then would be done to some of them
+  let asking = new AbortController(), // the request for all that match; a changed query cancels it
+    isAsking = false; // an action now would apply to some of them only
 
   function draw(note = isAsking ? "selecting…" : "") {
     element.hidden = !chosen.size;
@@ -30,7 +30,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
       changeable = refs.filter((ref) => /^\d+$/.test(ref)),
       isWrong = narrowing().wrong === "true",
       acted = new Set(refs);
-    // Called again when it is taken back: what is selected by then is somebody's next thought.
+    // Also called after an undo: what is selected by then is the next selection.
     const after = async () => {
       acted.forEach((ref) => chosen.delete(ref));
       acted.clear();
@@ -59,7 +59,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
         h("span", { class: "meta" }, "Only observations can be pinned, marked wrong or merged."),
     );
     const again = had && [...element.querySelectorAll("button")].find((each) => each.textContent === had);
-    if (again) again.focus({ preventScroll: true }); // it lies over the list, which would be moved out from under it
+    if (again) again.focus({ preventScroll: true }); // the bar lies over the list, which would be scrolled away from under it
   }
 
   function clear() {
@@ -79,7 +79,7 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     asking.abort();
     asking = new AbortController();
     const stop = AbortSignal.any([signal, asking.signal]);
-    // As they are listed: of one kind, also what is marked wrong. Of a search, not what is raw: it can only be forgotten.
+    // The same rows as listed: a list of one kind includes those marked wrong; a search excludes raw events, which can only be forgotten.
     if (!asked.q?.trim()) asked.kind ||= usual(asked);
     if (asked.kind?.includes(",")) asked.wrong ||= "false";
     for (const name of ["wrong", "pinned"]) if (asked[name]) asked[name] = asked[name] === "true";
@@ -101,8 +101,8 @@ export function bulk({ narrowing, redraw, done, signal, chosen = new Set() }) {
     redraw();
   }
 
-  // It lies over the list: what is scrolled to and what is said keep clear of it (--bulk, in the styles), and what it
-  // came to cover is moved out from under it: the row in use, and the end of a list that was in sight.
+  // The bar lies over the list: scrolling and toasts keep clear of it (--bulk, in the styles), and what it
+  // would cover is scrolled out from under it: the focused row, and the end of a list that was visible.
   const { style } = document.documentElement;
   const room = new ResizeObserver(() => {
     style.setProperty("--bulk", element.hidden ? "0px" : `${element.offsetHeight + BELOW}px`);

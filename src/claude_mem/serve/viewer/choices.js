@@ -1,14 +1,14 @@
-// Projects to choose from. Two of one name are asked for by their keys, and told apart by as much of these as it takes.
+// Projects to choose from. Those with the same name are identified by their keys, and labelled with as much of the key as makes them distinct.
 
 import { h } from "./dom.js";
 import { leaf } from "./words.js";
 
-// items: projects as the worker lists them; chosen: what is asked for, also if it is not among them.
+// items: projects as the worker lists them; chosen: the selected one, even if it is not among them.
 export function projectOptions(items, chosen) {
-  const kept = items.filter((each) => each.sessions || each.observations); // of the others there is nothing to see
+  const kept = items.filter((each) => each.sessions || each.observations); // the others have nothing to show
   const known = (kept.length ? kept : items).map((each) => ({
     value: projectId(each, items),
-    label: toldApart(each, items),
+    label: distinctName(each, items),
     title: each.key,
   }));
   if (chosen && !known.some((each) => each.value === chosen)) known.push({ value: chosen, label: leaf(chosen) });
@@ -19,7 +19,7 @@ const namesakes = (project, all) => all.filter((other) => other !== project && o
 
 export const projectId = (project, all) => (namesakes(project, all).length ? project.key : project.name);
 
-export function toldApart(project, all) {
+export function distinctName(project, all) {
   const others = namesakes(project, all).map((other) => parts(other.key));
   if (!others.length) return leaf(project.name);
   const ours = parts(project.key);

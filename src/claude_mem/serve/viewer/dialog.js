@@ -1,4 +1,4 @@
-// A dialog: what it asks is built by the caller, and focus goes back where it was. It belongs to its page.
+// A dialog: the caller builds its content, and focus returns to where it was. It belongs to its page.
 
 import { h, successor } from "./dom.js";
 
@@ -8,7 +8,7 @@ window.addEventListener("hashchange", () => {
   leave();
 });
 
-// The page is about something else, under the same address or another.
+// The page now shows something else, under the same address or another.
 export const goOn = () => (moves += 1);
 
 export function leave(which = "dialog[open]") {
@@ -16,14 +16,14 @@ export function leave(which = "dialog[open]") {
   if (box) shut(box);
 }
 
-// The browser tells of it later, and until then a key would be lost on the question that is still underway.
+// The browser's event comes later, and until then a key would be lost in the dialog that is closing.
 function shut(box) {
   box.close();
   box.dispatchEvent(new Event("close"));
 }
 
-// make(close, known) gives what is inside; the promise has what close was given, undefined if it was left.
-// first is what has to be known before: who went on elsewhere meanwhile, or was asked already, is not asked.
+// make(close, known) returns the content; the promise resolves to what close received, undefined if cancelled.
+// first: data to wait for. The dialog does not open if the user has left the page meanwhile, or another is open.
 export async function dialog(title, make, first) {
   const before = moves,
     known = await first;

@@ -1,4 +1,4 @@
-// Builds the page out of elements and text. There is no other way in: what memory says is only ever text.
+// Builds the page from elements and text. There is no other way: the content of memories is only ever text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -27,7 +27,7 @@ function set(element, name, value) {
   else element.setAttribute(name, value === true ? "" : String(value));
 }
 
-// A link leads to a place in this page, or to something the worker itself serves.
+// A link leads to a page of the viewer, or to something that the worker itself serves.
 function isOurs(href) {
   return href.startsWith("#") || (href.startsWith("/") && !href.startsWith("//"));
 }
@@ -39,7 +39,7 @@ function nodes(children) {
     .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
 }
 
-// A control with its name above it. Beside it, not around it: else its value would be part of the name.
+// A control with a label above it. Not inside the label: otherwise its value would be part of its name.
 export function labelled(text, control) {
   return h("span", { class: "labelled" }, h("label", { for: control.id }, text), control);
 }
@@ -49,7 +49,7 @@ export function put(parent, ...children) {
   return parent;
 }
 
-// The same in other words: what is focused or unfolded in it stays so.
+// Replaces the content: what is focused or unfolded stays so.
 export function anew(place, ...children) {
   const all = () => focusable(place);
   const at = all().indexOf(document.activeElement),
@@ -64,7 +64,7 @@ export function anew(place, ...children) {
 
 const focusable = (place) => [...place.querySelectorAll("a, button, input, summary, h1")];
 
-// What came in the place of an element, if it was drawn anew since.
+// The element that replaced another one, if that was redrawn since.
 export const successor = (was) =>
   was.isConnected ? was : focusable(byId("main")).find((each) => nameOf(each) === nameOf(was));
 
@@ -78,7 +78,7 @@ export const byId = (id) => document.getElementById(id);
 export const toHeading = () =>
   (document.querySelector("main h1[tabindex]") || byId("main")).focus({ preventScroll: true });
 
-// Whether somebody has scrolled or pressed something since: then the page leaves them where they are.
+// Whether the user has scrolled or pressed something since: then the page stays where it is.
 export function moving(signal) {
   let has = false;
   const note = () => (has = true);

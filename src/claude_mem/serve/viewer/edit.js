@@ -1,4 +1,4 @@
-// The dialog in which a memory is given other words. What cannot be kept is said there, and nothing typed is lost.
+// The dialog that edits a memory. It shows why a change cannot be saved, and nothing typed is lost.
 
 import { h } from "./dom.js";
 import { post } from "./api.js";
@@ -36,7 +36,7 @@ export async function edit(memory, after) {
     input.dataset.was = input.value;
     input.setAttribute("aria-describedby", "edit-problem");
   }
-  // Only what was changed: what is left out stays as it is.
+  // Only the changed fields: the others stay as they are.
   const changed = () =>
     Object.fromEntries(
       Object.entries(inputs)
@@ -47,11 +47,11 @@ export async function edit(memory, after) {
   let isSent = false;
   await dialog("Edit this memory", (close) => {
     const problem = h("p", { class: "wrongly", role: "alert", id: "edit-problem" });
-    const tell = ({ refs }) => {
+    const warn = ({ refs }) => {
       if (refs?.map(String).includes(String(memory.ref)))
         problem.textContent = "This memory was changed elsewhere in the meantime. Saving replaces only the fields you changed.";
     };
-    on("changed", tell, over.signal);
+    on("changed", warn, over.signal);
     let isSignedOut = false;
     on(
       "up",
@@ -68,7 +68,7 @@ export async function edit(memory, after) {
         await changing(async () => {
           const done = await post("/api/memory/edit", { id: memory.id, ...said });
           close();
-          toast("Saved.", [done.undo], after); // also for who has left the dialog meanwhile
+          toast("Saved.", [done.undo], after); // also if the user has left the dialog meanwhile
         });
       } catch (error) {
         isSent = false;

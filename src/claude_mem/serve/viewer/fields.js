@@ -1,13 +1,13 @@
-// A tool's JSON as fields, one after the other, as it reads: also if its end was cut off, or a piece of its middle.
+// A tool's JSON as a list of fields, even if its end or a part of its middle was cut off.
 
-const MOST = 300, // more than anybody reads one by one
+const MOST = 300, // more than anybody reads
   DEEPEST = 12;
 const ESCAPED = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-class Other extends Error {} // it is something else than JSON
+class Other extends Error {} // it is not JSON
 class Over extends Error {} // it ends too early
 
-// [{ name, said }], or null if it is no JSON.
+// [{ name, said }], or null if it is not JSON.
 export function fieldsOf(text) {
   const fields = [];
   let at = 0;
@@ -36,7 +36,7 @@ export function fieldsOf(text) {
       said += code.length > 1 ? String.fromCharCode(parseInt(code.slice(1), 16)) : (ESCAPED[code] ?? code);
     }
   }
-  // Those of one list stand together.
+  // The items of one list are next to each other.
   function put(name, said, isListed) {
     const last = fields.at(-1);
     if (isListed && last?.name === name) last.said += `\n${said}`;

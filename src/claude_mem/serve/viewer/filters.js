@@ -1,4 +1,4 @@
-// The controls of the filters in filter_list.js; each is a choice where the choices are known.
+// The controls of the filters in filter_list.js: a select where the choices are known, otherwise a text field.
 
 import { h, labelled, put } from "./dom.js";
 import { get } from "./api.js";
@@ -15,7 +15,7 @@ const FACETS = { type: "types", concept: "concepts", branch: "branches", client:
 const UNDERSTOOD = "observation,summary,prompt";
 const ALL = `${UNDERSTOOD},evidence`;
 
-// Of which kinds it is if none is named: a search is over all, a list without one is of observations.
+// The kinds, if none is specified: a search covers all of them, a list has observations.
 export const usual = ({ q }) => (q?.trim() ? ALL : "observation");
 
 export function filters(asked, change, signal) {
@@ -30,7 +30,7 @@ export function filters(asked, change, signal) {
   };
   const typed = (name, label, hint) => {
     let soon = 0;
-    const tell = (event) => {
+    const onInput = (event) => {
       clearTimeout(soon);
       const { value } = event.target;
       soon = setTimeout(() => change({ [name]: value.trim() }), 250);
@@ -39,7 +39,7 @@ export function filters(asked, change, signal) {
     selects[name] = h("input", {
       id: `by-${name}`,
       placeholder: hint,
-      oninput: tell,
+      oninput: onInput,
       autocomplete: "off",
       spellcheck: "false",
     });
@@ -81,7 +81,7 @@ export function filters(asked, change, signal) {
     for (const each of rest) each.hidden = !open || isUseless(each);
   }
   unfold(shown.some(({ name }) => !FIRST.includes(name) && asked()[name]));
-  // Of one person's memory nobody asks whose it is.
+  // The author filter is useful only if there are several authors.
   function isUseless(control) {
     return control.contains(selects.author) && selects.author.options.length < 2;
   }
@@ -102,7 +102,7 @@ export function filters(asked, change, signal) {
     }
     learn();
   }
-  // What there is to choose from is another list in another project.
+  // Each project has its own choices.
   let known = null;
   function learn() {
     const project = asked().project || "";

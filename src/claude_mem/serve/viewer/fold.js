@@ -1,8 +1,8 @@
-// A list of which only the first few are seen at once; the rest unfolds.
+// A list that shows its first few items; the rest unfolds.
 
 import { h } from "./dom.js";
 
-// listed(items) gives the list of some of them. Two more than a few are not worth folding.
+// listed(items) returns the list of some items. One or two more than a few are not folded.
 export function folded(items, few, listed) {
   if (items.length <= few + 2) return listed(items);
   return [

@@ -1,8 +1,8 @@
-// What stands in the place of something that is gone for good.
+// The page of something that was permanently deleted.
 
 import { h, put } from "./dom.js";
 
-// Gives what hears of an error: who asks for it again and is told that there is none shows nothing old of it.
+// Returns an error handler: when a reload gets 404, nothing old stays on the page.
 export const forgotten = (main, name) => (error) => {
   if (error.status === 404)
     put(main, h("h1", { tabindex: -1 }, "Deleted"), h("p", null, `${name} was permanently deleted.`));

@@ -24,7 +24,7 @@ export function year(activity, hrefOf, signal) {
     "aria-label": "Activity by day; a table follows",
   });
   const draw = () => {
-    const room = place.clientWidth || 700; // as many weeks as there is room for, the newest last
+    const room = place.clientWidth || 700; // as many weeks as fit, the newest last
     const cell = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((room - LEFT - 4) / WEEKS)));
     put(
       place,
@@ -55,7 +55,7 @@ export function year(activity, hrefOf, signal) {
 }
 
 function squares(counts, most, hrefOf, weeks, CELL) {
-  const today = Date.UTC(...((now) => [now.getFullYear(), now.getMonth(), now.getDate()])(new Date())); // here, as the worker's days
+  const today = Date.UTC(...((now) => [now.getFullYear(), now.getMonth(), now.getDate()])(new Date())); // local, like the worker's days
   const first = today - (((new Date(today).getUTCDay() + 6) % 7) + 7 * (weeks - 1)) * DAY; // a Monday
   const cells = [],
     labels = [];
@@ -69,7 +69,7 @@ function squares(counts, most, hrefOf, weeks, CELL) {
       count = counts.get(name) || 0;
     if (row === 0 && when.getUTCMonth() !== said) {
       said = when.getUTCMonth();
-      if (column - (labels.at(-1)?.column ?? -9) < 3) labels.pop(); // a month of which little is shown
+      if (column - (labels.at(-1)?.column ?? -9) < 3) labels.pop(); // a month with few days shown
       if (column < weeks - 1) labels.push({ column, name: MONTH.format(at) });
     }
     cells.push(

@@ -1,4 +1,4 @@
-// The keyboard: one table says what each key does, and the help is made of it.
+// The keyboard: one table of what each key does, from which the help is made.
 
 import { byId, h, isTyping } from "./dom.js";
 import { dialog } from "./dialog.js";
@@ -21,9 +21,9 @@ const HELP = [
   ["g then h l f p c x s o", "Home, Live, Find, Projects, Cost, Context, Settings, Logs"],
   ["?", "this help"],
 ];
-const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]; // these go on; all others act once
+const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]; // these repeat while they are held; all others act once
 const LETTER_MS = 1500; // how long `g` waits for its letter
-const bound = new Map(); // what the page shown adds
+const bound = new Map(); // the keys of the current page
 let until = 0;
 
 export function bind(keys, signal) {
@@ -59,14 +59,14 @@ export function start(box) {
   });
 }
 
-// AltGr says it is Ctrl and Alt; on many keyboards there is no other way to "#" or "/".
+// AltGr reports Ctrl and Alt; on many keyboards it is the only way to type "#" or "/".
 function isPlain(event) {
   return event.getModifierState("AltGraph") || !(event.ctrlKey || event.metaKey || event.altKey);
 }
 
 function act(event, box) {
   const { key } = event,
-    isSecond = event.timeStamp < until; // when it was pressed: a busy page hears of it later
+    isSecond = event.timeStamp < until; // when it was pressed: a busy page receives the event later
   until = key === "g" ? performance.now() + LETTER_MS : 0;
   if (isSecond && PLACES[key]) {
     go(PLACES[key]);
@@ -92,7 +92,7 @@ function act(event, box) {
 
 const links = () => [...byId("main").querySelectorAll("a.title")];
 
-// On pages without a list of their own: from title to title.
+// On pages without a list: from title to title.
 function step(by) {
   const all = links();
   if (!all.length) return false;

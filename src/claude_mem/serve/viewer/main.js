@@ -1,4 +1,4 @@
-// Starts the page: which part of it is shown, and what is always there.
+// Starts the viewer: its navigation, and what is on every page.
 
 import { byId, h, isTyping, moving, put, toHeading } from "./dom.js";
 import { get, isAbort, whenSignedOut } from "./api.js";
@@ -25,23 +25,23 @@ const PAGES = [
 const TABS = { session: "projects", project: "projects", file: "find", observation: "find" };
 const box = byId("q");
 const broken = new Set(); // pages that could not be loaded
-const left = new Map(); // how far down each step of the way was, when it was left
+const left = new Map(); // the scroll position of each step in the history, when it was left
 let leaving = new AbortController(),
   shown = null,
   showing = null, // until it is
   steps = 0;
 
 async function show() {
-  if (state.now().signedOut) return void stream.connect(); // perhaps it is signed in again by now
+  if (state.now().signedOut) return void stream.connect(); // it may be signed in again by now
   const place = parse(location.hash);
-  // The search box is the Find page's: while that is shown, another search changes the page and does not begin it anew.
+  // The search box belongs to the Find page: while that is open, another search updates it without reloading.
   if (place.page === "find" && shown?.page === "find" && shown.again) {
-    if (!history.state) history.replaceState({ step: shown.step }, ""); // who comes back to it finds the place as well
+    if (!history.state) history.replaceState({ step: shown.step }, ""); // the scroll position is restored on the way back
     return shown.again(place);
   }
   if (shown?.isThere) left.set(shown.step, window.scrollY);
   leaving.abort();
-  // A step that has a number was taken before: somebody comes back to it.
+  // A history step that has a number was visited before.
   const back = left.get(history.state?.step),
     step = history.state?.step ?? `${performance.timeOrigin} ${++steps}`;
   history.replaceState({ step }, "");
@@ -61,7 +61,7 @@ async function show() {
     const again = await page.show(place, main, signal);
     if (signal.aborted) return;
     mine.again = again;
-    again?.(parse(location.hash)); // somebody typed on meanwhile
+    again?.(parse(location.hash)); // the user has typed more meanwhile
     if (back) {
       await again?.loaded;
       if (signal.aborted) return;
@@ -73,12 +73,12 @@ async function show() {
     mine.isLost = error.status === 0;
     failed(main, error);
   }
-  // Who went on elsewhere meanwhile is left there, as is who only just came.
+  // If the user has navigated meanwhile, the page stays where it is.
   const here = document.activeElement;
   if (!isFirst && !isTyping(here) && (here === had || here === document.body)) toHeading();
 }
 
-// A browser remembers that a module could not be had, and of what it imports as well: only a new page asks again.
+// A browser remembers that a module, or one that it imports, could not be loaded: only reloading the page tries again.
 async function loaded(page, signal) {
   const wasBroken = broken.has(page);
   let why = "";
@@ -88,7 +88,7 @@ async function loaded(page, signal) {
     broken.add(page);
     why = error.message;
   }
-  await get("/api/status", null, signal); // signed out, or nobody there: then that is what is said
+  await get("/api/status", null, signal); // signed out, or no worker: then that message is shown
   if (!wasBroken) throw new Error(`This page could not be loaded: ${why}`);
   leaving.abort();
   location.reload();
@@ -118,7 +118,7 @@ function mark(place) {
   box.value = place.page === "find" ? place.query.q || "" : "";
 }
 
-// Typing searches from wherever one is; what narrows the search stays.
+// Typing searches from any page; the filters stay.
 function search(typed) {
   const place = parse(location.hash);
   if (place.page === "find") {
@@ -133,7 +133,7 @@ function search(typed) {
 function signedOut() {
   stream.stop();
   leaving.abort();
-  leave("dialog[open]:not(:has(form))"); // what was typed stays: it is saved once one is signed in again
+  leave("dialog[open]:not(:has(form))"); // what was typed stays, and can be saved after signing in again
   shown = null;
   state.signed(true);
   put(
@@ -145,7 +145,7 @@ function signedOut() {
   );
 }
 
-// The key is the whole browser's: a tab that has one says so to those that have lost it.
+// All tabs share the key: a tab that has one informs those that have lost it.
 const tabs = new BroadcastChannel("signed in");
 tabs.onmessage = () => {
   if (state.now().signedOut) stream.connect();
@@ -161,12 +161,12 @@ function signedIn() {
 box.addEventListener("input", () => search(box.value));
 byId("ask").addEventListener("submit", async (event) => {
   event.preventDefault();
-  await showing; // what is found may be on its way
+  await showing; // the results may still be loading
   if (document.activeElement === box) keys.toFirst();
 });
 byId("help").addEventListener("click", keys.help);
 byId("skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address is the page's
+  event.preventDefault(); // the address belongs to the page
   byId("main").focus();
 });
 window.addEventListener("hashchange", () => (showing = show()));

@@ -1,4 +1,4 @@
-// Bars by day or hour, as SVG; what is stacked is told apart by ground and by order, and the numbers are in a table beside it.
+// Bars by day or hour, as SVG; stacked values differ by fill and order, and the numbers are in a table beside it.
 
 import { h, put, svg } from "./dom.js";
 
@@ -12,7 +12,7 @@ export function bars({ label, days, series, say, limit, signal, tick = (each) =>
   if (!days.some((each) => sum(each.values) > 0)) return h("p", { class: "soft" }, `${label}: nothing in this period.`);
   const most = Math.max(...days.map((each) => sum(each.values)));
   const top = nice(limit && limit.value <= 3 * most ? Math.max(most, limit.value) : most);
-  // A budget far above all that was spent would press the bars flat: it is only named, not drawn.
+  // A budget far above the values would flatten the bars: it is only named, not drawn.
   const far = limit?.value > top;
   const place = h("div", { class: "plot" });
   const draw = () => put(place, chart(place.clientWidth || 640));
@@ -43,11 +43,11 @@ export function bars({ label, days, series, say, limit, signal, tick = (each) =>
         from += value;
         return rect;
       });
-      const told = `${each.day}: ${series.map((one, at) => `${one.name} ${say(each.values[at])}`).join(", ")}`;
+      const title = `${each.day}: ${series.map((one, at) => `${one.name} ${say(each.values[at])}`).join(", ")}`;
       return svg(
         "g",
         null,
-        svg("title", null, told),
+        svg("title", null, title),
         svg("rect", { class: "hover", x: LEFT + index * step, width: step, y: TOP, height: room }),
         parts,
         index % every === 0 && svg("text", { class: "axis", x: LEFT + index * step, y: HEIGHT - 6 }, tick(each)),
@@ -75,7 +75,7 @@ export function bars({ label, days, series, say, limit, signal, tick = (each) =>
         { class: "legend" },
         series.length > 1 &&
           series.map((each) => entry(each.name, svg("rect", { class: each.class, width: 10, height: 10 }))),
-        // Here, not beside its line: there it would lie on a bar.
+        // Here, not beside its line, where it would cover a bar.
         limit &&
           (far
             ? h("span", null, `${limit.name} ${say(limit.value)}, above this scale`)

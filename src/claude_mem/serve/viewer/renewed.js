@@ -1,13 +1,13 @@
-// Reads memories again, as many at a time as the worker tells.
+// Reloads memories, as many at a time as the worker answers.
 
 import { post } from "./api.js";
 
 const MOST = 100;
-const latest = new Map(); // of each memory, the question that was asked last
+const latest = new Map(); // by memory: the number of its last request
 let questions = 0;
 
-// Of each part { results, missing }: how they are now, and which are gone. Answers may come in another order: of a
-// memory that was asked for again meanwhile only the later one tells.
+// Yields { results, missing } for each part: their current state, and which are deleted. Answers may arrive out of
+// order: a memory that was requested again meanwhile is only in the later answer.
 export async function* renewed(refs, signal) {
   const mine = ++questions;
   refs.forEach((ref) => latest.set(ref, mine));

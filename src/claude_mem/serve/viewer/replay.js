@@ -1,18 +1,18 @@
-// What happened in a session, in order, with a scrubber to play it again.
+// The events of a session, in order, with a scrubber to replay them.
 
 import { h, isTyping, svg } from "./dom.js";
 import { bind } from "./keys.js";
 import { memoryLink } from "./router.js";
 import { kindOf, line } from "./row.js";
 import { Story } from "./story.js";
-import { body } from "./told.js";
+import { body } from "./memory_body.js";
 import { moment, time } from "./words.js";
 
-const RAW = "raw tool uses"; // whether this browser shows them
+const RAW = "raw tool uses"; // whether this browser shows raw tool uses
 const PACE_MS = 700;
-const CROWDED = 1000; // events whose ticks are too thin to be told apart: those of one kind become one
+const CROWDED = 1000; // with more events the ticks are too thin: those of one kind are merged
 
-// onopen(ref): a line was followed, so that who comes back finds it.
+// onopen(ref): a link was followed; the page returns to it on the way back.
 export function replay({ signal, onopen }) {
   const events = [],
     known = new Map(), // by ref
@@ -49,12 +49,12 @@ export function replay({ signal, onopen }) {
     if (ref) onopen(ref);
   }
   const lines = () => events.slice(0, shown).filter((event) => raw.checked || event.kind !== "evidence");
-  // By somebody's hand.
+  // Called by the user's action.
   function by(count) {
     pause();
     to(seen(count), true);
   }
-  // The next in that direction that is not left out of sight.
+  // The next visible one in that direction.
   function seen(count) {
     const way = count < shown ? -1 : 1;
     while (!raw.checked && events[count - 1]?.kind === "evidence" && events[count - 1 + way]) count += way;
@@ -88,12 +88,12 @@ export function replay({ signal, onopen }) {
   }
   signal.addEventListener("abort", pause);
 
-  // Not for whoever selects text or reads what is wider than its place.
+  // Not while text is selected or a wide block is scrolled.
   const going = (act) => (event) => {
     if (event.shiftKey || event.target === range || event.target.closest?.("pre, .wide")) return false;
     act();
   };
-  // From title to title, also to those that are not drawn.
+  // From title to title, including those that are not drawn.
   const step = (way) => () => {
     let at = story.lines.findIndex((each) => each.ref === reached) + way;
     while (story.lines[at] && !hasTitle(story.lines[at])) at += way;
@@ -129,7 +129,7 @@ export function replay({ signal, onopen }) {
     controls,
     list: story.element,
     known,
-    // Each where its time puts it. Who stands at the end stays there; who is further back is not moved.
+    // Each is inserted by its time. At the end, the replay stays at the end; further back, it does not move.
     grow: (more) => {
       const isAtEnd = shown >= events.length,
         standing = events[shown - 1];
@@ -145,7 +145,7 @@ export function replay({ signal, onopen }) {
       track.draw();
       to(isAtEnd ? events.length : events.indexOf(standing) + 1, false);
     },
-    // event: as it is now; null: it is forgotten.
+    // event: its current state; null: it was deleted.
     renew: (ref, event) => {
       const was = known.get(ref);
       if (!was) return;
@@ -166,7 +166,7 @@ export function replay({ signal, onopen }) {
 
 const hasTitle = (event) => event.kind !== "evidence" && !event.isForgotten;
 
-// One shape for each kind, however many there are of it.
+// One SVG shape for each kind, however many events there are.
 function ticks(events, onpick) {
   const kinds = ["evidence", "observation", "summary", "prompt"].map((kind) => ({
     kind,

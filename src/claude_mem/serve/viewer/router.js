@@ -1,4 +1,4 @@
-// Which page a hash names, and how pages are named. A hash is `#/page/rest?query`.
+// Pages and their addresses. A hash is `#/page/rest?query`.
 
 export function parse(hash) {
   const [path, query = ""] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
@@ -12,7 +12,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // somebody wrote it by hand
+    return text; // typed by hand
   }
 }
 
@@ -26,14 +26,14 @@ export const sessionLink = (session, at) => link("session", session, { at });
 export const projectLink = (name) => link("project", name);
 export const fileLink = (path, project) => link("file", path, { project });
 
-// The browser tells of a new address later: a key pressed until then would be the old page's.
+// The browser's event comes later: a key pressed until then would go to the old page.
 export function go(hash) {
   if (hash === location.hash) return;
   history.pushState(null, "", hash);
   window.dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-// The address changes without leaving the page: typing in the search box is one step back, not twenty.
+// Changes the address without leaving the page: typing in the search box is one history step, not twenty.
 export function rename(hash) {
   history.replaceState(history.state, "", hash);
 }

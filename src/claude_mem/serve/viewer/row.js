@@ -1,4 +1,4 @@
-// How a memory looks in a list: a line of a feed, or a row of a window.
+// A memory in a list: a line of a feed, or a row of a windowed list.
 
 import { h } from "./dom.js";
 import { link, memoryLink, projectLink } from "./router.js";
@@ -32,7 +32,7 @@ export function marks(memory) {
   ];
 }
 
-// Of what another member of the team did.
+// For the memories of another member of the team.
 export const by = ({ author }) => Boolean(author) && h("span", { class: "chip by" }, `by ${author}`);
 
 export const when = (epoch, say = ago) =>
@@ -40,14 +40,14 @@ export const when = (epoch, say = ago) =>
 
 export const titleOf = (memory) => memory.title || memory.prompt || memory.request || `${memory.kind} ${memory.ref}`;
 
-// Its last turn is summed up as soon as it ends; until the next prompt nothing goes on in it.
+// A turn is summarized as soon as it ends; until the next prompt the session is idle.
 export const standingOf = ({ status }) => (status === "summarizing" ? "between turns" : status);
 
 export const isRunning = (session) => ["initialized", "active", "summarizing"].includes(session.status);
 
 export const isGone = (memory) => Boolean(memory.wrong || memory.superseded_by);
 
-// A line of a feed: as high as it needs.
+// A line of a feed, as high as its content.
 export function line(memory, { project = true, said = true, clock = false } = {}) {
   const about = [
     project && memory.project && h("a", { href: projectLink(memory.project) }, leaf(memory.project)),
@@ -67,8 +67,8 @@ export function line(memory, { project = true, said = true, clock = false } = {}
   );
 }
 
-// What a result is shown by, and what beneath it: of a summary the sentence that matches, for its title is what
-// was asked; a title that was cut gives way to its whole sentence.
+// A result's first and second line. A summary shows the sentence that matches, because its title is
+// the prompt; a cut title is replaced by its complete sentence.
 function headline(memory) {
   const title = titleOf(memory),
     said = memory.snippet || "",
@@ -77,7 +77,7 @@ function headline(memory) {
   return [title, said];
 }
 
-// The first row of a session says when it was and what it was about; those below it belong to the same one.
+// The first row of a session has its date and title; the rows below it belong to the same session.
 function sessionOf({ session_of: session, session_id: id }, { project, more }) {
   const hidden = session.more + session.events,
     about = `${many(session.more, "more memory", "more memories")} and ${many(session.events, "tool event")} of this session match`;
@@ -95,7 +95,7 @@ function sessionOf({ session_of: session, session_id: id }, { project, more }) {
   );
 }
 
-// A row of a window: always of one height, with a box to select it.
+// A row of a windowed list: always the same height, with a checkbox.
 export function hit(memory, { selected, onselect, onopen, current, project = true, more }) {
   const [title, said] = headline(memory);
   const box = h("input", {

@@ -1,4 +1,4 @@
-// How much sessions are told: what is kept, what holds until the worker starts again, and what is only tried out here.
+// The limits of what is injected: the saved values, those in use until the worker restarts, and those only tried out here.
 
 import { h } from "./dom.js";
 import { get, isAbort, post } from "./api.js";
@@ -11,7 +11,7 @@ const SIZES = [
   ["prompt_characters", "CLAUDE_MEM_PROMPT_CHARACTERS", "Characters with a prompt", 9900],
 ];
 
-// onchange: another size is to be shown.
+// onchange: called when the preview must change.
 export function sizes(onchange, signal) {
   const rows = SIZES.map(([name, key, label, most]) => {
     const id = `set-${name}`,
@@ -24,23 +24,23 @@ export function sizes(onchange, signal) {
       step: 100,
       "aria-describedby": about.id,
       oninput: () => {
-        tell();
+        refresh();
         onchange();
       },
     });
-    return { name, key, label, most, input, about, kept: undefined, holds: undefined, isElsewhere: false };
+    return { name, key, label, most, input, about, saved: undefined, inUse: undefined, isElsewhere: false };
   });
-  const save = h("button", { class: "main", disabled: true, onclick: keep }, "Save these settings");
+  const save = h("button", { class: "main", disabled: true, onclick: saveChanges }, "Save these settings");
   const problem = h("p", { class: "wrongly", role: "alert" });
-  let unread = ""; // why it is not known what is kept
+  let unread = ""; // why the saved values could not be read
 
-  // An empty field is left to what is kept.
-  const chosen = ({ input, kept }) => (input.value === "" ? kept : Number(input.value));
-  const isChanged = (row) => chosen(row) !== row.kept;
+  // An empty field means the saved value.
+  const chosen = ({ input, saved }) => (input.value === "" ? saved : Number(input.value));
+  const isChanged = (row) => chosen(row) !== row.saved;
   const isWrong = ({ input, most }) =>
     input.validity.badInput || !Number.isInteger(Number(input.value)) || input.value < 0 || input.value > most;
 
-  function tell() {
+  function refresh() {
     for (const row of rows) {
       row.about.textContent = about(row);
       isWrong(row) ? row.input.setAttribute("aria-invalid", "true") : row.input.removeAttribute("aria-invalid");
@@ -51,13 +51,13 @@ export function sizes(onchange, signal) {
   }
 
   function about(row) {
-    const { kept, holds, isElsewhere } = row;
-    if (isElsewhere) return `Set to ${kept} by an environment variable, which overrides what you save here.`;
-    if (holds !== undefined && kept !== holds) return `Saved: ${kept}. In use until the worker restarts: ${holds}.`;
-    return isChanged(row) ? `Currently ${kept}.` : "";
+    const { saved, inUse, isElsewhere } = row;
+    if (isElsewhere) return `Set to ${saved} by an environment variable, which overrides what you save here.`;
+    if (inUse !== undefined && saved !== inUse) return `Saved: ${saved}. In use until the worker restarts: ${inUse}.`;
+    return isChanged(row) ? `Currently ${saved}.` : "";
   }
 
-  // What is being tried out stays.
+  // Values that are being tried out stay.
   async function load() {
     const found = await get("/api/settings", null, signal).catch((error) => {
       if (isAbort(error)) throw error;
@@ -67,19 +67,19 @@ export function sizes(onchange, signal) {
       unread = "";
       for (const row of rows) {
         const { value, origin } = found.settings.find((each) => each.key === row.key);
-        keptIs(row, value, !isChanged(row));
+        setSaved(row, value, !isChanged(row));
         row.isElsewhere = origin === "environment";
       }
     }
-    tell();
+    refresh();
   }
 
-  function keptIs(row, value, isShown) {
-    row.kept = value;
+  function setSaved(row, value, isShown) {
+    row.saved = value;
     if (isShown) row.input.value = value;
   }
 
-  async function keep() {
+  async function saveChanges() {
     const changes = Object.fromEntries(rows.filter(isChanged).map((row) => [row.key, chosen(row)]));
     try {
       const done = await post("/api/settings", { changes });
@@ -90,12 +90,12 @@ export function sizes(onchange, signal) {
             ? `Saved. ${NEXT_START}`
             : "Saved.",
       );
-      for (const row of rows) row.kept = changes[row.key] ?? row.kept; // what was typed since is not lost
+      for (const row of rows) row.saved = changes[row.key] ?? row.saved; // what was typed meanwhile is not lost
       await load();
       onchange();
     } catch (error) {
       if (panel.isConnected) problem.textContent = error.message;
-      else if (!isAbort(error)) toast(error.message); // also to who went on
+      else if (!isAbort(error)) toast(error.message); // also after the user has left the page
     }
   }
 
@@ -120,17 +120,17 @@ export function sizes(onchange, signal) {
   return {
     panel,
     load,
-    // What to show it with; null: nothing can be shown with that.
-    asked: () => (rows.some(isWrong) ? null : Object.fromEntries(rows.map((row) => [row.name, chosen(row)]))),
-    // What the worker that runs tells sessions by.
-    hold(inForce) {
+    // The values for the preview; null if one is invalid.
+    values: () => (rows.some(isWrong) ? null : Object.fromEntries(rows.map((row) => [row.name, chosen(row)]))),
+    // Takes the values that the running worker uses.
+    useInForce(inForce) {
       for (const row of rows) {
-        row.holds = inForce[row.name];
-        if (row.kept === undefined) keptIs(row, row.holds, row.input.value === "");
+        row.inUse = inForce[row.name];
+        if (row.saved === undefined) setSaved(row, row.inUse, row.input.value === "");
       }
-      tell();
+      refresh();
     },
-    // When sessions are told what is shown.
-    from: () => (rows.some(isChanged) ? "unkept" : rows.some((row) => row.kept !== row.holds) ? "restart" : "now"),
+    // When sessions get what the preview shows.
+    from: () => (rows.some(isChanged) ? "unsaved" : rows.some((row) => row.saved !== row.inUse) ? "restart" : "now"),
   };
 }

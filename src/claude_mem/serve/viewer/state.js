@@ -1,4 +1,4 @@
-// How the worker is: the dot at the top, the spinner, and the banner that says what is wrong and what helps.
+// The state of the worker: the dot at the top, the spinner, and the banner with each problem and its remedy.
 
 import { byId, h, put } from "./dom.js";
 import { get, post } from "./api.js";
@@ -8,17 +8,17 @@ import { many, span } from "./words.js";
 
 const OFTEN = 15_000;
 const known = { queue: null, working: false, up: null, banners: [], recording: null, signedOut: false };
-const told = new EventTarget();
-const understood = new Set(); // what is past and was read is not said again in this tab
+const changes = new EventTarget();
+const dismissed = new Set(); // messages that are not shown again in this tab
 let timer = 0,
   asked = 0,
-  heard = 0; // which answer is the latest
+  heard = 0; // the number of the latest answer
 
 export const now = () => known;
 
-export function watch(tell, signal) {
-  told.addEventListener("state", () => tell(known), { signal });
-  tell(known);
+export function watch(listener, signal) {
+  changes.addEventListener("state", () => listener(known), { signal });
+  listener(known);
 }
 
 export function start() {
@@ -86,7 +86,7 @@ export async function look() {
       working: Boolean(status.observer?.working),
     });
   } catch {
-    // The stream says whether it can be reached.
+    // The stream shows whether the worker can be reached.
   }
   draw();
 }
@@ -99,14 +99,14 @@ export function age(queue, clock = Date.now()) {
 }
 
 function draw() {
-  if (known.signedOut) tell("dot off", "signed out");
-  else if (known.up === false || (known.up && known.recording)) tell(...glance()); // not before it has answered
+  if (known.signedOut) showState("dot off", "signed out");
+  else if (known.up === false || (known.up && known.recording)) showState(...quickStatus()); // not before the worker has answered
   banner();
-  told.dispatchEvent(new Event("state"));
+  changes.dispatchEvent(new Event("state"));
 }
 
-// What stays as it is, is not read aloud again, and a spinner goes on turning.
-function tell(mark, text) {
+// Unchanged parts are left alone: a screen reader does not repeat them, and the spinner does not restart.
+function showState(mark, text) {
   const place = byId("state");
   if (!place.firstChild) place.append(h("span"), "-");
   const [dot, said] = place.childNodes;
@@ -114,7 +114,7 @@ function tell(mark, text) {
   if (said.data !== text) said.data = text;
 }
 
-function glance() {
+function quickStatus() {
   if (!known.up) return ["dot error", "reconnecting"];
   const count = waiting(known.queue);
   if (known.working || known.queue?.leased) return ["spin", `observing${count ? `, ${many(count, "event")}` : ""}`];
@@ -141,29 +141,29 @@ const COPY = {
     toast(`Copied: ${command}`);
   },
 };
-// What helps and can be done from here; the rest is for a terminal.
-const MENDS = {
+// Remedies that the page offers; the rest need a terminal.
+const REMEDIES = {
   paused: { word: "Resume recording", act: () => post("/api/recording", { paused: false }) },
   observer_paused: AGAIN,
   out_of_budget: { word: "Settings", href: "#/settings" },
   unreadable: AGAIN,
   parked: AGAIN,
-  dropped: { word: "Dismiss", act: ({ message }) => understood.add(message) },
+  dropped: { word: "Dismiss", act: ({ message }) => dismissed.add(message) },
 };
 
 function banner() {
   const place = byId("banner"),
-    notes = known.signedOut ? [] : known.banners.filter((each) => !understood.has(each.message));
+    notes = known.signedOut ? [] : known.banners.filter((each) => !dismissed.has(each.message));
   if (known.up === false && !known.signedOut) notes.unshift(LOST);
   const codes = notes.map((each) => each.code).join(" ");
   if (place.dataset.codes !== codes) put(place, notes.map(note));
   place.dataset.codes = codes;
-  // A button stays the same while its banner stands: somebody may be about to press it.
+  // A button is not replaced while its banner is shown: somebody may be about to press it.
   notes.forEach((each, at) => reword(place.children[at], each));
 }
 
 function note({ code, level, fix }) {
-  const { word, href, act } = MENDS[code] || (COMMAND.test(fix) ? COPY : {});
+  const { word, href, act } = REMEDIES[code] || (COMMAND.test(fix) ? COPY : {});
   return h(
     "div",
     { class: `note ${level}`, "data-code": code },
@@ -177,11 +177,11 @@ function note({ code, level, fix }) {
 }
 
 function dismiss(code) {
-  known.banners.filter((each) => each.code === code).forEach(({ message }) => understood.add(message));
+  known.banners.filter((each) => each.code === code).forEach(({ message }) => dismissed.add(message));
   draw();
 }
 
-// What stays as it is, is not read aloud again.
+// Unchanged texts are left alone, so that a screen reader does not repeat them.
 function reword(element, { message, fix }) {
   const [said, helps] = element.children,
     advice = fix.startsWith("claude-mem ") ? `In a terminal: ${fix}` : fix;

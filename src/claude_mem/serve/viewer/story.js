@@ -1,21 +1,21 @@
-// A session's lines through a window: of 5,000 only those near what is in sight are in the page. Unlike those of
-// windowed.js each is as high as it needs; one that was never drawn is taken to be as high as the first of its kind.
+// A session's lines, windowed: of 5,000 only those near the viewport are in the page. Unlike the rows of
+// windowed.js each is as high as its content; one that was never drawn is estimated by the first of its kind.
 
 import { anew, h } from "./dom.js";
 
-const WHOLE = 250; // as few are all drawn: the browser's own search finds them
-const SPARE = 15; // lines above and below what is in sight
+const WHOLE = 250; // up to this many are all drawn: the browser's own search finds them
+const SPARE = 15; // lines above and below the viewport
 const JUMP = 30; // lines drawn around one that is far away
 const GUESS = { evidence: 29, prompt: 38, observation: 60, summary: 60 }; // until one of its kind is drawn
 
 export class Story {
-  // draw(event) -> what its line holds
+  // draw(event) -> the content of its line
   constructor({ draw, signal }) {
     Object.assign(this, { draw, lines: [], from: 0, to: 0, now: null });
-    this.items = new Map(); // by ref, once drawn: what was opened stays open
-    this.heights = new Map(); // by ref, and by kind: that of its first one
+    this.items = new Map(); // by ref, once drawn: what was unfolded stays so
+    this.heights = new Map(); // by ref, and by kind: the first one's
     this.element = h("ol", { class: "feed story", tabindex: -1, "aria-label": "Events, in order" });
-    this.element.style.setProperty("overflow-anchor", "none"); // what is in sight is held still below
+    this.element.style.setProperty("overflow-anchor", "none"); // the viewport is kept in place below
     window.addEventListener("scroll", () => this.paint(), { passive: true, signal });
     window.addEventListener(
       "resize",
@@ -31,7 +31,7 @@ export class Story {
     return this.lines.length <= WHOLE;
   }
 
-  // follow: the last of them is brought into sight.
+  // follow: the last of them is scrolled into view.
   show(lines, follow) {
     const last = lines.length - 1,
       isNear = last >= this.from && last <= this.to + JUMP;
@@ -41,7 +41,7 @@ export class Story {
     this.reach(last);
   }
 
-  // Which one a scrubber stands at; null: none.
+  // The event at the scrubber's position; null: none.
   mark(ref) {
     this.items.get(this.now)?.classList.remove("now");
     this.now = ref;
@@ -60,7 +60,7 @@ export class Story {
     this.sync(this.at(above) - SPARE, this.at(above + window.innerHeight) + 1 + SPARE);
   }
 
-  // Bring a line into sight, and give its element.
+  // Scrolls a line into view, and returns its element.
   reach(index, block = "nearest") {
     if (index < this.from || index >= this.to) this.sync(index - JUMP, index + JUMP);
     const item = this.items.get(this.lines[index].ref);
@@ -69,7 +69,7 @@ export class Story {
     return item;
   }
 
-  // Home and End. The browser glides there, and a line that proves higher than was thought would stop it on the way.
+  // Home and End. The browser scrolls smoothly, and a line that is higher than estimated would stop it on the way.
   toEdge(isEnd) {
     if (isEnd) this.sync(this.lines.length - JUMP, this.lines.length);
     window.scrollTo(0, isEnd ? document.documentElement.scrollHeight : 0);
@@ -119,7 +119,7 @@ export class Story {
     const { lastElementChild, children } = this.element;
     for (const each of children) {
       const { ref, kind } = each.dataset;
-      if (each === lastElementChild && ref !== this.lines.at(-1)?.ref) continue; // it has no border while it lies last
+      if (each === lastElementChild && ref !== this.lines.at(-1)?.ref) continue; // the last one has no border
       const { height } = each.getBoundingClientRect();
       this.heights.set(ref, height);
       if (!this.heights.has(kind)) this.heights.set(kind, height);
@@ -136,7 +136,7 @@ export class Story {
     return sum;
   }
 
-  // Which line is so many pixels down.
+  // The line at a position in pixels.
   at(pixels) {
     let at = 0;
     for (let down = 0; at < this.lines.length - 1; at++) {

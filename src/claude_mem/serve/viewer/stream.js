@@ -1,28 +1,28 @@
-// Listens to what happens. A connection that drops is taken up where it broke off, by Last-Event-ID.
-// Not an EventSource: that cannot tell a lost connection from a cookie that has expired.
+// Receives the worker's events. A dropped connection is resumed from the last event, by Last-Event-ID.
+// Not an EventSource: that does not distinguish a lost connection from an expired cookie.
 
 import { keyed } from "./page_key.js";
 
 const LONGEST_WAIT = 15_000;
-const SILENCE = 45_000; // the worker says something every 15 seconds
+const SILENCE = 45_000; // the worker sends something every 15 seconds
 
 const heard = new EventTarget();
 let last = "",
   running = null,
   wasUp = false,
-  isLate = false, // what is shown was asked for before anybody listened
+  isLate = false, // what is shown was loaded before the stream was open
   wait = 0,
   timer = 0;
 
-export function on(name, tell, signal) {
-  heard.addEventListener(name, (event) => tell(event.detail), { signal });
+export function on(name, listener, signal) {
+  heard.addEventListener(name, (event) => listener(event.detail), { signal });
 }
 
 function say(name, detail) {
   heard.dispatchEvent(new CustomEvent(name, { detail }));
 }
 
-// While nobody looks, nobody listens: browsers allow six connections to one address, and tabs are many.
+// A hidden tab closes its stream: browsers allow six connections to one address, and there may be many tabs.
 export function start() {
   document.addEventListener("visibilitychange", listen);
   window.addEventListener("online", listen);
@@ -45,7 +45,7 @@ export async function connect() {
   stop();
   const mine = (running = new AbortController());
   try {
-    // The worker ended it, as it does when it restarts. One that had nothing to say cannot read its database.
+    // The worker ended it, as it does when it restarts. If it sent nothing, it cannot read its database.
     wait = (await follow(mine)) ? 500 : longer();
   } catch (error) {
     if (mine.signal.aborted && mine.signal.reason !== "silence") return;
@@ -60,7 +60,7 @@ export async function connect() {
 
 const longer = () => Math.min(LONGEST_WAIT, (wait || 500) * 2);
 
-// Whether anything was heard before it ended.
+// Whether anything was received before it ended.
 async function follow(mine) {
   const answer = await fetch("/stream", {
     signal: mine.signal,
@@ -86,14 +86,14 @@ async function follow(mine) {
       isUp = true;
       const parts = (rest + value).split("\n\n");
       rest = parts.pop();
-      parts.forEach(told);
+      parts.forEach(dispatch);
     }
   } finally {
     clearTimeout(watch);
   }
 }
 
-// What was corrected while nobody listened is not told again: everything shown may be another.
+// Corrections during a gap are not sent again, so anything shown may have changed.
 function rejoice() {
   say("up");
   if (wasUp || isLate) say("changed", { what: "all", refs: [] });
@@ -102,7 +102,7 @@ function rejoice() {
   isLate = false;
 }
 
-function told(block) {
+function dispatch(block) {
   let name = "message",
     data = "",
     id = null;
@@ -114,5 +114,5 @@ function told(block) {
   }
   if (!data) return;
   say(name, JSON.parse(data));
-  if (id) last = id; // only after it was heard
+  if (id) last = id; // only after it was received
 }

@@ -1,5 +1,5 @@
-// A table with a name. Where it is wider than its place it scrolls by itself, with the keyboard as well; one of many
-// columns has each row's under its first in a narrow window, with their names.
+// A table with a name. If it is wider than its place it scrolls by itself, with the keyboard as well; one of many
+// columns shows, in a narrow window, each row's other cells below the first, with their names.
 
 import { h } from "./dom.js";
 
@@ -8,7 +8,7 @@ const FITS = 4; // columns, in a narrow window
 // A column of numbers.
 export const n = (name) => ({ name, class: "n" });
 
-// columns: names, or n(name); rows: as many cells each.
+// columns: names, or n(name); rows: one cell for each.
 export function table(label, columns, rows) {
   const all = columns.map((each) => (typeof each === "string" ? { name: each } : each));
   return h(

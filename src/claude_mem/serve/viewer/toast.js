@@ -1,29 +1,29 @@
-// Says what was done, with a way to take it back.
+// Messages about what was done, with an Undo button.
 
 import { byId, h, successor, toHeading } from "./dom.js";
 import { post } from "./api.js";
 
 const STAYS = 12_000;
-const UNDOABLE_STAYS = 300_000; // who needs longer to read, or to think, has it
+const UNDOABLE_STAYS = 300_000; // long enough to read, and to decide
 const MOST = 3;
-const changes = []; // what can be taken back, the newest last, also when its note is gone
-const underway = new Set(); // what can be taken back as soon as the worker has said how
+const changes = []; // what can be undone, the newest last, even after its message has disappeared
+const underway = new Set(); // changes whose answer, with the undo token, has not arrived
 
-// Does what ends with a note of what was changed.
+// Runs an action that ends with a message.
 export async function changing(act) {
   const done = act();
   underway.add(done);
   return await done.finally(() => underway.delete(done));
 }
 
-// What was done in several parts is taken back by one button.
+// One button undoes all parts of an action.
 export function toast(text, undos = [], after = null) {
   const item = h("div", { class: "toast" }, h("span", null, text)),
     stays = undos.length ? UNDOABLE_STAYS : STAYS;
   if (undos.length) {
     const change = { undos, item, after };
     changes.push(change);
-    // The second half of a double click meets the note that came to lie there.
+    // The second half of a double click could hit the new message.
     const undo = (event) => event.detail > 1 || takeBack(change);
     item.append(h("button", { class: "undo", onclick: undo }, "Undo"));
   }
@@ -34,7 +34,7 @@ export function toast(text, undos = [], after = null) {
   const place = byId("toasts");
   while (place.children.length >= MOST) remove(place.firstChild);
   place.append(item);
-  // It does not vanish under somebody's pointer or focus.
+  // It does not disappear while it has the pointer or the focus.
   const fade = () => setTimeout(() => (item.matches(":hover, :focus-within") ? fade() : item.remove()), stays);
   fade();
 }
@@ -43,11 +43,11 @@ function remove(item) {
   const hadFocus = item.contains(document.activeElement);
   item.remove();
   if (!hadFocus) return;
-  const back = item.from && successor(item.from); // the page may have been drawn anew
+  const back = item.from && successor(item.from); // the page may have been redrawn
   back ? back.focus({ preventScroll: true }) : toHeading();
 }
 
-// What is shown to be done is known to be, however late the worker's answer to who did it.
+// Waits for running changes, so that undo covers what is already shown as done.
 export async function takeBackLast() {
   await Promise.allSettled(underway);
   const change = changes.findLast(({ undos }) => undos.every(({ until }) => Date.now() < until));
@@ -66,5 +66,5 @@ async function takeBack(change) {
     toast(error.message);
   }
   await after?.();
-  if (hadFocus && document.activeElement === document.body) toHeading(); // what had it before is not there any more
+  if (hadFocus && document.activeElement === document.body) toHeading(); // the element that had it no longer exists
 }

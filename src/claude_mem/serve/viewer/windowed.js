@@ -1,15 +1,15 @@
-// Shows a long list through a window: of 100,000 rows only those in sight are in the page. Rows are of one height.
+// A windowed list: of 100,000 rows only those near the viewport are in the page. All rows have the same height.
 
 import { anew } from "./dom.js";
 
 const PAGE = 100;
-const SPARE = 12; // rows above and below what is in sight
-const AGAIN_MS = 3000; // a page that could not be had is asked for again, while somebody waits for it
+const SPARE = 12; // rows above and below the viewport
+const AGAIN_MS = 3000; // a page that could not be loaded is requested again while it is visible
 
 export class Windowed {
   // fetchPage(offset, limit, signal, next) -> { items, total, hasMore, next }; draw(item, index) -> an element of the
-  // row's height; covered() -> how much of the window's lower end something lies over. Pages are counted from the
-  // first one's `next`: what is new since moves no row.
+  // row's height; covered() -> how many pixels at the window's lower edge are covered. Pages are counted from the
+  // first one's `next`, so new memories move no row.
   constructor({ fetchPage, draw, onCount, covered, label, signal }) {
     Object.assign(this, { fetchPage, draw, onCount, covered });
     this.inner = document.createElement("div");
@@ -40,11 +40,11 @@ export class Windowed {
     this.asking = new AbortController();
     clearTimeout(this.timer);
     this.pages = new Map();
-    this.coming = new Map(); // when each page is there
+    this.coming = new Map(); // when each page was loaded
     this.drawn = new Map();
     this.next = null;
     this.count = 0;
-    this.isWhole = false; // whether the count is known, or only that there are so many
+    this.isWhole = false; // whether the count is exact, or a lower bound
     this.height = 0;
     this.inner.replaceChildren();
   }
@@ -66,7 +66,7 @@ export class Windowed {
 
   page(number) {
     if (!this.pages.has(number)) {
-      this.pages.set(number, []); // asked for
+      this.pages.set(number, []); // requested
       this.coming.set(number, this.ask(number));
     }
     return this.coming.get(number);
@@ -116,7 +116,7 @@ export class Windowed {
     const last = Math.min(this.count - 1, Math.ceil((above + window.innerHeight) / height) + SPARE);
     for (const [index, row] of this.drawn) {
       if (index < first || index > last) {
-        if (row.contains(document.activeElement)) continue; // focus is not to be lost by scrolling
+        if (row.contains(document.activeElement)) continue; // scrolling must not lose the focus
         row.remove();
         this.drawn.delete(index);
       }
@@ -127,7 +127,7 @@ export class Windowed {
     }
   }
 
-  // A page is asked for once scrolling rests: a flick over 100,000 rows does not ask for all of them.
+  // A page is requested once scrolling stops: a flick over 100,000 rows does not request all of them.
   soon(number) {
     const later = () => {
       this.timer = setTimeout(() => this.paint(), AGAIN_MS);
@@ -149,13 +149,13 @@ export class Windowed {
     row.dataset.of = item ? "item" : "";
     row.style.setProperty("transform", `translateY(${index * height}px)`);
     row.append(item ? this.draw(item, index) : document.createTextNode("…"));
-    // In their order: they are read and tabbed through as they lie in the page.
+    // In order: screen readers and the Tab key follow the order in the page.
     if (old) old.replaceWith(row);
     else this.inner.insertBefore(row, [...this.inner.children].find((each) => each.dataset.index > index) ?? null);
     this.drawn.set(index, row);
   }
 
-  // What is not in sight is asked for again when it is.
+  // A page that is not visible is requested again when it is.
   dropUnseen() {
     const seen = new Set([...this.drawn.keys()].map((index) => Math.floor(index / PAGE)));
     for (const number of this.pages.keys()) if (number && !seen.has(number)) this.pages.delete(number);
@@ -166,7 +166,7 @@ export class Windowed {
     this.paint();
   }
 
-  // Bring a row into sight.
+  // Scrolls a row into view.
   async reach(index) {
     if (index < 0 || index >= this.count) return;
     await this.page(Math.floor(index / PAGE));

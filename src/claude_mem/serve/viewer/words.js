@@ -1,11 +1,11 @@
-// How times, numbers and names are said.
+// Times, numbers and names as text.
 
 import { AGENTS } from "./filter_list.js";
 
 const MINUTE = 60_000,
   HOUR = 3_600_000,
   DAY = 86_400_000;
-const LOCALE = "en-GB"; // the page's own: its words are English in every browser
+const LOCALE = "en-GB"; // fixed: the page is in English in every browser
 const plain = new Intl.NumberFormat(LOCALE);
 const three = new Intl.NumberFormat(LOCALE, { minimumSignificantDigits: 3, maximumSignificantDigits: 3 });
 const cents = new Intl.NumberFormat(LOCALE, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
@@ -43,7 +43,7 @@ export function short(value) {
   return value < 999_500 ? `${three.format(value / 1e3)} k` : `${three.format(value / 1e6)} M`;
 }
 
-// As `claude-mem stats` says it: cents; of less than ten of them, hundredths.
+// Like `claude-mem stats`: cents; below ten cents, hundredths of a cent.
 export function money(usd) {
   if (usd === null || usd === undefined) return "unknown";
   if (usd === 0) return "$0";
@@ -51,19 +51,19 @@ export function money(usd) {
   return `$${(usd < 0.1 ? hundredths : cents).format(usd)}`;
 }
 
-// As an axis says them: a part of a cent is not nothing.
+// For an axis: a fraction of a cent is not zero.
 export function dollars(usd) {
   if (usd < 0.1) return `$${fine.format(usd)}`;
   return `$${usd < 1e4 ? cents.format(usd) : short(usd)}`;
 }
 
-// A path on any system: the last part, and what is before it.
+// The last part of a path on any system.
 export function leaf(path) {
   const parts = String(path).split(/[\\/]/);
   return parts.filter(Boolean).pop() || String(path);
 }
 
-// Of a session's id: without its agent's name; one that begins with the time, to where it differs from others.
+// A short form of a session's id: without the agent's name; an id that begins with the time is cut where it becomes unique.
 export function brief(id) {
   const own = String(id).replace(/^[a-z]+:/, "");
   const [, uuid, random] = own.match(/^([0-9a-f]{8}-[0-9a-f]{4})-(4)?/i) || [];
@@ -75,7 +75,7 @@ export const agentOf = (client) => AGENTS[client] || client;
 
 export const NEXT_START = "Takes effect when the worker restarts: claude-mem worker restart";
 
-// When a session was told something, by the hook's name.
+// When something was injected into a session, by the hook's name.
 const OCCASIONS = {
   SessionStart: "at session start",
   UserPromptSubmit: "with a prompt",

@@ -1,4 +1,4 @@
-// What the next session would be told, and what a prompt would bring up; with the settings that change it.
+// A preview of what a session start and a prompt would inject, with the settings that change it.
 
 import { h, labelled, put } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
@@ -6,14 +6,14 @@ import { on } from "../stream.js";
 import { projectOptions } from "../choices.js";
 import { projectLink } from "../router.js";
 import { sizes } from "../sizes.js";
-import { why } from "../why.js";
+import { scoreTable } from "../score_table.js";
 import { many, number } from "../words.js";
 
-// Whose preview it is, by when sessions are told it.
-const WHOSE = {
+// When sessions get what the preview shows.
+const WHEN = {
   now: "Exactly what is injected into a new session.",
   restart: "What is injected into a new session once the worker has restarted with the saved settings.",
-  unkept: "What would be injected into a new session with these settings, which are not saved.",
+  unsaved: "What would be injected into a new session with these settings, which are not saved.",
 };
 
 export async function show(place, main, signal) {
@@ -35,7 +35,7 @@ export async function show(place, main, signal) {
   });
   const start = h("section", null),
     answered = h("section", null),
-    whose = h("p", { class: "meta" }),
+    applies = h("p", { class: "meta" }),
     problem = h("p", { class: "wrongly", role: "alert" }),
     size = sizes(() => soon(), signal);
   let asking = new AbortController(),
@@ -45,7 +45,7 @@ export async function show(place, main, signal) {
   put(
     main,
     h("h1", { tabindex: -1 }, "Context"),
-    whose,
+    applies,
     h(
       "div",
       { class: "split" },
@@ -74,27 +74,27 @@ export async function show(place, main, signal) {
 
   async function ask() {
     asking.abort();
-    const asked = size.asked();
-    if (!asked) return; // the last preview stays
+    const values = size.values();
+    if (!values) return; // the last preview stays
     asking = new AbortController();
     try {
-      const told = await post(
+      const preview = await post(
         "/api/context/preview",
-        { project: project.value, prompt: prompt.value.trim() || undefined, ...asked },
+        { project: project.value, prompt: prompt.value.trim() || undefined, ...values },
         asking.signal,
       );
       problem.textContent = "";
-      size.hold(told.in_force);
-      whose.textContent = `${WHOSE[size.from()]} This preview is not recorded.`;
+      size.useInForce(preview.in_force);
+      applies.textContent = `${WHEN[size.from()]} This preview is not recorded.`;
       put(
         start,
-        told.start.text
+        preview.start.text
           ? [
-              figures("At session start", told.start),
+              figures("At session start", preview.start),
               h(
                 "pre",
                 { class: "text tall", tabindex: 0, "aria-label": "Injected at session start" },
-                told.start.text,
+                preview.start.text,
               ),
               h(
                 "p",
@@ -106,7 +106,7 @@ export async function show(place, main, signal) {
             ]
           : [h("h2", null, "At session start"), h("p", { class: "meta" }, "Nothing would be injected.")],
       );
-      put(answered, told.prompt && [given(told.prompt), told.prompt.hits.length > 0 && why(told.prompt)]);
+      put(answered, preview.prompt && [promptPreview(preview.prompt), preview.prompt.hits.length > 0 && scoreTable(preview.prompt)]);
     } catch (error) {
       if (!isAbort(error)) problem.textContent = error.message;
     }
@@ -115,7 +115,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     async (event) => {
-      if (["settings", "all"].includes(event.what)) await size.load().catch(() => {}); // gone from here
+      if (["settings", "all"].includes(event.what)) await size.load().catch(() => {}); // the user has left the page
       soon();
     },
     signal,
@@ -123,30 +123,30 @@ export async function show(place, main, signal) {
   await ask();
 }
 
-function figures(title, told) {
-  const sums = told.refs.filter((ref) => ref.startsWith("s")).length;
+function figures(title, preview) {
+  const sums = preview.refs.filter((ref) => ref.startsWith("s")).length;
   return h(
     "div",
-    { class: "head told" },
+    { class: "head injected" },
     h("h2", null, title),
     h(
       "p",
       { class: "meta" },
-      h("span", null, `${number(told.characters)} characters`),
-      h("span", null, `about ${number(told.tokens)} tokens`),
-      told.refs.length > sums && h("span", null, many(told.refs.length - sums, "observation")),
+      h("span", null, `${number(preview.characters)} characters`),
+      h("span", null, `about ${number(preview.tokens)} tokens`),
+      preview.refs.length > sums && h("span", null, many(preview.refs.length - sums, "observation")),
       sums > 0 && h("span", null, many(sums, "summary", "summaries")),
     ),
   );
 }
 
-function given(told) {
-  if (told.text)
+function promptPreview(preview) {
+  if (preview.text)
     return [
-      figures("Injected with this prompt", told),
-      h("pre", { class: "text", tabindex: 0, "aria-label": "Injected with this prompt" }, told.text),
+      figures("Injected with this prompt", preview),
+      h("pre", { class: "text", tabindex: 0, "aria-label": "Injected with this prompt" }, preview.text),
     ];
-  const fits = told.evidence >= told.enough;
+  const fits = preview.evidence >= preview.enough;
   return h(
     "p",
     null,

@@ -1,4 +1,4 @@
-// What memory costs: by day, model and project; what is told to sessions; what batching saved; the budget.
+// What memory costs: by day, model and project; what is injected; what batching saved; the budget.
 
 import { h, labelled, put } from "../dom.js";
 import { get, isAbort } from "../api.js";
@@ -38,7 +38,7 @@ export async function show(place, main, signal) {
     since.textContent = `Since ${cost.since}. Days are in UTC.`;
     put(shown, figures(cost, asked.project, until));
   };
-  // Only what it changes is drawn anew: who walks through the choices by keyboard stays there.
+  // Only the figures are redrawn, so that keyboard focus stays in the control.
   const choose = (change) => {
     Object.assign(asked, change);
     rename(link("cost", "", asked));
@@ -152,7 +152,7 @@ function figures(cost, project, signal) {
       each.project ? h("a", { href: projectLink(each.project) }, leaf(each.project)) : "unknown",
     ]),
     spent("By day", ["Day"], cost.by_day.filter((each) => each.calls).reverse(), (each) => [each.day]),
-    told(cost.injected_by_event),
+    injections(cost.injected_by_event),
   ];
 }
 
@@ -196,7 +196,7 @@ function spent(title, names, rows, cells) {
   );
 }
 
-function told(events) {
+function injections(events) {
   return section(
     "Injected into sessions",
     ["When", n("Times"), n("Tokens")],

@@ -1,4 +1,4 @@
-// One file: what was done to it and learnt about it, across sessions, with what is stale marked.
+// One file: its memories across sessions, with stale ones marked.
 
 import { anew, h } from "../dom.js";
 import { get, isAbort } from "../api.js";
@@ -10,7 +10,7 @@ import { toast } from "../toast.js";
 import { brief, date, leaf, many, number } from "../words.js";
 
 const PAGE = 100;
-const MOST_ASKED = 20; // sessions whose title is asked for one by one
+const MOST_ASKED = 20; // sessions whose titles are requested one by one
 
 export async function show(place, main, signal) {
   const path = place.id,
@@ -42,7 +42,7 @@ export async function show(place, main, signal) {
     }
   }
   await draw();
-  on("changed", (event) => renew(event).catch(() => {}), signal); // there is a next time
+  on("changed", (event) => renew(event).catch(() => {}), signal); // the next event tries again
 
   async function renew(event) {
     const named = new Set((event.refs || []).map(String));
@@ -60,14 +60,14 @@ export async function show(place, main, signal) {
   }
 }
 
-// What their sessions are called, of those that are called something.
+// The titles of the sessions that have one.
 async function name(results, titles, project, signal) {
   const unknown = () => [...new Set(results.map((each) => each.session_id))].filter((id) => id && !titles.has(id));
   const learn = ({ id, title }) => titles.set(id, title);
   if (!titles.size) (await get("/api/sessions", { project, limit: 100 }, signal)).items.forEach(learn);
   const asked = unknown().slice(0, MOST_ASKED);
-  const told = await Promise.allSettled(asked.map((id) => get(`/api/session/${encodeURIComponent(id)}`, null, signal)));
-  told.forEach(({ value }) => value && learn(value.session));
+  const answers = await Promise.allSettled(asked.map((id) => get(`/api/session/${encodeURIComponent(id)}`, null, signal)));
+  answers.forEach(({ value }) => value && learn(value.session));
 }
 
 function page(path, project, results, total, titles, more) {

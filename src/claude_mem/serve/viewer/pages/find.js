@@ -1,4 +1,4 @@
-// Finds: results as one types, narrowed, walked through by keyboard, and acted upon many at once.
+// Search: results while typing, filters, keyboard navigation, and actions on many memories.
 
 import { byId, h, isTyping, put } from "../dom.js";
 import { get, isAbort } from "../api.js";
@@ -14,19 +14,19 @@ import { filters, usual } from "../filters.js";
 import { bulk } from "../bulk.js";
 import { many } from "../words.js";
 
-const MOST_FOUND = 200; // of a search; a list has no end
+const MOST_FOUND = 200; // of a search; a list has no limit
 const LISTS = { observation: "observations", summary: "summaries", prompt: "prompts" }; // of one kind
 const NARROWING = FILTERS.map(({ name }) => name);
-const left = new Map(); // what was selected and marked at each step of the way, when it was left
+const left = new Map(); // the selection and the current row at each step of the history, when it was left
 
 export async function show(place, main, signal) {
   let asked = place.query,
     current = -1,
-    returning = -1, // to what was marked, once it is listed
+    returning = -1, // the row to return to, once it is listed
     total = 0,
     loading = null,
     severalProjects = false,
-    round = 0; // which listing is the latest
+    round = 0; // the number of the latest listing
   const step = history.state?.step,
     before = left.get(step);
   const said = h("p", { class: "meta", role: "status" });
@@ -73,7 +73,7 @@ export async function show(place, main, signal) {
     if (asked.q?.trim()) {
       const found = await get("/api/search", { q: asked.q, ...narrowing(), offset, limit }, stop);
       if (offset === 0) {
-        tell(found);
+        describe(found);
         severalProjects = new Set(found.results.map((memory) => memory.project)).size > 1;
       }
       const sessions = new Map(found.sessions.map((session) => [session.session_id, session]));
@@ -100,7 +100,7 @@ export async function show(place, main, signal) {
     return { items: page.items, total: known ?? undefined, hasMore: page.hasMore, next: page.next };
   }
 
-  function tell(found) {
+  function describe(found) {
     const count = found.hasMore ? "Best results" : many(found.results.length, "memory", "memories");
     said.textContent = found.results.length
       ? `${count} for “${found.query}”, best first${found.note ? `. ${found.note}` : ", by words and by meaning"}`
@@ -146,7 +146,7 @@ export async function show(place, main, signal) {
     goOn();
     if (byId("q").value !== (asked.q || "") && document.activeElement !== byId("q")) byId("q").value = asked.q || "";
     narrow.fill();
-    list.asking.abort(); // an answer to what is no longer asked is not waited for
+    list.asking.abort(); // an outdated request is cancelled
     selection.clear();
     window.scrollTo(0, 0);
     clearTimeout(soon);
@@ -164,7 +164,7 @@ export async function show(place, main, signal) {
     const next = Math.min(total - 1, Math.max(0, current + by));
     if (!total) return;
     current = next;
-    await list.reach(next).catch(() => {}); // it is asked for again
+    await list.reach(next).catch(() => {}); // it is requested again
     if (next !== current) return; // somebody went on while it was on its way
     list.redraw();
     list.drawn.get(next)?.querySelector("a.title")?.focus({ preventScroll: true });

@@ -4,7 +4,7 @@ import { anew, h } from "../dom.js";
 import { get, isAbort } from "../api.js";
 import { on } from "../stream.js";
 import { toast } from "../toast.js";
-import { projectId, toldApart } from "../choices.js";
+import { projectId, distinctName } from "../choices.js";
 import { link, memoryLink, projectLink, sessionLink } from "../router.js";
 import { titleOf, when } from "../row.js";
 import { many } from "../words.js";
@@ -27,7 +27,7 @@ export async function show(place, main, signal) {
       ask("/api/search", { kind: "observation", limit: FEW }),
     ]);
     const cards = some.map((each, at) =>
-      card(toldApart(each, items), projectId(each, items), each, known[at].next_steps, found[at].results),
+      card(distinctName(each, items), projectId(each, items), each, known[at].next_steps, found[at].results),
     );
     anew(
       main,

@@ -10,8 +10,8 @@ import { isRunning, line, standingOf, when } from "../row.js";
 import { link, projectLink, sessionLink } from "../router.js";
 import { leaf, many, money, number, short, span } from "../words.js";
 
-const MOST = 300; // in the page; the rest is in Find
-const FIRST = 15; // the first look is to be small
+const MOST = 300; // on the page; the rest is in Find
+const FIRST = 15; // the first request is small
 const MORE = 50;
 const SESSIONS = 8;
 
@@ -27,13 +27,13 @@ export async function show(place, main, signal) {
   );
   const known = new Map(); // sessions by id
   let asked = 0,
-    meanwhile = null, // what arrives while the list is on its way
-    next = null, // from where on there are earlier ones
-    isCut = false; // what lay between them and what is shown went, for there was too much
+    meanwhile = null, // what arrives while the list is loading
+    next = null, // the cursor of earlier ones
+    isCut = false; // the page is full: memories between those shown and earlier ones were removed
   const earlier = h("button", { hidden: true, onclick: () => more().catch(said) }, "Earlier");
   const rest = h("a", { hidden: true }, "Show older ones in Find");
 
-  // Projects of one name are listed as one here: what is told of a memory is its project's name.
+  // Projects with the same name are one choice here, because events have only the project's name.
   const asks = () => (shared(chosen) ? "" : chosen.value);
   const wanted = (memory) => !chosen.value || memory.project === chosen.value;
   const item = (memory, isNew) => h("li", { class: isNew ? "new" : null, "data-ref": memory.ref }, line(memory));
@@ -80,7 +80,7 @@ export async function show(place, main, signal) {
       const unseen = fresh.map((memory) => item(memory, false));
       feed.append(...unseen);
       goesOn(found.next);
-      unseen[0]?.querySelector("a.title").focus(); // the button may be gone; who reads goes on from here
+      unseen[0]?.querySelector("a.title").focus(); // the button may be hidden; focus continues here
     } finally {
       earlier.disabled = false;
     }
@@ -91,7 +91,7 @@ export async function show(place, main, signal) {
     if (!memory || !wanted(memory)) return;
     meanwhile?.push(memory);
     feed.querySelector("li.empty")?.remove();
-    shown(memory.ref)?.remove(); // told twice after a crash: shown once
+    shown(memory.ref)?.remove(); // sent twice after a crash: shown once
     feed.prepend(item(memory, true));
     if (feed.children.length <= MOST) return;
     while (feed.children.length > MOST) feed.lastChild.remove();
@@ -153,7 +153,7 @@ export async function show(place, main, signal) {
     "initial",
     (event) => {
       learnAll(chosen, event.projects);
-      // Of those not seen before, only the later ones began while nobody listened.
+      // Of the sessions not shown before, only the later ones began during the gap.
       const last = known.size ? Math.max(...[...known.values()].map((each) => each.updated_at_epoch)) : Infinity;
       const isNews = (each) => known.has(each.id) || each.updated_at_epoch > last;
       [...event.sessions].reverse().forEach((each) => stand(each, isNews(each)));
@@ -170,18 +170,18 @@ export async function show(place, main, signal) {
     (event) => {
       const all = [...feed.querySelectorAll("li[data-ref]")].map((each) => each.dataset.ref);
       renew(event.what === "all" ? all : (event.refs || []).map(String).filter(shown)).catch(() => {});
-      if (event.what === "all") relist().catch(() => {}); // there is a next time
+      if (event.what === "all") relist().catch(() => {}); // the next event tries again
     },
     signal,
   );
 
-  // A session that was forgotten is not named any more.
+  // Removes deleted sessions from the list.
   async function relist() {
     const before = [...known.keys()],
       { items } = await get("/api/sessions", { limit: SESSIONS }, signal),
       there = new Set(items.map((each) => each.id));
     before.filter((id) => !there.has(id)).forEach((id) => known.delete(id));
-    items.filter((each) => !known.has(each.id)).forEach((each) => known.set(each.id, each)); // what was told is newer
+    items.filter((each) => !known.has(each.id)).forEach((each) => known.set(each.id, each)); // what the stream sent is newer
     list(null);
   }
 
@@ -196,15 +196,15 @@ export async function show(place, main, signal) {
   }
 
   watch((state) => put(figures, standing(state)), signal);
-  const ticking = setInterval(() => look(), 5000); // the age of the oldest grows by itself
+  const ticking = setInterval(() => look(), 5000); // the oldest event's age grows
   signal.addEventListener("abort", () => clearInterval(ticking));
   const [latest] = await Promise.all([
     get("/api/sessions", { limit: SESSIONS }, signal),
     names(chosen, signal),
     fill(),
   ]);
-  const untold = latest.items.filter((each) => !known.has(each.id)); // what was told since is newer
-  untold.reverse().forEach((each) => stand(each, false));
+  const unknown = latest.items.filter((each) => !known.has(each.id)); // what the stream sent since is newer
+  unknown.reverse().forEach((each) => stand(each, false));
 }
 
 async function names(chosen, signal) {

@@ -1,4 +1,4 @@
-// The worker's log, as it grows, and how long its queue was over the last day.
+// The worker's log, live, and the length of its queue over the last day.
 
 import { h, labelled, put } from "../dom.js";
 import { get, isAbort } from "../api.js";
@@ -27,7 +27,7 @@ export async function show(place, main, signal) {
     placeholder: "any text",
     oninput: () => {
       [...lines.children].forEach(sift);
-      tell();
+      describe();
     },
   });
   const follow = h("input", { id: "log-follow", type: "checkbox", checked: true });
@@ -63,8 +63,8 @@ export async function show(place, main, signal) {
   function sift(line) {
     line.hidden = word.value !== "" && !line.textContent.toLowerCase().includes(word.value.toLowerCase());
   }
-  // Why it is empty, or no longer than before; said once.
-  function tell() {
+  // Explains an empty list, without repeating itself to a screen reader.
+  function describe() {
     lines.hidden = !lines.querySelector("li:not([hidden])");
     const text = [
       lines.hidden && (lines.firstChild ? `No lines contain “${word.value}”.` : `No lines at level ${level.value} or above.`),
@@ -114,19 +114,19 @@ export async function show(place, main, signal) {
       lines.append(line);
     }
     while (lines.children.length > MOST) lines.firstChild.remove();
-    tell();
+    describe();
     if (follow.checked && found.lines.length) lines.scrollTop = lines.scrollHeight;
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
   get("/api/queue", { limit: 1 }, signal)
     .then((found) => put(queue, lengths(found, signal)))
-    .catch(() => {}); // the log itself says more
+    .catch(() => {}); // the log is more important
   await begin();
 }
 
 const clock = (at) => new Date(at).toTimeString().slice(0, 5);
 
-// In half hours, of each the longest queue; where no worker ran there is none.
+// The longest queue of each half hour; 0 where no worker ran.
 function lengths({ history, alert }, signal) {
   const end = Math.ceil(Date.now() / STEP_MS) * STEP_MS,
     most = new Map();

@@ -1,4 +1,4 @@
-// One memory: what it says, where it comes from, and what can be done about it.
+// One memory: its text, its origin, and the actions on it.
 
 import { anew, h } from "../dom.js";
 import { get } from "../api.js";
@@ -7,7 +7,7 @@ import { bind } from "../keys.js";
 import { forgotten } from "../forgotten.js";
 import { go, memoryLink, projectLink, sessionLink } from "../router.js";
 import { chip, isGone, marks, titleOf, when } from "../row.js";
-import { body } from "../told.js";
+import { body } from "../memory_body.js";
 import { folded } from "../fold.js";
 import * as actions from "../actions.js";
 import { edit } from "../edit.js";
@@ -19,23 +19,23 @@ export async function show(place, main, signal) {
   const ref = place.id;
   let memory,
     asked = 0;
-  const tell = forgotten(main, ref);
+  const showError = forgotten(main, ref);
   async function load() {
     const mine = ++asked;
     const [found, origin] = await Promise.all([
       get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
       get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
     ]);
-    if (signal.aborted || mine !== asked) return; // what was asked later is newer
+    if (signal.aborted || mine !== asked) return; // a later request has newer data
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;
     anew(main, page(memory, origin, after));
   }
   async function after(gone) {
-    if (signal.aborted) return; // taken back from elsewhere
+    if (signal.aborted) return; // undone from another page
     if (gone === "session") go("#/projects");
     else if (gone === true) go(memory.session_id ? sessionLink(memory.session_id) : "#/");
-    else await load().catch(tell);
+    else await load().catch(showError);
   }
   await load();
   const isOne = () => memory.kind === "observation";
@@ -62,7 +62,7 @@ export async function show(place, main, signal) {
   on(
     "changed",
     (event) => {
-      if (event.what === "all" || (event.refs || []).map(String).includes(memory.ref)) load().catch(tell);
+      if (event.what === "all" || (event.refs || []).map(String).includes(memory.ref)) load().catch(showError);
     },
     signal,
   );
@@ -96,7 +96,7 @@ function page(memory, origin, after) {
   ];
 }
 
-// Only its author changes what it says.
+// Only its author may edit it.
 const isOurs = (memory) => memory.kind === "observation" && !memory.author;
 
 function buttons(memory, after) {

@@ -1,4 +1,4 @@
-// One project: its year, its files, what is still to be done, and what was pinned.
+// One project: its year, its files, open steps, and pinned memories.
 
 import { anew, h } from "../dom.js";
 import { get } from "../api.js";
@@ -20,14 +20,14 @@ export async function show(place, main, signal) {
     const until = AbortSignal.any([signal, latest.signal]);
     const known = await get("/api/project", { project: place.id, days: 371 }, until).catch((error) => {
       if (error.projects) return error;
-      throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // the page itself is not there
+      throw error.field === "project" ? Object.assign(error, { status: 404 }) : error; // there is no such page
     });
     if (known.projects) choose(place, main, known.projects);
     else draw(place, main, known, until);
   }
   await load();
-  const tell = forgotten(main, leaf(place.id));
-  on("changed", (event) => !["settings", "recording"].includes(event.what) && load().catch(tell), signal);
+  const showError = forgotten(main, leaf(place.id));
+  on("changed", (event) => !["settings", "recording"].includes(event.what) && load().catch(showError), signal);
 }
 
 function choose(place, main, projects) {

@@ -2,7 +2,7 @@
 
 import { h, put } from "../dom.js";
 import { get } from "../api.js";
-import { projectId, toldApart } from "../choices.js";
+import { projectId, distinctName } from "../choices.js";
 import { projectLink } from "../router.js";
 import { when } from "../row.js";
 import { n, table } from "../table.js";
@@ -25,7 +25,7 @@ export async function show(place, main, signal) {
           ["Project", n("Sessions"), n("Observations"), "Last"],
           items.map((each) => [
             [
-              h("a", { class: "title", href: projectLink(projectId(each, items)) }, toldApart(each, items)),
+              h("a", { class: "title", href: projectLink(projectId(each, items)) }, distinctName(each, items)),
               each.root && h("div", { class: "soft mono folder", title: each.root }, each.root),
             ],
             number(each.sessions),

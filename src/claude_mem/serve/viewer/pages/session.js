@@ -1,4 +1,4 @@
-// One session: what was asked and what it came to, and all that happened in it, in order, to be played again.
+// One session: its prompts and summaries, and everything that happened in it, in order, with a replay.
 
 import { anew, h, moving, put } from "../dom.js";
 import { get } from "../api.js";
@@ -36,7 +36,7 @@ export async function show(place, main, signal) {
     if (more.length && !scrub.list.isConnected) put(story, scrub.controls, scrub.list);
     scrub.grow(more);
   }
-  // From the page that was the last: on it are those that came since.
+  // From the last page on: it has the new ones.
   async function readOn() {
     for await (const page of pages(`${path}/events`, { cursor: tail }, signal)) {
       tail = page.cursor;
@@ -49,7 +49,7 @@ export async function show(place, main, signal) {
   }
   function soon() {
     clearTimeout(timer);
-    timer = setTimeout(() => catchUp().catch(() => {}), GATHER_MS); // there is a next time
+    timer = setTimeout(() => catchUp().catch(() => {}), GATHER_MS); // the next event tries again
   }
   signal.addEventListener("abort", () => clearTimeout(timer));
 
@@ -60,13 +60,13 @@ export async function show(place, main, signal) {
       `new_${kind}`,
       (event) => {
         if (!isOurs(event[kind])) return;
-        grow([event[kind]]); // observed late, it may stand before what is known
+        grow([event[kind]]); // observed late, it may be older than what is shown
         soon();
       },
       signal,
     );
   on("session", (event) => event.session.id === whole.session.id && soon(), signal);
-  on("queue", () => isRunning(whole.session) && soon(), signal); // perhaps a tool use of it
+  on("queue", () => isRunning(whole.session) && soon(), signal); // it may be a tool use of this session
   on("reset", soon, signal);
   on(
     "changed",
@@ -79,11 +79,11 @@ export async function show(place, main, signal) {
   );
   await readOn();
   if (!scrub.known.size) put(story, h("p", { class: "empty" }, "Nothing is stored for this session."));
-  // Last of all: how far down it is was a guess, until it is drawn.
+  // Last: its position is an estimate until it is drawn.
   if (place.query.at) requestAnimationFrame(() => hasMoved() || scrub.reveal(place.query.at));
 }
 
-// Only their own lines: who reads on or plays it is not disturbed.
+// Only the changed lines, so that reading and replay are not disturbed.
 async function renew(refs, scrub, signal) {
   for await (const found of renewed(refs, signal)) {
     found.results.forEach((each) => scrub.renew(each.ref, each));
@@ -142,7 +142,7 @@ function head({ session, previous, next }) {
   );
 }
 
-// All turns together: what was asked first, what was done on the way, what is left at the end.
+// All turns together: the first request, everything completed, and what is left at the end.
 function turns({ session, summaries }) {
   const all = (name) => [...new Set(summaries.map((each) => each[name]).filter(Boolean))];
   const parts = [
@@ -164,8 +164,8 @@ function turns({ session, summaries }) {
   );
 }
 
-// What an earlier turn left is done by now, or said again: as on the project's page, only the last one that tells of
-// anything counts. Of very many turns the last are not among those known.
+// Open steps of an earlier turn are done by now, or repeated later: as on the project's page, only the last turn that
+// has any counts. In a very long session the last turns may not be loaded.
 function leftOpen(summaries, count) {
   const last = summaries.findLast((each) => each.completed || each.learned || each.next_steps);
   return last?.next_steps && summaries.length === count ? [last.next_steps] : [];

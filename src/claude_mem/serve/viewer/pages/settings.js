@@ -1,4 +1,4 @@
-// Every setting: what it means, what it is, and where that comes from.
+// Every setting: its meaning, its value, and where that comes from.
 
 import { byId, h, put } from "../dom.js";
 import { get, post } from "../api.js";
@@ -39,7 +39,7 @@ export async function show(place, main, signal) {
   );
   draw(found);
   wait(found);
-  // A setting that was changed may wait for the next start.
+  // A changed setting may take effect at the next start.
   function wait({ settings }) {
     again.hidden = !settings.some((each) => each.pending);
     again.firstChild.disabled = false;
@@ -58,7 +58,7 @@ export async function show(place, main, signal) {
       ),
     );
   }
-  // What was typed since it was sent stays.
+  // What was typed after saving stays.
   async function reload(key, sent) {
     const latest = await get("/api/settings", null, signal);
     const setting = latest.settings.find((each) => each.key === key);
@@ -86,7 +86,7 @@ export async function show(place, main, signal) {
   );
 }
 
-// Nothing is changed under somebody's hands, nor what they have typed and not kept yet.
+// A focused field, and what was typed but not saved, is not changed.
 function isInUse(row) {
   const field = row.querySelector("input, select, textarea");
   return row.contains(document.activeElement) || field.value !== field.dataset.was;
@@ -100,7 +100,7 @@ async function leave(everywhere) {
 const written = (value) =>
   value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
-// What names a program, an address or a key is changed on the command line alone: the worker refuses it here.
+// Programs, addresses and keys can be changed only on the command line: the worker refuses them here.
 function shown(setting) {
   const { key } = setting,
     id = `value-${key}`,
@@ -153,7 +153,7 @@ function row(setting, reload) {
             ? `${key} is ${what}. ${NEXT_START}`
             : `${key} is ${what}.`,
       );
-      await reload(key, typed).catch(() => {}); // it is kept; how it stands is said by the next look
+      await reload(key, typed).catch(() => {}); // it is saved; the next status shows the result
     } catch (error) {
       if (!input.isConnected) return toast(`${key}: ${error.message}`);
       problem.textContent = error.message;
@@ -165,9 +165,9 @@ function row(setting, reload) {
   };
   const submit = (event) => {
     event.preventDefault();
-    // What is not shown, or not whole, is not to be lost by being sent back: only "Default" and "Remove" take it away.
+    // A value that is hidden or cut must not be lost by sending it back: only "Default" and "Remove" delete it.
     if (input.value === input.dataset.was) return toast(`${key} was not changed.`);
-    if (input.value === sent) return; // it is on its way
+    if (input.value === sent) return; // it is being saved
     try {
       save(read(kind, input.value));
     } catch {
@@ -224,7 +224,7 @@ function field(setting, id, about) {
   });
 }
 
-// Numbers that are none are sent as they are written: the worker says what is wrong with them.
+// Invalid numbers are sent as typed: the worker's answer says what is wrong.
 function read(kind, text) {
   const trimmed = text.trim();
   if (kind === "integer" || kind === "number")

@@ -1,11 +1,11 @@
-// Why a prompt brings up what it does: each memory that was thought of, and the parts of its score.
+// The scores of the memories that were candidates for a prompt: each with the parts of its score.
 
 import { h } from "./dom.js";
 import { memoryLink } from "./router.js";
 import { titleOf } from "./row.js";
 import { n, table } from "./table.js";
 
-// Each column.
+// What each column means.
 const MEANING = {
   score: "the other columns combined, times prior; determines the order. After a session's three best memories, its others rank lower",
   words: "how well its words match the prompt, in standard deviations; rare words count more",
@@ -16,7 +16,7 @@ const MEANING = {
     "what does not depend on the prompt. Higher: recent, pinned, from this branch. Lower: read but not verified, or the code has changed since",
 };
 
-export function why({ hits, evidence, enough, beside }) {
+export function scoreTable({ hits, evidence, enough, beside }) {
   const names = Object.keys(MEANING);
   return [
     h("h2", null, "Why"),

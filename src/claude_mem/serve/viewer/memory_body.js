@@ -1,4 +1,4 @@
-// What a memory says, whole: each kind in its own words.
+// A memory in full: the fields of its kind, as sections.
 
 import { h } from "./dom.js";
 import { fieldsOf } from "./fields.js";
@@ -17,7 +17,7 @@ const SUMMARY = [
 export function body(memory) {
   if (memory.kind === "summary")
     return [
-      SUMMARY.map(([name, label]) => told(label, memory[name])),
+      SUMMARY.map(([name, label]) => prose(label, memory[name])),
       paths("Files edited", memory.files_edited, memory),
       paths("Files read", memory.files_read, memory),
     ];
@@ -32,7 +32,7 @@ export function body(memory) {
   const facts = memory.facts || [],
     concepts = memory.concepts || [];
   return [
-    told("What happened", memory.narrative || memory.text),
+    prose("What happened", memory.narrative || memory.text),
     facts.length > 0 &&
       h(
         "section",
@@ -60,7 +60,7 @@ export function body(memory) {
   ];
 }
 
-const told = (label, text) =>
+const prose = (label, text) =>
   text && h("section", { class: "panel" }, h("h2", null, label), h("div", { class: "prose" }, text));
 
 function raw(label, value) {

@@ -198,7 +198,7 @@ class TranscriptReader(Protocol):
 def load(name: str) -> Agent:
     """Raises EventUnreadable for one that is not in the table: a newer version's, most likely."""
     if name not in TITLES:
-        raise EventUnreadable(f"written by the hook of an agent that is not known here: {name[:40]}")
+        raise EventUnreadable(f"written by a hook of an unknown agent: {name[:40]}")
     module = _module(name, "agent")
     return cast(Agent, module.AGENTS[name] if name in MCP_ONLY else module.AGENT)
 
@@ -223,7 +223,7 @@ def dialect(name: str) -> Any:
 
 
 def limits(agent: Agent) -> str:
-    """Where an agent's model cannot be shown memory, in words; "" if it can everywhere."""
+    """When an agent's model cannot be shown memory, as a sentence; "" if it always can."""
     spoken = dialect(agent.name)
     if spoken is None:
         return ""
@@ -231,7 +231,7 @@ def limits(agent: Agent) -> str:
     missing = [words for event, words in _EVENT_NAMES.items() if event not in shown_at]
     if not missing:
         return ""
-    return f"{agent.title} shows its model no memory {' and '.join(missing)}; there it can search by MCP"
+    return f"{agent.title} does not show its model memory {' or '.join(missing)}; search over MCP works"
 
 
 _EVENT_NAMES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a prompt"}

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct, convert, field, to_builtins
 
 from claude_mem.files import atomic_file
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 
@@ -27,6 +28,12 @@ LARGEST = 64 << 20  # ~/.claude.json grows; no settings file grows past this
 ReadText = Callable[[Path], str | None]
 RunProgram = Callable[[Sequence[str]], str | None]
 """Runs a command line of the agent's program. None: it succeeded; else what it printed."""
+
+
+def has_events(data_dir: Path) -> bool:
+    """Whether anything was recorded there: if so, the settings, which say who observes it, stay."""
+    spool = data_dir / paths.SPOOL
+    return (data_dir / paths.DATABASE).exists() or (spool.is_dir() and any(spool.iterdir()))
 
 
 class Change(Struct, frozen=True):

@@ -23,6 +23,7 @@ from claude_mem.agents.file_changes import (
     Journal,
     Plan,
     SavedText,
+    has_events,
     load_record,
     read_text,
 )
@@ -286,15 +287,15 @@ class FileConnection(Struct, frozen=True):
             now, saved = read_text(path), self.made.files.get(str(path))
             if now is None:
                 continue
-            if path == self.data_dir / paths.SETTINGS and holds_events(self.data_dir):
-                continue  # who may observe them was chosen before they were recorded, and holds for them
+            if path == self.data_dir / paths.SETTINGS and has_events(self.data_dir):
+                continue
             if saved and now == saved.after:
                 changes.append(Change(path, now, saved.before))
             elif path in ours:
                 left = ours[path].without_us(now)
                 changes.append(Change(path, now, _as_saved(left, saved)))
             else:
-                notes.append(f"{path} was changed since the install and is kept.")
+                notes.append(f"{path} was changed after the installation, so it was left alone.")
         changed = tuple(each for each in changes if each.before != each.after)
         return Plan(changed, (), tuple(notes), self.made.restores(changed))
 
@@ -312,11 +313,6 @@ def _is_same(left: str | None, before: str) -> bool:
         return bool(json.loads(left or "{}") == json.loads(before or "{}"))
     except ValueError:
         return left == before
-
-
-def holds_events(data_dir: Path) -> bool:
-    spool = data_dir / paths.SPOOL
-    return (data_dir / paths.DATABASE).exists() or (spool.is_dir() and any(spool.iterdir()))
 
 
 def record_path(agent: str, data_dir: Path) -> Path:

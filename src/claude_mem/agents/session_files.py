@@ -187,7 +187,7 @@ class SessionReading:
                 session.begin_line(number, files.at(fields), files.name(fields))
                 files.read_line(session, fields)
             except (TypeError, KeyError, AttributeError, ValueError) as error:
-                self.tally.lost(number, f"not as expected: {type(error).__name__}")
+                self.tally.lost(number, f"unexpected format: {type(error).__name__}")
             if not session.is_ours:
                 return
             yield from session.take_events()

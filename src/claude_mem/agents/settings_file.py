@@ -131,4 +131,4 @@ def _finite(number: str) -> float:
 
 
 def _refused(number: str) -> None:
-    raise ValueError(f"{number} is not a number that JSON knows")
+    raise ValueError(f"{number} is not a valid JSON number")

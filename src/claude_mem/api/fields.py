@@ -41,7 +41,7 @@ MemoryIds = Annotated[tuple[MemoryId, ...], Meta(max_length=500)]
 
 SESSION_ALIASES = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
 Session = Annotated[str, doc("Only this session.", "claude-session-123", aliases=SESSION_ALIASES)]
-Author = Annotated[str | UnsetType, doc("The member of the team whose it is; absent: your own.", "ada")]
+Author = Annotated[str | UnsetType, doc("The team member who made it; absent: you.", "ada")]
 Kinds = Annotated[tuple[MemoryKind, ...], doc("Only these kinds.", ["observation"], aliases=("kinds",))]
 
 A_MEMORY = "a memory id: 12, s12 or p12"
@@ -49,7 +49,7 @@ MEMORIES = "a list of at most 500 memory ids"
 
 
 class ProjectChoice(Struct, frozen=True):
-    key: Annotated[str, doc("Its key, which no other project has.", "git.example/acme/shop")]
+    key: Annotated[str, doc("Its unique key.", "git.example/acme/shop")]
     name: Annotated[str, doc("Its name.", "shop")]
     root: Annotated[str, doc("Its directory.", "/home/ada/shop")]
 

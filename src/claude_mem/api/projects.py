@@ -181,7 +181,7 @@ class FacetsAnswer(Struct, kw_only=True):
     types: tuple[str, ...]
     branches: tuple[str, ...]
     clients: tuple[str, ...]
-    authors: Annotated[tuple[str, ...], doc("Members of the team, without oneself.", ["ada"])]
+    authors: Annotated[tuple[str, ...], doc("The other members of the team.", ["ada"])]
     concepts: tuple[str, ...]
 
 

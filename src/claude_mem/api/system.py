@@ -141,7 +141,7 @@ class DropRequest(Params, frozen=True, kw_only=True):
 class RetryAnswer(Struct):
     status: Literal["ok"]
     resumed: Annotated[
-        int, doc("How many were parked. A batch that was processed offline is retried as a whole.", 2)
+        int, doc("How many were parked. A batch that was processed offline is retried completely.", 2)
     ]
 
 

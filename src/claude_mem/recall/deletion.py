@@ -86,7 +86,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         # In copies first: killed on the way, the same question still finds here what to look for there.
         reports = self.copies.forget(request, exports=exports)
         counts = self.store.deletion.forget(plan)
-        self.on_change(None)  # nobody can say any more where it was told
+        self.on_change(None)  # where it was injected can no longer be known
         self.on_forget()
         return counts, _merged_reports([*reports, *self.copies.forget(request, exports=False)])
 

@@ -212,7 +212,7 @@ def run(
             return 0
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
             if replaced is not None:
-                left.append(f"process {replaced} did not answer any more; this worker has replaced it")
+                left.append(f"process {replaced} stopped responding; this worker has replaced it")
             made_way = _work(settings, build, version, held, left, succeed)
     except LockHeld as error:
         return 0 if from_hook else _fail(error)

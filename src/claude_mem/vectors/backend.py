@@ -163,10 +163,10 @@ class LazyBackend:
                 self._made = self._make()
             except ImportError as error:
                 raise VectorsUnavailable(
-                    f"What {self.name} vectors need is not installed: {error}."
+                    f"A package that {self.name} vectors need is not installed: {error}."
                 ) from error
-            except Exception as error:  # a library that does not like its surroundings says so in its own way
-                raise VectorsUnavailable(f"What {self.name} vectors need cannot be used: {error}.") from error
+            except Exception as error:  # libraries report an unsuitable environment in many ways
+                raise VectorsUnavailable(f"{self.name} vectors cannot be used: {error}.") from error
         return self._made
 
     @contextmanager

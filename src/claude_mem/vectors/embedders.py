@@ -67,7 +67,7 @@ def tried(embedder: Embedder, clock: Callable[[], float]) -> Trial:
     made: Sequence[Vector] = embedder.embed(TRIAL)
     query, near, far = made
     if not float(query @ near) > float(query @ far):
-        raise VectorsUnavailable("It does not tell related sentences from unrelated ones.")
+        raise VectorsUnavailable("It does not distinguish related sentences from unrelated ones.")
     began = clock()
     embedder.embed(LONG)
     return Trial(int(query.size), len(LONG) / max(clock() - began, 1e-6))

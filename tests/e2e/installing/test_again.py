@@ -29,7 +29,7 @@ def test_what_the_user_changed_since_is_kept_when_it_is_uninstalled(home: Claude
     own["hooks"]["Stop"].insert(0, {"hooks": [{"type": "command", "command": "since"}]})
     assert parsed(home) == {"permissions": {"allow": ["Bash"]}} | own
     assert (home.config / "commands/mem.md").read_text() == "my own words"
-    assert "commands/mem.md was changed since the install and is kept." in said
+    assert any("commands/mem.md" in line and "changed" in line for line in said.splitlines())
 
 
 @pytest.mark.parametrize("how", [(), ("--settings",)])

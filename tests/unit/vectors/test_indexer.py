@@ -262,7 +262,8 @@ class TestChroma:
 
         embedding = VectorIndexer(memories.source, LazyBackend("chroma", missing), Letters())
         assert embedding.step(0) == 0
-        assert embedding.trouble == "What chroma vectors need is not installed: No module named 'chromadb'."
+        assert embedding.trouble
+        assert "chromadb" in embedding.trouble
 
     def test_what_is_installed_and_does_not_work_is_said_too(self, memories: Memories) -> None:
         def unhappy() -> VectorBackend:

@@ -18,6 +18,7 @@ from claude_mem.agents.file_changes import (
     Plan,
     SavedText,
     Step,
+    has_events,
     load_record,
     read_text,
 )
@@ -89,10 +90,10 @@ class ClaudeCodeConnection(Struct, frozen=True):
             path, there = Path(name), read_text(Path(name))
             if there is None or path in (place.settings, place.servers, *generated):
                 continue
-            if path == self.data_dir / paths.SETTINGS and _holds_events(self.data_dir):
-                continue  # who may observe them was chosen before they were recorded, and holds for them
+            if path == self.data_dir / paths.SETTINGS and has_events(self.data_dir):
+                continue
             if there != saved.after:
-                notes.append(f"{path} was changed since the install and is kept.")
+                notes.append(f"{path} was changed after the installation, so it was left alone.")
             else:
                 changes.append(Change(path, there, saved.before))
         changed = tuple(change for change in changes if change.before != change.after)
@@ -141,11 +142,6 @@ class ClaudeCodeConnection(Struct, frozen=True):
         if self.is_recorded:
             journal.remove(place.record, folders)
         return refused
-
-
-def _holds_events(data_dir: Path) -> bool:
-    spool = data_dir / paths.SPOOL
-    return (data_dir / paths.DATABASE).exists() or (spool.is_dir() and any(spool.iterdir()))
 
 
 def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnection]:

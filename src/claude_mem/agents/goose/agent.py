@@ -18,7 +18,7 @@ TIMEOUT_S = 10
 MANIFEST = {
     "name": launcher.SERVER,
     "version": "1.0.0",
-    "description": "Records sessions and searches the memory of them.",
+    "description": "Records sessions and searches their memory.",
 }
 
 

@@ -51,7 +51,7 @@ def add(commands: Commands) -> None:
         "retry parked events now",
         more=(
             "Without an ID, all of them. If calls to the model were paused after an error,\n"
-            "they resume now. A batch that was processed offline is retried as a whole."
+            "they resume now. A batch that was processed offline is retried completely."
         ),
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry,

@@ -93,7 +93,7 @@ def judge_connection(fact: Connected) -> Iterator[Finding]:
     for says in fact.limits:
         yield ok("client", says)
     for title, name in fact.others if fact.how else ():
-        yield ok("client", f"{title} is here, but not connected", f"claude-mem install --agent {name}")
+        yield ok("client", f"{title} is installed, but not connected", f"claude-mem install --agent {name}")
 
 
 def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:

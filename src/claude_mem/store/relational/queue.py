@@ -216,7 +216,7 @@ class Queue(Part):
         for job in lease.jobs:
             if execute(db, statement, id=job.id, number=lease.number, **change).rowcount != 1:
                 raise StoreError(
-                    f"The lease on job {job.id} is stale: somebody else holds it, or it is settled."
+                    f"The lease on job {job.id} is stale: another worker holds it, or it is settled."
                 )
         if spend is not None:
             now = self._clock()

@@ -316,7 +316,7 @@ def _check_author(db: Connection, fields: Fields, ownership: Ownership) -> None:
         return
     found = execute(db, "session_author", session_id=fields["session_id"]).fetchone()
     if found is not None and found["author"] != ownership.author:
-        raise RecordRefused(f"Session {fields['session_id']} belongs to somebody else.")
+        raise RecordRefused(f"Session {fields['session_id']} belongs to another member.")
 
 
 def _is_forgotten(db: Connection, session_id: str) -> bool:

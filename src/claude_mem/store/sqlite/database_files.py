@@ -126,12 +126,12 @@ def read_header(path: Path) -> DatabaseHeader | None:
     if not first:
         return None
     if len(first) < _ENOUGH or not first.startswith(_MAGIC):
-        raise StoreDamaged(str(path), "it does not begin like a database")
+        raise StoreDamaged(str(path), "it does not start with a database header")
     first = _newest_in_log(beside(path, "-wal")) or first
     (version,) = struct.unpack_from(">I", first, 60)
     (application,) = struct.unpack_from(">I", first, 68)
     if not _is_sane(first):
-        raise StoreDamaged(str(path), "its header makes no sense")
+        raise StoreDamaged(str(path), "its header is invalid")
     kind, entries = struct.unpack_from(">BxxH", first, 100)
     return DatabaseHeader(
         ours=application == APPLICATION_ID, version=version, empty=kind == _TABLE_LEAF and entries == 0

@@ -78,7 +78,7 @@ class TestTheStream:
     def test_a_mark_that_makes_no_sense_begins_anew(self, worker: Worker) -> None:
         for since in ("nonsense", "p9-o9", "-1", "p" + "9" * 40 + "-o1-s1"):
             with listening(worker, since=since) as listener:
-                assert stream.Cursor.parse(listener.initial.id)
+                assert stream.StreamPosition.parse(listener.initial.id)
 
     def test_who_was_told_more_than_there_is_is_told_what_comes(self, worker: Worker) -> None:
         with listening(worker, since="p999999-o999999-s999999") as listener:

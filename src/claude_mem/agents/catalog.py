@@ -87,7 +87,7 @@ class InstallOptions(Struct, frozen=True):
     ] = ()  # of the data directory: written with it, and removed with it
 
 
-class Connection(Protocol):
+class AgentConnection(Protocol):
     @property
     def how(self) -> str:
         """In words: `as a plugin (user)`."""
@@ -132,7 +132,7 @@ class Connection(Protocol):
 class Installation(Struct, frozen=True):
     """What an install would do."""
 
-    old: Sequence[tuple[Connection, Plan]]  # connections that are removed first
+    old: Sequence[tuple[AgentConnection, Plan]]  # connections that are removed first
     plan: Plan
     replaces: str  # another claude-mem that is turned off, in words
     client: str | None  # the agent's program, if it is installed
@@ -142,7 +142,7 @@ class Installation(Struct, frozen=True):
 class Installer(Protocol):
     """A module. `program`: the user's choice, if it was set. Both raise ClaudeMemError."""
 
-    def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
+    def connections(self, data_dir: Path, program: str | None) -> Sequence[AgentConnection]: ...
 
     def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation: ...
 
@@ -244,13 +244,13 @@ def transcripts(name: str) -> TranscriptReader:
 
 
 class Connections(Struct, frozen=True):
-    found: list[tuple[Agent, Connection]]
+    found: list[tuple[Agent, AgentConnection]]
     unreadable: list[tuple[Agent, str]]  # agents whose own files say that we are in them, and no more
 
 
 def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Connections:
     """Of all agents: what is wrong with one is no other's trouble."""
-    found: list[tuple[Agent, Connection]] = []
+    found: list[tuple[Agent, AgentConnection]] = []
     unreadable = []
     for agent in map(load, TITLES):
         try:
@@ -260,7 +260,7 @@ def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Conn
     return Connections(found, unreadable)
 
 
-def is_outdated(connection: Connection) -> bool:
+def is_outdated(connection: AgentConnection) -> bool:
     """And could be updated: its files can be read."""
     try:
         return not connection.is_current
@@ -268,7 +268,7 @@ def is_outdated(connection: Connection) -> bool:
         return False
 
 
-def problems(connection: Connection) -> Sequence[str]:
+def problems(connection: AgentConnection) -> Sequence[str]:
     """Its warnings, or why its files cannot be read."""
     try:
         found = connection.warnings

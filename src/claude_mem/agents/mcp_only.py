@@ -21,7 +21,7 @@ EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
 INJECTION_EVENTS: frozenset[str] = frozenset()
 
 
-class Row(NamedTuple):
+class McpAgent(NamedTuple):
     program: str
     home: Callable[[], Path]
     file: str  # below its home
@@ -44,15 +44,15 @@ def _code() -> Path:
 
 
 ROWS = {
-    "vscode": Row("code", _code, "mcp.json", "servers", launcher.STDIO),
-    "kiro": Row("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
-    "antigravity": Row("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
-    "amp": Row("amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
-    "zed": Row("zed", _config("zed"), "settings.json", "context_servers"),
+    "vscode": McpAgent("code", _code, "mcp.json", "servers", launcher.STDIO),
+    "kiro": McpAgent("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
+    "antigravity": McpAgent("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
+    "amp": McpAgent("amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
+    "zed": McpAgent("zed", _config("zed"), "settings.json", "context_servers"),
 }
 
 
-def _agent(name: str, row: Row) -> Agent:
+def _agent(name: str, row: McpAgent) -> Agent:
     def parts(machine: Machine) -> list[FilePart]:
         server = launcher.mcp_server(machine)
         return [json_part(row.home() / row.file, servers=row.servers, server=server | dict(row.more))]

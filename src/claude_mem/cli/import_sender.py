@@ -99,7 +99,11 @@ def encoded(records: Iterable[Record]) -> Iterator[bytes]:
 
 
 def send(
-    lines: Iterable[bytes], sent: Sent, absorb: Absorb, progress: output.Progress, expected: int | None = None
+    lines: Iterable[bytes],
+    sent: Sent,
+    absorb: Absorb,
+    progress: output.ProgressLine,
+    expected: int | None = None,
 ) -> Sent:
     """In batches; what became of them is added to `sent`. `expected`: about how many lines there are."""
     for batch, count in batches(lines):

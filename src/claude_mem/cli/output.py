@@ -217,7 +217,7 @@ AFTER_S = 2.0
 EVERY_S = 0.2
 
 
-class Progress:
+class ProgressLine:
     """How far something is, once it takes longer than a moment. On a terminal one line that is overwritten,
     and erased at the end; elsewhere a line once, or every `plain_every_s`."""
 
@@ -234,7 +234,7 @@ class Progress:
     def elapsed_s(self) -> float:
         return time.monotonic() - self._began
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,9 +26,9 @@ from claude_mem.recall.background import BackgroundWork
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
-from claude_mem.recall.exchange import Exporter, Importer
 from claude_mem.recall.inject import Injector
 from claude_mem.recall.project_admin import ProjectAdmin
+from claude_mem.recall.record_exchange import Exporter, Importer
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.queue_history import Sampler

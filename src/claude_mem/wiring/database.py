@@ -18,7 +18,7 @@ from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.privacy.scrub import scrub_text
-from claude_mem.recall.exchange import Importer
+from claude_mem.recall.record_exchange import Importer
 from claude_mem.serve import lock
 from claude_mem.serve.requests import absorb_lines
 from claude_mem.settings import Settings

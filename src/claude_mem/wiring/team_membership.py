@@ -8,7 +8,7 @@ from functools import partial
 
 from claude_mem.model.clock import now
 from claude_mem.model.records import Record
-from claude_mem.recall.exchange import UnfitRecord, fit_members
+from claude_mem.recall.record_exchange import UnfitRecord, fit_members
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore

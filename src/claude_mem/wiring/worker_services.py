@@ -27,12 +27,12 @@ from claude_mem.recall.cost import CostReport
 from claude_mem.recall.dates import local_zone
 from claude_mem.recall.deletion import ExportedFiles, MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
-from claude_mem.recall.exchange import Exporter, Importer
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
 from claude_mem.recall.project_admin import ProjectAdmin, is_directory
+from claude_mem.recall.record_exchange import Exporter, Importer
 from claude_mem.recall.search import Search
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice

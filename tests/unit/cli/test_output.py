@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from claude_mem.cli import output
-from claude_mem.cli.output import Progress, clean, fit, pad, width, wrap
+from claude_mem.cli.output import ProgressLine, clean, fit, pad, width, wrap
 from claude_mem.hook import notices
 
 
@@ -115,13 +115,13 @@ class Screen(io.StringIO):
 
 
 def test_what_is_done_in_a_moment_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress("Exporting ...", after_s=3600) as it:
+    with ProgressLine("Exporting ...", after_s=3600) as it:
         it.show("1 record")
     assert capsys.readouterr().err == ""
 
 
 def test_elsewhere_than_on_a_terminal_it_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    with Progress("Exporting ...", after_s=0) as it:
+    with ProgressLine("Exporting ...", after_s=0) as it:
         it.show("1 record")
         it.show("2 records")
     assert capsys.readouterr().err == "Exporting ... 1 record\n"
@@ -131,7 +131,7 @@ def test_on_a_terminal_a_line_is_written_over_and_wiped(monkeypatch: pytest.Monk
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(output, "EVERY_S", 0)
-    with Progress("Exporting ...", after_s=0) as it:
+    with ProgressLine("Exporting ...", after_s=0) as it:
         it.show("1 record")
         it.show("2 records")
     assert screen.getvalue() == "\r\x1b[KExporting ... 1 record\r\x1b[KExporting ... 2 records\r\x1b[K"

@@ -71,7 +71,7 @@ def dollar_amount(text: str) -> float:
 
 
 class BackfillRun:
-    def __init__(self, args: argparse.Namespace, seen: Scan, progress: output.Progress) -> None:
+    def __init__(self, args: argparse.Namespace, seen: Scan, progress: output.ProgressLine) -> None:
         self.args, self.seen, self.progress = args, seen, progress
         self.began = time.time_ns() // 1_000_000
         self.is_offline = args.provider == "offline"
@@ -160,7 +160,7 @@ def backfill(args: argparse.Namespace) -> int:
         return _report(args, seen, None, None, {})
     if code := output.confirm("Continue?", "backfill adds to your memory", yes=args.yes):
         return code
-    with output.Progress(after_s=0.0, plain_every_s=10.0) as progress:
+    with output.ProgressLine(after_s=0.0, plain_every_s=10.0) as progress:
         run = BackfillRun(args, seen, progress)
         try:
             run.send_all()

@@ -138,7 +138,7 @@ class Commits(Struct, frozen=True):
             output.message(self.as_text())
             return Sent()
         lines = encoded(self.records(SourceReport(), makers(self.project.key)))
-        with output.Progress("Importing commits ...") as progress:
+        with output.ProgressLine("Importing commits ...") as progress:
             return send(lines, Sent(), posted(own=True), progress)
 
     def records(self, report: SourceReport, session_of: SessionOf | None = None) -> Iterator[Record]:

@@ -91,7 +91,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
         if code := output.confirm(question, "adopt adds to your memory", yes=args.yes):
             return code
         try:
-            with output.Progress("Importing ...") as progress:
+            with output.ProgressLine("Importing ...") as progress:
                 lines, absorb = import_sender.encoded(source.records), import_sender.posted(own=source.own)
                 import_sender.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
         except KeyboardInterrupt:

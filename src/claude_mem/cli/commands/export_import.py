@@ -20,7 +20,7 @@ from claude_mem.cli import client, filter_flags, import_sender, output
 from claude_mem.cli.client import request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError
 from claude_mem.cli.import_sender import Absorb, Sent, kind_counts
-from claude_mem.cli.output import Progress
+from claude_mem.cli.output import ProgressLine
 from claude_mem.files import atomic_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -109,7 +109,7 @@ def _refuse_files(query: list[str]) -> None:
 
 def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
     counts: Counter[str] = Counter()
-    with Progress("Exporting ...") as ticker:
+    with ProgressLine("Exporting ...") as ticker:
         lines = _lines(args, counts, ticker)
         if args.markdown:
             from claude_mem.recall.journal import journal
@@ -124,7 +124,7 @@ def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
     return counts
 
 
-def _lines(args: argparse.Namespace, counts: Counter[str], ticker: Progress) -> Iterator[bytes]:
+def _lines(args: argparse.Namespace, counts: Counter[str], ticker: ProgressLine) -> Iterator[bytes]:
     query: dict[str, Any] = filter_flags.query(args) | {"q": " ".join(args.query)}
     if args.markdown:
         query["kind"] = UNDERSTOOD
@@ -149,7 +149,7 @@ def _run_import(args: argparse.Namespace) -> int:
         absorb = (
             stack.enter_context(_rehearsing(args.own)) if args.dry_run else import_sender.posted(own=args.own)
         )
-        progress = stack.enter_context(Progress("Checking ..." if args.dry_run else "Importing ..."))
+        progress = stack.enter_context(ProgressLine("Checking ..." if args.dry_run else "Importing ..."))
         try:
             import_sender.send(_lines_of(source, sent), sent, absorb, progress)
         except KeyboardInterrupt:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from claude_mem import __version__, settings
 from claude_mem.agents import catalog, file_changes
-from claude_mem.agents.catalog import Agent, Connection, InstallOptions
+from claude_mem.agents.catalog import Agent, AgentConnection, InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
@@ -194,7 +194,7 @@ def _connections(chosen: Settings) -> Iterator[Fault]:
         yield Fault("client", f"{agent.title}: {says}", "change that file, then: claude-mem repair")
 
 
-def _reconnected(agent: Agent, connection: Connection) -> Fault:
+def _reconnected(agent: Agent, connection: AgentConnection) -> Fault:
     says = f"connected {connection.how}, but outdated"
     if why := connection.why_left:
         return Fault("client", says, why)

@@ -16,7 +16,7 @@ from claude_mem.cli.commands import on_off
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,
-    Directory,
+    DataDirectory,
     Disk,
     Facts,
     Interpreter,
@@ -106,7 +106,7 @@ def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:
         yield ok("interpreter", f"{says}, starts in {fact.start_ms:.0f} ms")
 
 
-def judge_directory(fact: Directory) -> Iterator[Finding]:
+def judge_directory(fact: DataDirectory) -> Iterator[Finding]:
     path = fact.path
 
     def wrong(says: str, step: str, stops: str | None = None) -> Finding:

@@ -61,7 +61,7 @@ class Interpreter(Struct, frozen=True):
     start_ms: float  # of `python -I -S -c pass`, the floor of every hook
 
 
-class Directory(Struct, frozen=True):
+class DataDirectory(Struct, frozen=True):
     path: str
     exists: bool
     obstacle: str | None = None  # why it cannot be created, if it does not exist
@@ -148,7 +148,7 @@ class Disk(Struct, frozen=True):
 
 class Facts(Struct, frozen=True):
     interpreter: Interpreter | Unknown
-    directory: Directory | Unknown
+    directory: DataDirectory | Unknown
     configuration: Configuration | Unknown
     worker: WorkerFacts | Unknown
     spool: SpoolFacts | Unknown
@@ -229,13 +229,13 @@ def _interpreter() -> Interpreter:
     return Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, fastest)
 
 
-def look_at_directory(path: Path) -> Directory:
+def look_at_directory(path: Path) -> DataDirectory:
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return Directory(str(path), exists=False, obstacle=_obstacle(path))
+        return DataDirectory(str(path), exists=False, obstacle=_obstacle(path))
     if not stat.S_ISDIR(found.st_mode):
-        return Directory(str(path), exists=True, is_directory=False)
+        return DataDirectory(str(path), exists=True, is_directory=False)
     me = os.geteuid()
     open_to_others, foreign = [], []
     for name, entry in [(".", found), *_entries(path)]:
@@ -244,7 +244,7 @@ def look_at_directory(path: Path) -> Directory:
         # Nobody can reach a link's mode, and its target is not ours to judge.
         elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
             open_to_others.append(name)
-    return Directory(
+    return DataDirectory(
         path=str(path),
         exists=True,
         owner=found.st_uid,

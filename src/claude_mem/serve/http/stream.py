@@ -33,7 +33,7 @@ MEDIA_TYPE = "text/event-stream"
 _CURSOR = re.compile(r"p(\d{1,12})-o(\d{1,12})-s(\d{1,12})", re.ASCII)
 
 
-class Cursor(Struct, frozen=True):
+class StreamPosition(Struct, frozen=True):
     """The last memory of each kind that a listener was sent. Written `p8-o12-s3`: an event's id."""
 
     prompt: int = 0
@@ -44,18 +44,18 @@ class Cursor(Struct, frozen=True):
         return f"p{self.prompt}-o{self.observation}-s{self.summary}"
 
     @classmethod
-    def parse(cls, text: str) -> Cursor | None:
+    def parse(cls, text: str) -> StreamPosition | None:
         found = _CURSOR.fullmatch(text)
         return cls(*map(int, found.groups())) if found else None
 
     def of(self, kind: MemoryKind) -> int:
         return int(getattr(self, kind))
 
-    def at(self, kind: MemoryKind, id: int) -> Cursor:
+    def at(self, kind: MemoryKind, id: int) -> StreamPosition:
         return replace(self, **{kind: id})
 
 
-def format_event(name: str, cursor: Cursor, data: Mapping[str, object]) -> bytes:
+def format_event(name: str, cursor: StreamPosition, data: Mapping[str, object]) -> bytes:
     """Its name is in the data too, for clients that hear all events by one ear."""
     line = json.dumps({"type": name, **data}, ensure_ascii=False, separators=(",", ":"))
     return f"id: {cursor}\nevent: {name}\ndata: {line}\n\n".encode("utf-8", "replace")
@@ -83,7 +83,7 @@ def listen(call: Call, project: str) -> Response:
     if running.listeners >= MOST_LISTENERS:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"Too many listeners (at most {MOST_LISTENERS}).", headers=retry)
-    since = Cursor.parse(call.request.headers.get("last-event-id", "").strip())
+    since = StreamPosition.parse(call.request.headers.get("last-event-id", "").strip())
     listener = _Listener(running, call.recall.memory, project, since, visitor=visitor(call))
     return _Stream(running, listener.events())
 
@@ -116,8 +116,8 @@ class _Listener(Struct):
     running: Running
     memory: MemoryReader
     project: str  # empty: of all
-    since: Cursor | None  # None: it has only just come
-    cursor: Cursor = field(default_factory=Cursor)
+    since: StreamPosition | None  # None: it has only just come
+    cursor: StreamPosition = field(default_factory=StreamPosition)
     sessions: dict[object, object] = field(default_factory=dict)  # the status of each
     queue: dict[str, int | None] = field(default_factory=dict)
     observer: dict[str, object] = field(default_factory=dict)
@@ -150,7 +150,7 @@ class _Listener(Struct):
 
     def _first(self) -> list[bytes]:
         last = self.memory.last_ids()
-        newest = Cursor(**{kind: last[kind] for kind in KINDS})
+        newest = StreamPosition(**{kind: last[kind] for kind in KINDS})
         cursor, events = self.since or newest, [f"retry: {RETRY_MS}\n\n".encode()]
         behind = max(newest.of(kind) - cursor.of(kind) for kind in KINDS)
         if behind > MOST_BEHIND:

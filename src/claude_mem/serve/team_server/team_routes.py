@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from claude_mem.api import team as api
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.model.records import Record
-from claude_mem.recall.exchange import UnfitRecord, check_head, fit_members
+from claude_mem.recall.record_exchange import UnfitRecord, check_head, fit_members
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, Routes, respond
 from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.serve.requests import Refusal, absorb_lines

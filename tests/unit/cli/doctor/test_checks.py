@@ -11,7 +11,7 @@ from claude_mem.cli.doctor.checks import Finding
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,
-    Directory,
+    DataDirectory,
     Disk,
     Facts,
     Interpreter,
@@ -38,7 +38,7 @@ def ago(seconds: float) -> int:
 SOUND = Facts(
     now=NOW,
     interpreter=Interpreter("/opt/python", "3.11.7", "3.40.1", 9.0),
-    directory=Directory("/data", exists=True, owner=1000, me=1000, filesystem="ext4"),
+    directory=DataDirectory("/data", exists=True, owner=1000, me=1000, filesystem="ext4"),
     configuration=Configuration(),
     worker=WorkerFacts("running", 7, 37777, __version__, 37777, observer="claude"),
     spool=SpoolFacts(0, 0, 100, 1 << 20, newest_age_s=4.0),

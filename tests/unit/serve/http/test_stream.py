@@ -19,7 +19,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call
-from claude_mem.serve.http.stream import Cursor, format_event
+from claude_mem.serve.http.stream import StreamPosition, format_event
 from claude_mem.serve.services import Announcement, Running, Services
 from claude_mem.settings import Settings
 from claude_mem.wiring import worker_services
@@ -143,22 +143,22 @@ def test_corrections_are_read_in_the_thread_that_adds_them_and_sent_once(parts: 
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:
-    mark = Cursor(prompt=8, observation=12, summary=3)
+    mark = StreamPosition(prompt=8, observation=12, summary=3)
     assert str(mark) == "p8-o12-s3"
-    assert Cursor.parse(str(mark)) == mark
-    assert mark.at("summary", 4) == Cursor(8, 12, 4)
+    assert StreamPosition.parse(str(mark)) == mark
+    assert mark.at("summary", 4) == StreamPosition(8, 12, 4)
 
 
 @pytest.mark.parametrize(
     "text", ["", "12", "p1-o2", "p1-o2-s3-", "p1-o2-s٣", "p-1-o2-s3", f"p{'9' * 13}-o1-s1"]
 )
 def test_what_is_no_mark_is_none(text: str) -> None:
-    assert Cursor.parse(text) is None
+    assert StreamPosition.parse(text) is None
 
 
 def test_an_event_is_one_line_of_data_whatever_it_holds() -> None:
     told = {"text": "one\ntwo\r\u2028three\ud800 — 日本語\n\nevent: forged\ndata: {}"}
-    lines = format_event("new_prompt", Cursor(1, 2, 3), told).decode().split("\n")
+    lines = format_event("new_prompt", StreamPosition(1, 2, 3), told).decode().split("\n")
     assert lines[0] == "id: p1-o2-s3"
     assert lines[1] == "event: new_prompt"
     assert lines[3:] == ["", ""]

@@ -15,8 +15,8 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import Ref
-from claude_mem.recall import exchange
-from claude_mem.recall.exchange import Exporter, Importer, UnfitRecord
+from claude_mem.recall import record_exchange
+from claude_mem.recall.record_exchange import Exporter, Importer, UnfitRecord
 from claude_mem.store.values import ExportSelection, ImportResult
 
 
@@ -179,17 +179,20 @@ class TestArriving:
 class TestStrangers:
     def test_texts_and_lists_are_cut(self) -> None:
         given = made("observation", title="x" * 80_000, facts=["y" * 9_000] * 300, concepts=["", 7, "z"])
-        kept = exchange.fit_untrusted(given, str, NOON)
+        kept = record_exchange.fit_untrusted(given, str, NOON)
         assert (len(kept["title"]), len(kept["facts"]), len(kept["facts"][0])) == (70_000, 200, 2_000)
         assert kept["concepts"] == ["z"]
 
     def test_names_are_never_cut(self) -> None:
         with pytest.raises(UnfitRecord, match="session_id"):
-            exchange.fit_untrusted(made("prompt", session_id="x" * 1_001), str, NOON)
+            record_exchange.fit_untrusted(made("prompt", session_id="x" * 1_001), str, NOON)
 
     def test_a_session_says_whose_it_is(self) -> None:
-        assert exchange.fit_untrusted(made("session", client="claude-code"), str, NOON)["client"] == FOREIGN
+        assert (
+            record_exchange.fit_untrusted(made("session", client="claude-code"), str, NOON)["client"]
+            == FOREIGN
+        )
 
     def test_what_is_no_record_is_the_stores_to_refuse(self) -> None:
         for odd in ({"kind": "x"}, {"kind": ["a"]}, made("prompt", text=7, at="noon")):
-            assert exchange.fit_untrusted(odd, str, NOON) == odd
+            assert record_exchange.fit_untrusted(odd, str, NOON) == odd

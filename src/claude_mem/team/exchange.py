@@ -5,6 +5,7 @@ which changes nothing.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
 
@@ -30,6 +31,7 @@ PULL_EVERY_MS = 30_000
 LOOK_AGAIN_MS = 3 * 60 * 1000  # whether a branch is merged
 REFUSED_MS = DAY_MS  # what the server refused is sent again so rarely
 IDLE_S = 60.0
+_MEMBER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MEMORIES = ("observation", "summary", "prompt")
 
 
@@ -248,7 +250,9 @@ class Exchange:
         projects = [record for record in page.records if record.get("kind") == "project"]
         by_author: dict[str, list[Record]] = {}
         for record in page.records:
-            if (author := record.get("author")) and record.get("kind") in ("session", *_MEMORIES):
+            author = record.get("author")
+            is_named = isinstance(author, str) and _MEMBER.fullmatch(author)
+            if is_named and record.get("kind") in ("session", *_MEMORIES):
                 by_author.setdefault(str(author), []).append(_named(record))
         for author, records in by_author.items():
             self._take_from(author, projects, records)

@@ -202,6 +202,42 @@ def test_when_the_database_goes_away_health_says_so_and_it_is_back_by_itself(tea
         until(lambda: bool(ada.get("/api/search", q="egret")["results"]), "it is indexed again")
 
 
+def test_a_request_that_never_comes_to_its_end_does_not_hold_up_the_end(team: Team) -> None:
+    with team_servers.running(team.url, "--drain", "0") as server:
+        connection = team.caller(server).connect()
+        connection.putrequest("POST", "/api/team/push")
+        connection.putheader("Authorization", f"Bearer {team.key}")
+        connection.putheader("Content-Length", "100")
+        connection.endheaders()
+        until(lambda: _is_running(team, server), "the request has begun")
+        assert server.stop() == 0
+        assert connection.getresponse().status == 503  # not 408: its time was not over
+        connection.close()
+
+
+def test_once_a_newer_version_has_migrated_a_process_reads_on_and_takes_itself_out_of_the_balance(
+    team: Team,
+) -> None:
+    with team_servers.running(team.url) as server:
+        nobody, ada = Caller(server.port), team.caller(server)
+        with psycopg.connect(team.url) as db:
+            db.execute("UPDATE claude_mem.schema_version SET version = version + 1")
+        refused = ada.ask("POST", "/api/team/push", session_records("s", SHOP, "too late"))
+        assert refused.status == 503
+        assert "retry-after" in refused.headers
+        assert ada.ask("GET", "/api/projects").status == 200
+        until(lambda: nobody.ask("GET", "/health").json == {"status": "unavailable"}, "health says so")
+        assert server.process.poll() is None
+
+
+def test_a_hangup_does_not_end_a_process_without_a_certificate(team: Team) -> None:
+    with team_servers.running(team.url) as server:
+        server.waited_for("listening")
+        server.process.send_signal(signal.SIGHUP)
+        assert Caller(server.port).ask("GET", "/health").status == 200
+        assert server.stop() == 0
+
+
 def test_what_one_process_takes_in_another_answers_and_streams(team: Team) -> None:
     with team_servers.running(team.url) as one, team_servers.running(team.url) as other:
         connection = team.caller(other).connect()

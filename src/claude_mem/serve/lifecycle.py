@@ -233,7 +233,7 @@ def _work(
 ) -> bool:
     """Live with the lock held; True when a newer version is to follow (`succeed` starts it)."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
-    _raise_file_limit()
+    raise_file_limit()
     with worker_log.open_log(Path(paths.LOGS), settings.log_level):
         for what in left:
             log.warning("%s", what)
@@ -359,7 +359,7 @@ def _leave(held: Held, succeed: Callable[[], object] | None) -> NoReturn:
         os._exit(0)
 
 
-def _raise_file_limit() -> None:
+def raise_file_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < most:

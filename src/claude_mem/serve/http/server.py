@@ -75,7 +75,7 @@ class HttpServer:
 
     def renew_certificate(self) -> None:
         """Connections that are made from now on see the files as they are now. Raises OSError (`ssl.SSLError`
-        is one), and then goes on with what it has."""
+        is one), and then goes on with what it has. Nothing, without TLS."""
         if self._tls and self._config.ssl:
             self._config.ssl.load_cert_chain(*self._tls)
 

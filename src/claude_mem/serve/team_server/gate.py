@@ -110,6 +110,12 @@ class Gate:
         except Refusal as refusal:
             self._serving.figures.refused[refusal.code] += 1
             await refuse(send, refusal)
+        except asyncio.CancelledError:  # the process ends, and has waited for as long as it may
+            if not has_started():
+                stopping = {"Retry-After": "1", "Connection": "close"}
+                await refuse(
+                    send, Refusal(503, "stopping", "This process stops. Try again.", headers=stopping)
+                )
         except Exception as error:  # the application has raised it on, for us to write down
             self._serving.record_mishap("request", error)
             if not has_started():
@@ -119,6 +125,8 @@ class Gate:
     async def _admitted(self, scope: AsgiScope, receive: Receive) -> bytes | None:
         """The request's body, and whom it is for in the scope. None: the caller has gone. Raises Refusal."""
         endpoint = self._endpoint(scope)
+        if endpoint is not None:
+            scope[ROUTE] = endpoint.path
         headers, most_bytes = scope["headers"], self._rules.most_bytes
         is_open = endpoint is not None and endpoint.scope == "open"
         if not is_open:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve.http.server import Bounded, HttpServer
-from claude_mem.serve.lifecycle import run_aside, until
+from claude_mem.serve.lifecycle import raise_file_limit, run_aside, until
 from claude_mem.serve.services import BACKLOG
 from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_of
 from claude_mem.serve.team_server.gate import Gate, GateRules
@@ -59,6 +59,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
 
 def run(build: Callable[[], TeamServices], options: ServerOptions) -> int:
     """Serve until SIGTERM or SIGINT. Raises ClaudeMemError and OSError when it cannot begin."""
+    raise_file_limit()
     listener = _listen(options.host, options.port)
     try:
         services = build()
@@ -106,8 +107,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
     gate = Gate(server_app(serving), serving, TABLE, rules)
     server = HttpServer(gate, listener, protocol=Roomy, tls=options.tls, grace_s=GRACE_S)
     ask_to_stop = _on_signals(serving, options.drain_s)
-    if options.tls:
-        loop.add_signal_handler(signal.SIGHUP, _renew, server)
+    loop.add_signal_handler(signal.SIGHUP, _renew, server)
     loops = _start_loops(serving)
     listener.listen(BACKLOG)
     await server.start()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from contextlib import suppress
 
 from claude_mem.api.team import (
     SCOPES,
@@ -21,7 +22,7 @@ from claude_mem.api.team import (
     ProjectGrant,
 )
 from claude_mem.model.clock import DAY_MS
-from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden
+from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden, StoreTooNew
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value
 from claude_mem.store.team import Identity
@@ -47,7 +48,8 @@ class Directory(Part):
         if row is None:
             return None
         if (row["used_at"] or 0) <= now - HOUR_MS:
-            self._change("note_key_use", id=row["id"], hour=now - now % HOUR_MS)
+            with suppress(StoreTooNew):  # who may write no more can still read
+                self._change("note_key_use", id=row["id"], hour=now - now % HOUR_MS)
         return Identity(
             member=row["member"],
             machine=row["machine"],

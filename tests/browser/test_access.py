@@ -38,6 +38,7 @@ PLACES = (
     "#/file/src%2Ftemplate%2Ftext.go",
     "#/cost",
     "#/context",
+    "#/team",
     "#/settings",
     "#/logs",
 )

@@ -37,6 +37,7 @@ PAGES = {
     "observation": ("#/observation/1", TITLE, "main li", "It counted pounds."),
     "cost": ("#/cost", "Cost", "main table", MODEL),
     "context": ("#/context?project=shop", "Context", "main pre", "Count right"),
+    "team": ("#/team", "Team", "main pre", "claude-mem join"),
     "settings": ("#/settings", "Settings", "#row-CLAUDE_MEM_EVIDENCE_DAYS", "How many days"),
     "logs": ("#/logs", "Logs", ".log li", "worker"),
 }

@@ -93,6 +93,16 @@ def test_what_one_shares_another_finds_with_its_author_and_pulls(team: Team) -> 
     assert [line["author"] for line in pulled] == ["ada"]
 
 
+def test_a_member_asks_for_ones_own_or_for_anothers(team: Team) -> None:
+    team.share(team.ada, "mine", SHOP, "the curlew of ada")
+    team.share(team.ben, "bens", SHOP, "the curlew of ben")
+    until(lambda: len(team.found(team.ben, "curlew")) == 2, "both are found")
+    for author, found in (("me", "ben"), ("ben", "ben"), ("ada", "ada")):
+        results = team.ben.get("/api/search", q="curlew", author=author)["results"]
+        assert {(each["title"], each["author"]) for each in results} == {(f"the curlew of {found}", found)}
+    assert team.ben.ask("GET", "/api/search", author="eve").status == 400
+
+
 def test_doing_it_twice_changes_nothing(team: Team) -> None:
     assert team.share(team.ada, "twice", SHOP, "one", "two")["taken"]["observation"] == 2
     again = team.share(team.ada, "twice", SHOP, "one", "two")

@@ -92,6 +92,11 @@ BODIES: dict[str, dict[str, Any] | None] = {
     "POST /api/sharing/now": None,
     "POST /api/sharing/exchange": {},
     "POST /api/sharing/pin": None,
+    "POST /api/team/members": None,
+    "POST /api/team/members/remove": None,
+    "POST /api/team/keys": None,
+    "POST /api/team/keys/revoke": None,
+    "POST /api/team/projects": None,
     "POST /mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}},
 }
 """For every route that changes something, a body it takes; None: it has none, ends the worker, or needs a

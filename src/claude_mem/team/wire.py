@@ -39,9 +39,15 @@ class TeamFailure(ClaudeMemError):
     """A request that did not succeed. Of the server's words only what looks like a code is repeated."""
 
     def __init__(
-        self, says: str, *, status: int | None = None, code: str = "", retry_after: str | None = None
+        self,
+        says: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        field: str = "",
+        retry_after: str | None = None,
     ) -> None:
-        self.status, self.code, self.retry_after = status, code, retry_after
+        self.status, self.code, self.field, self.retry_after = status, code, field, retry_after
         super().__init__(says)
 
 
@@ -100,6 +106,11 @@ class TeamServer:
     def leave(self) -> None:
         self._post("/api/team/leave", {})
 
+    def manage(self, method: str, path: str, shape: type[S], body: Struct | None = None) -> S:
+        """A request of an admin."""
+        sent = None if body is None else msgspec.json.encode(body)
+        return _read(self._ask(method, path, sent, "application/json"), shape)
+
     def _post(self, path: str, body: object) -> bytes:
         return self._ask("POST", path, msgspec.json.encode(body), "application/json")
 
@@ -119,10 +130,14 @@ class TeamServer:
         if isinstance(found, Unreached):
             raise TeamFailure(f"The team's server {found.trouble}.", code=found.trouble)
         if found.status != 200:
-            code = _code(found.body)
+            code, field = _word(found.body, "code"), _word(found.body, "field")
             says = f"The team's server returned status {found.status}{f', {code}' if code else ''}."
             raise TeamFailure(
-                says, status=found.status, code=code, retry_after=found.headers.get("retry-after")
+                says,
+                status=found.status,
+                code=code,
+                field=field,
+                retry_after=found.headers.get("retry-after"),
             )
         return found.body
 
@@ -138,12 +153,13 @@ class TeamServer:
             raise TeamFailure(f"The certificates in {self._ca} cannot be read: {error}.") from error
 
 
-def _code(body: bytes) -> str:
+def _word(body: bytes, name: str) -> str:
+    """Of an error: its code, or the field that caused it; "" if that is no such word."""
     try:
-        code = json.loads(body)["error"]["code"]
+        word = json.loads(body)["error"][name]
     except (ValueError, RecursionError, LookupError, TypeError):
         return ""
-    return code if isinstance(code, str) and len(code) <= 40 and _CODE.fullmatch(code) else ""
+    return word if isinstance(word, str) and len(word) <= 40 and _CODE.fullmatch(word) else ""
 
 
 def _read(body: bytes, shape: type[S]) -> S:

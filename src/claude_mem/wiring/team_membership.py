@@ -11,6 +11,7 @@ from claude_mem.model.records import Record
 from claude_mem.recall.record_exchange import UnfitRecord, fit_members
 from claude_mem.serve.services import Recall
 from claude_mem.settings import Settings
+from claude_mem.store.base import Store
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import ImportResult
 from claude_mem.team.exchange import Exchange, Sides
@@ -62,3 +63,9 @@ def build(
         project_of=recall.injector.resolver.project,
         forget_sessions=partial(recall.deleter.carry_out, ()),
     )
+
+
+def member_of(store: Store) -> str | None:
+    """Who this machine is in its team; None: it has joined none."""
+    link = store.outbox.link() if isinstance(store, SqliteStore) else None
+    return link.member if link else None

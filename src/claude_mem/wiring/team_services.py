@@ -19,7 +19,7 @@ from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.team_server.serving import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import KeySpan, Store
-from claude_mem.store.team import Directory
+from claude_mem.store.team import Directory, Identity
 from claude_mem.vectors import embedders
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.vectors.project_vectors import ProjectVectors
@@ -80,7 +80,12 @@ def build(settings: Settings) -> TeamServices:
             indexer = VectorIndexer(store.embeddings, vectors, embedder)
             background["vectors"] = lambda: store.presence.claim("vectors") and bool(indexer.step(now()))
         resolver = FilterResolver(
-            store=store, clock=now, zone=lambda: UTC, key_of=_no_directory, facts_of=_no_facts
+            store=store,
+            clock=now,
+            zone=lambda: UTC,
+            key_of=_no_directory,
+            facts_of=_no_facts,
+            member=_member,
         )
         memory = ViewerReader(
             store=store,
@@ -119,6 +124,13 @@ def _expire(store: Any) -> None:
         return
     store.upkeep.checkpoint()
     store.directory.prune_audit(now() - AUDIT_DAYS * DAY_MS)
+
+
+def _member() -> str | None:
+    from claude_mem.store.postgres.principal import acting
+
+    who = acting()
+    return who.member if isinstance(who, Identity) else None
 
 
 def _not_stale(card: object) -> tuple[tuple[str, ...], float]:

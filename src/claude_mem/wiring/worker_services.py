@@ -265,6 +265,7 @@ def _build_search(
         zone=local_zone,
         key_of=lambda cwd: origin_of(cwd).key,
         facts_of=git_facts.facts,
+        member=partial(team_membership.member_of, store),
     )
     return git_facts, background, search, resolver
 

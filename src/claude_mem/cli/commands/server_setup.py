@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import re
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from claude_mem.cli import output
 from claude_mem.cli.client import load_settings
 from claude_mem.cli.commands import Commands, UsageError, help_of
-from claude_mem.cli.commands.server_people import add_people, directory, member_name
+from claude_mem.cli.commands.team_people import Manager, add_people, member_name
 from claude_mem.cli.filter_flags import up_to
+from claude_mem.model.errors import ClaudeMemError, InvalidInput, NotFound
+from claude_mem.settings import Settings
+from claude_mem.store.team import Directory
 
 DEFAULT_LISTEN = "127.0.0.1:37780"
 
@@ -87,7 +92,19 @@ def add(commands: Commands) -> None:
         metavar="N",
         help="requests that one key may make a second (default: 50), and four times as many at once",
     )
-    add_people(verbs)
+    add_people(verbs, Manager("claude-mem server", lambda: directory(load_settings())))
+
+
+@contextmanager
+def directory(settings: Settings) -> Iterator[Directory]:
+    """The team's, on its database. What it refuses becomes a sentence."""
+    from claude_mem.wiring import team_services
+
+    try:
+        with team_services.open_directory(settings) as found:
+            yield found
+    except (InvalidInput, NotFound) as error:
+        raise ClaudeMemError(str(error)) from None
 
 
 def _init(args: argparse.Namespace) -> int:

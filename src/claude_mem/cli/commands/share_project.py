@@ -9,6 +9,7 @@ from typing import Any
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, UsageError
+from claude_mem.cli.commands.team_admin import add_admin
 from claude_mem.hook.notices import age
 
 
@@ -45,6 +46,7 @@ def add(commands: Commands) -> None:
         run=_run_team,
     )
     parser.add_argument("--sync", action="store_true", help="send and pull now")
+    add_admin(Commands(parser.add_subparsers(title="commands, for admins", metavar="COMMAND")))
 
 
 def _which(parser: argparse.ArgumentParser, all_of_them: str) -> None:

@@ -5,7 +5,7 @@ import { dialog } from "./dialog.js";
 import { go } from "./router.js";
 import { takeBackLast } from "./toast.js";
 
-const PLACES = { h: "#/", l: "#/live", f: "#/find", p: "#/projects", c: "#/cost", x: "#/context", s: "#/settings", o: "#/logs" };
+const PLACES = { h: "#/", l: "#/live", f: "#/find", p: "#/projects", c: "#/cost", x: "#/context", t: "#/team", s: "#/settings", o: "#/logs" };
 const HELP = [
   ["/", "search"],
   ["j  k", "next, previous"],
@@ -18,7 +18,7 @@ const HELP = [
   ["#", "forget, after confirmation"],
   ["u", "undo the last change"],
   ["←  →", "step through a session"],
-  ["g then h l f p c x s o", "Home, Live, Find, Projects, Cost, Context, Settings, Logs"],
+  ["g then h l f p c x t s o", "Home, Live, Find, Projects, Cost, Context, Team, Settings, Logs"],
   ["?", "this help"],
 ];
 const HELD = ["j", "k", "ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"]; // these repeat while they are held; all others act once

@@ -19,6 +19,7 @@ const PAGES = [
   "observation",
   "cost",
   "context",
+  "team",
   "settings",
   "logs",
 ];

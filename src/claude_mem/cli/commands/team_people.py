@@ -1,55 +1,62 @@
-"""`claude-mem server member|key|project|audit`: who is in a team and who may do what, on its database."""
+"""`member`, `key`, `project` and `audit`: who is in a team and who may do what. They are commands of
+`claude-mem server`, on the team's database, and of `claude-mem team`, through its server."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from claude_mem.api import team as api
 from claude_mem.cli import output
-from claude_mem.cli.client import load_settings
 from claude_mem.cli.commands import Commands, UsageError, help_of
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.clock import iso
-from claude_mem.model.errors import ClaudeMemError, InvalidInput, NotFound
-from claude_mem.settings import Settings
-from claude_mem.store.team import Directory
+from claude_mem.store.team import People
 
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 GAP = "  "
 
 
-def add_people(verbs: Commands) -> None:
+class Manager(Struct, frozen=True):
+    """Who manages a team: `prog` is the command, and `people` opens what it manages."""
+
+    prog: str
+    people: Callable[[], AbstractContextManager[People]]
+
+
+def add_people(verbs: Commands, manager: Manager) -> None:
     """`member`, `key`, `project` and `audit`, each with verbs of its own."""
-    member = _level(verbs, "member", "add, list and remove members", "claude-mem server member list")
+    prog = manager.prog
+    member = _level(verbs, "member", "add, list and remove members", f"{prog} member list")
     added = member.add(
         "add",
         "add a member",
-        example="claude-mem server member add ben",
-        run=_add,
+        example=f"{prog} member add ben",
+        run=partial(_add, manager),
     )
     added.add_argument("name", type=member_name, metavar="NAME")
     added.add_argument("--admin", action="store_true", help="the member manages members, keys and projects")
-    member.add("list", "list the members", example="claude-mem server member list", run=_list_members)
+    member.add("list", "list the members", example=f"{prog} member list", run=partial(_list_members, manager))
     removed = member.add(
         "remove",
         "remove a member: its keys end, what it shared stays",
-        example="claude-mem server member remove ben",
-        run=_remove,
+        example=f"{prog} member remove ben",
+        run=partial(_remove, manager),
     )
     removed.add_argument("name", type=member_name, metavar="NAME")
 
-    key = _level(verbs, "key", "make, list and revoke keys", "claude-mem server key list")
+    key = _level(verbs, "key", "make, list and revoke keys", f"{prog} key list")
     made = key.add(
         "add",
         "make a key for a member's machine; it is shown once",
-        example="claude-mem server key add ben laptop\nclaude-mem server key add ci runner --scopes read",
-        run=_add_key,
+        example=f"{prog} key add ben laptop\n{prog} key add ci runner --scopes read",
+        run=partial(_add_key, manager),
     )
     made.add_argument("member", type=member_name, metavar="MEMBER")
     made.add_argument("machine", metavar="MACHINE")
@@ -62,19 +69,21 @@ def add_people(verbs: Commands) -> None:
     made.add_argument(
         "--days", type=up_to(3_660), default=365, metavar="N", help="it ends then (default: 365)"
     )
-    key.add("list", "list the keys; none is shown", example="claude-mem server key list", run=_list_keys)
-    revoked = key.add("revoke", "end a key at once", example="claude-mem server key revoke k3", run=_revoke)
+    key.add(
+        "list", "list the keys; none is shown", example=f"{prog} key list", run=partial(_list_keys, manager)
+    )
+    revoked = key.add(
+        "revoke", "end a key at once", example=f"{prog} key revoke k3", run=partial(_revoke, manager)
+    )
     revoked.add_argument("id", metavar="ID", help="an id from `key list`")
 
-    project = _level(
-        verbs, "project", "say who may do what in which project", "claude-mem server project list"
-    )
-    project.add("list", "list the grants", example="claude-mem server project list", run=_list_grants)
+    project = _level(verbs, "project", "say who may do what in which project", f"{prog} project list")
+    project.add("list", "list the grants", example=f"{prog} project list", run=partial(_list_grants, manager))
     granted = project.add(
         "grant",
         "let a member read, write or administer a project",
-        example="claude-mem server project grant git.example/acme/shop ben write",
-        run=_grant,
+        example=f"{prog} project grant git.example/acme/shop ben write",
+        run=partial(_grant, manager),
     )
     granted.add_argument("project", metavar="PROJECT", help="its key, from `project list`")
     granted.add_argument("member", type=member_name, metavar="MEMBER")
@@ -82,14 +91,14 @@ def add_people(verbs: Commands) -> None:
     ended = project.add(
         "revoke",
         "take a member's access to a project back",
-        example="claude-mem server project revoke git.example/acme/shop ben",
-        run=_end_grant,
+        example=f"{prog} project revoke git.example/acme/shop ben",
+        run=partial(_end_grant, manager),
     )
     ended.add_argument("project", metavar="PROJECT", help="its key, from `project list`")
     ended.add_argument("member", type=member_name, metavar="MEMBER")
 
     audit = verbs.add(
-        "audit", "show what was changed in the team", example="claude-mem server audit", run=_audit
+        "audit", "show what was changed in the team", example=f"{prog} audit", run=partial(_audit, manager)
     )
     audit.add_argument("--limit", type=up_to(1_000), default=50, metavar="N", help="at most N (default: 50)")
 
@@ -107,43 +116,33 @@ def member_name(text: str) -> str:
     return text
 
 
-@contextmanager
-def directory(settings: Settings) -> Iterator[Directory]:
-    """The team's, on its database. What it refuses becomes a sentence."""
-    from claude_mem.wiring import team_services
-
-    try:
-        with team_services.open_directory(settings) as found:
-            yield found
-    except (InvalidInput, NotFound) as error:
-        raise ClaudeMemError(str(error)) from None
-
-
-def _changed(change: Callable[[Directory], object], data: object, text: str, *, as_json: bool) -> int:
-    with directory(load_settings()) as found:
+def _changed(
+    manager: Manager, change: Callable[[People], object], data: object, text: str, *, as_json: bool
+) -> int:
+    with manager.people() as found:
         change(found)
     return output.result(data, text, as_json=as_json)
 
 
-def _add(args: argparse.Namespace) -> int:
+def _add(manager: Manager, args: argparse.Namespace) -> int:
     new = api.NewMember(name=args.name, admin=args.admin)
-    text = f"{args.name} is a member. Make a key: claude-mem server key add {args.name} MACHINE"
-    return _changed(lambda found: found.add_member(new), to_builtins(new), text, as_json=args.json)
+    text = f"{args.name} is a member. Make a key: {manager.prog} key add {args.name} MACHINE"
+    return _changed(manager, lambda found: found.add_member(new), to_builtins(new), text, as_json=args.json)
 
 
-def _remove(args: argparse.Namespace) -> int:
+def _remove(manager: Manager, args: argparse.Namespace) -> int:
     text = f"{args.name} is no member any more, and the member's keys have ended."
     return _changed(
-        lambda found: found.remove_member(args.name), {"removed": args.name}, text, as_json=args.json
+        manager, lambda found: found.remove_member(args.name), {"removed": args.name}, text, as_json=args.json
     )
 
 
-def _add_key(args: argparse.Namespace) -> int:
+def _add_key(manager: Manager, args: argparse.Namespace) -> int:
     scopes = tuple(dict.fromkeys(part.strip() for part in args.scopes.split(",") if part.strip()))
     if not scopes or not set(scopes) <= set(api.SCOPES):
         raise UsageError(f"--scopes must be of {', '.join(api.SCOPES)}, with commas.")
     new = api.NewKey(member=args.member, machine=args.machine[:64], scopes=scopes, days=args.days)
-    with directory(load_settings()) as found:
+    with manager.people() as found:
         key, info = found.add_key(new)
     text = (
         f"Key {info.id} of {info.member} for {info.machine}, with the scopes {', '.join(info.scopes)}:\n\n"
@@ -152,8 +151,9 @@ def _add_key(args: argparse.Namespace) -> int:
     return output.result({"key": key, "info": to_builtins(info)}, text, as_json=args.json)
 
 
-def _revoke(args: argparse.Namespace) -> int:
+def _revoke(manager: Manager, args: argparse.Namespace) -> int:
     return _changed(
+        manager,
         lambda found: found.revoke_key(args.id),
         {"revoked": args.id},
         f"{args.id} has ended.",
@@ -161,24 +161,24 @@ def _revoke(args: argparse.Namespace) -> int:
     )
 
 
-def _grant(args: argparse.Namespace) -> int:
+def _grant(manager: Manager, args: argparse.Namespace) -> int:
     new = api.NewGrant(project=args.project, member=args.member, level=args.level)
     text = f"{args.member} may {_may(args.level)} {args.project}."
-    return _changed(lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
+    return _changed(manager, lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
 
 
-def _end_grant(args: argparse.Namespace) -> int:
+def _end_grant(manager: Manager, args: argparse.Namespace) -> int:
     new = api.NewGrant(project=args.project, member=args.member, level="none")
     text = f"{args.member} has no access to {args.project} any more."
-    return _changed(lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
+    return _changed(manager, lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
 
 
 def _may(level: str) -> str:
     return {"read": "read", "write": "read and write", "admin": "administer"}[level]
 
 
-def _list_members(args: argparse.Namespace) -> int:
-    with directory(load_settings()) as found:
+def _list_members(manager: Manager, args: argparse.Namespace) -> int:
+    with manager.people() as found:
         items = found.members()
     rows = [
         (each.name, "admin" if each.admin else "", output.plural(each.keys, "key"), iso(each.created_at)[:10])
@@ -187,8 +187,8 @@ def _list_members(args: argparse.Namespace) -> int:
     return _listing(items, rows, ("member", "", "keys", "since"), "There is no member.", as_json=args.json)
 
 
-def _list_keys(args: argparse.Namespace) -> int:
-    with directory(load_settings()) as found:
+def _list_keys(manager: Manager, args: argparse.Namespace) -> int:
+    with manager.people() as found:
         items = found.keys()
     rows = [(each.id, each.member, each.machine, ",".join(each.scopes), _state(each)) for each in items]
     return _listing(
@@ -203,16 +203,16 @@ def _state(key: api.KeyInfo) -> str:
     return (f"until {iso(key.expires_at)[:10]}" if key.expires_at else "valid") + used
 
 
-def _list_grants(args: argparse.Namespace) -> int:
-    with directory(load_settings()) as found:
+def _list_grants(manager: Manager, args: argparse.Namespace) -> int:
+    with manager.people() as found:
         items = found.grants()
     rows = [(each.project, each.member, each.level) for each in items]
     empty = "Nobody has shared a project yet. A member does: claude-mem share"
     return _listing(items, rows, ("project", "member", "level"), empty, as_json=args.json)
 
 
-def _audit(args: argparse.Namespace) -> int:
-    with directory(load_settings()) as found:
+def _audit(manager: Manager, args: argparse.Namespace) -> int:
+    with manager.people() as found:
         items = found.audit(api.AuditQuery(limit=args.limit))
     rows = [
         (iso(each.at)[:19], each.member or "(server)", each.key, each.action, each.subject) for each in items

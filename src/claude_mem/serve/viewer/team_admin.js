@@ -1,0 +1,243 @@
+// What an admin manages: members, keys and who may do what. Asked of the team's server by the worker, with this
+// machine's key, which the page never has.
+
+import { h, labelled } from "./dom.js";
+import { get, isAbort, post } from "./api.js";
+import { dialog } from "./dialog.js";
+import { table } from "./table.js";
+import { toast } from "./toast.js";
+import { date, many } from "./words.js";
+
+const LEVELS = { read: "reads", write: "reads and writes", admin: "administers" };
+const SCOPES = { "read,write": "read and write", read: "read", "read,write,admin": "read, write and manage the team" };
+const DAYS = 365;
+
+// Nothing for who manages nothing. after: when something was changed.
+export async function managed(team, signal, after) {
+  const mayManage = team.scopes.includes("admin"),
+    isAdmin = team.admin && mayManage,
+    own = team.projects.filter((each) => each.level === "admin").map((each) => each.project);
+  const [members, keys, grants] = await Promise.all(
+    [isAdmin && "members", isAdmin && "keys", "projects"].map((what) => what && listed(what, signal)),
+  );
+  return [
+    isAdmin && membersOf(members, after),
+    isAdmin && keysOf(keys, members, after),
+    grantsOf(grants, members, mayManage && (isAdmin ? () => true : (key) => own.includes(key)), after),
+  ];
+}
+
+async function listed(what, signal) {
+  try {
+    return (await get(`/api/team/${what}`, null, signal)).items;
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    toast(error.message);
+    return [];
+  }
+}
+
+// Whether it was done; why not is said beside the form, or below.
+async function changed(path, body, done, after) {
+  try {
+    const answer = await post(path, body);
+    toast(done);
+    await after();
+    return answer;
+  } catch (error) {
+    toast(error.message);
+    return null;
+  }
+}
+
+// says: paragraphs; does: the button.
+export const sure = (title, says, does, kind = "grave") =>
+  dialog(title, (close) => [
+    says.map((each) => h("p", null, each)),
+    h(
+      "div",
+      { class: "bar" },
+      h("button", { class: kind, onclick: () => close(true) }, does),
+      h("button", { autofocus: true, onclick: () => close() }, "Cancel"),
+    ),
+  ]);
+
+const field = (id, label, attributes) =>
+  labelled(label, h("input", { id, name: id, autocomplete: "off", spellcheck: "false", required: true, ...attributes }));
+
+const choice = (id, label, options) =>
+  labelled(
+    label,
+    h(
+      "select",
+      { id, name: id },
+      Object.entries(options).map(([value, said]) => h("option", { value }, said)),
+    ),
+  );
+
+// send is given what was entered, by the names of the fields.
+const form = (label, controls, button, send) =>
+  h(
+    "form",
+    {
+      class: "bar entry",
+      "aria-label": label,
+      onsubmit: (event) => {
+        event.preventDefault();
+        send(Object.fromEntries(new FormData(event.target)));
+      },
+    },
+    controls,
+    h("button", { type: "submit" }, button),
+  );
+
+const named = (members) => Object.fromEntries(members.map(({ name }) => [name, name]));
+
+function membersOf(members, after) {
+  const remove = async (name) => {
+    const says = [`${name}'s keys end at once. What ${name} has shared stays with the team.`];
+    if (await sure(`Remove ${name}?`, says, "Remove"))
+      await changed("/api/team/members/remove", { id: name }, `${name} is no member any more.`, after);
+  };
+  return h(
+    "section",
+    null,
+    h("h2", null, "Members"),
+    table(
+      "Members",
+      ["Member", "Valid keys", "Since", "Change"],
+      members.map(({ name, admin, keys, created_at: at }) => [
+        [name, admin && " (admin)"],
+        many(keys, "key"),
+        date(at),
+        h("button", { onclick: () => remove(name), "aria-label": `Remove ${name}` }, "Remove"),
+      ]),
+    ),
+    form(
+      "Add a member",
+      [
+        field("new-member", "Name", { maxlength: 64, pattern: "[a-z0-9][a-z0-9._\\-]*", title: "Lower-case letters, digits, dots, dashes and underscores" }),
+        choice("new-member-may", "May", { "": "use the team's memory", admin: "manage the team, too" }),
+      ],
+      "Add member",
+      ({ "new-member": name, "new-member-may": may }) =>
+        changed("/api/team/members", { name, admin: may === "admin" }, `${name} is a member. Next: a key for ${name}'s machine.`, after),
+    ),
+  );
+}
+
+function keysOf(keys, members, after) {
+  const revoke = async ({ id, member, machine }) => {
+    const says = [`${member}'s machine ${machine} can send and receive nothing any more, until it gets another key.`];
+    if (await sure(`Revoke ${id}?`, says, "Revoke"))
+      await changed("/api/team/keys/revoke", { id }, `${id} has ended.`, after);
+  };
+  const add = async (entered) => {
+    const body = {
+      member: entered["new-key-member"],
+      machine: entered["new-key-machine"].trim(),
+      scopes: entered["new-key-scopes"].split(","),
+      days: Number(entered["new-key-days"]),
+    };
+    const made = await changed("/api/team/keys", body, `A key was made for ${body.member}.`, after);
+    if (made) await dialog(`The key ${made.info.id} of ${made.info.member}`, (close) => shownOnce(made, close));
+  };
+  return h(
+    "section",
+    null,
+    h("h2", null, "Keys"),
+    table(
+      "Keys",
+      ["Key", "Member", "Machine", "May", "Ends", "Last used", "Change"],
+      keys.map((each) => [
+        h("span", { class: "mono" }, each.id),
+        each.member,
+        each.machine,
+        SCOPES[each.scopes.join(",")] || each.scopes.join(", "),
+        each.revoked_at ? `ended ${date(each.revoked_at)}` : each.expires_at ? date(each.expires_at) : "never",
+        each.last_used_at ? date(each.last_used_at) : "never",
+        !each.revoked_at &&
+          h("button", { onclick: () => revoke(each), "aria-label": `Revoke ${each.id} of ${each.member}` }, "Revoke"),
+      ]),
+    ),
+    form(
+      "Make a key",
+      [
+        choice("new-key-member", "Member", named(members)),
+        field("new-key-machine", "Machine", { maxlength: 64, placeholder: "laptop" }),
+        choice("new-key-scopes", "May", SCOPES),
+        field("new-key-days", "Days", { type: "number", min: 1, max: 3660, value: DAYS }),
+      ],
+      "Make key",
+      add,
+    ),
+  );
+}
+
+// Nowhere else: with the dialog it is gone from the page.
+const shownOnce = ({ key, info }, close) => [
+  h("p", null, `It is shown once. Give it to ${info.member}, who runs claude-mem join on ${info.machine} and pastes it there.`),
+  h("pre", { class: "text", tabindex: 0 }, key),
+  h(
+    "div",
+    { class: "bar" },
+    h(
+      "button",
+      {
+        class: "main",
+        onclick: async () => {
+          await navigator.clipboard.writeText(key).then(
+            () => toast("The key is on the clipboard."),
+            () => toast("The browser did not allow it. Select the key and copy it."),
+          );
+        },
+      },
+      "Copy",
+    ),
+    h("button", { onclick: () => close() }, "Close"),
+  ),
+];
+
+function grantsOf(grants, members, mayGrant, after) {
+  const give = (project, member, level) =>
+    changed(
+      "/api/team/projects",
+      { project, member, level },
+      level === "none" ? `${member} has no access to ${project} any more.` : `${member} ${LEVELS[level]} ${project}.`,
+      after,
+    );
+  const keys = [...new Set(grants.map(({ project }) => project))].filter((key) => mayGrant && mayGrant(key));
+  const level = ({ project, member, level: has }) =>
+    mayGrant && mayGrant(project)
+      ? h(
+          "select",
+          { "aria-label": `What ${member} may do in ${project}`, onchange: (event) => give(project, member, event.target.value) },
+          Object.entries({ ...LEVELS, none: "has no access" }).map(([value, said]) =>
+            h("option", { value, selected: value === has }, said),
+          ),
+        )
+      : LEVELS[has];
+  return h(
+    "section",
+    null,
+    h("h2", null, "Who may do what"),
+    grants.length
+      ? table(
+          "Who may do what",
+          ["Project", "Member", "May"],
+          grants.map((each) => [h("span", { title: each.project }, each.name), each.member, level(each)]),
+        )
+      : h("p", { class: "empty" }, "No project has been shared yet."),
+    keys.length > 0 &&
+      form(
+        "Give access",
+        [
+          choice("grant-project", "Project", Object.fromEntries(keys.map((key) => [key, key]))),
+          members ? choice("grant-member", "Member", named(members)) : field("grant-member", "Member", { maxlength: 64 }),
+          choice("grant-level", "Access", LEVELS),
+        ],
+        "Give access",
+        (entered) => give(entered["grant-project"], entered["grant-member"], entered["grant-level"]),
+      ),
+  );
+}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from claude_mem.http_client import OpenCalls
-from claude_mem.model.clock import DAY_MS, Clock
+from claude_mem.model.clock import Clock
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import ForgetLine, OutboxItem, TeamLink
@@ -29,7 +29,7 @@ NAMES = 500
 ROUNDS = 20  # of each kind in a step, so that a long first sharing does not hold up the pulls
 PULL_EVERY_MS = 30_000
 LOOK_AGAIN_MS = 3 * 60 * 1000  # whether a branch is merged
-REFUSED_MS = DAY_MS  # what the server refused is sent again so rarely
+REFUSED_MS = 60 * 60 * 1000  # what the server refused is sent again so seldom: a grant may have come
 IDLE_S = 60.0
 _MEMBER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MEMORIES = ("observation", "summary", "prompt")

@@ -22,8 +22,8 @@ from claude_mem.model.sharing import NamedItem, OutboxItem
 
 MOST_BYTES = 2 << 20
 _NOT_SENT = frozenset(("asked", "tool_use_ids", "root", "cwd", "transcript_path", "aliases", "prompt_id"))
-# As the offline observer begins: the user's own words.
-_REQUEST = re.compile(r"^Asked: “[^”]*”\s*")
+_WORDS = re.compile(r"\w{2,}")
+_MOSTLY = 0.7
 
 _OF_PROJECT = re.compile(r"(?:[a-z_]+-)+(?:[0-9a-f]{12}|[0-9a-f]{16})")
 
@@ -104,12 +104,10 @@ def _leaving(record: Record, machine: str) -> Record:
         left["session_id"] = unique_session(str(left["session_id"]), machine)
     if older := parse_name(str(left.get("supersedes"))):
         left["supersedes"] = name_of(unique_session(older[0], machine), *older[1:])
-    asked = record.get("asked")
-    if asked and isinstance(request := left.get("request"), str) and _repeats(request, str(asked)):
-        del left["request"]
-    narrative = left.get("narrative")
-    if record["kind"] == "observation" and isinstance(narrative, str):
-        left["narrative"] = _REQUEST.sub("", narrative) or None
+    if asked := record.get("asked"):
+        for name in ("request", "subtitle"):
+            if _repeats(str(left.get(name) or ""), str(asked)):
+                del left[name]
     return left
 
 
@@ -121,7 +119,7 @@ def unique_session(session: str, machine: str) -> str:
     return f"{session}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
 
 
-def _repeats(request: str, asked: str) -> bool:
-    """Whether it is made of what the user wrote, cut or not."""
-    words = " ".join(request.split()).rstrip(" ….").casefold()
-    return bool(words) and words in " ".join(asked.split()).casefold()
+def _repeats(text: str, asked: str) -> bool:
+    """Whether it is made of what the user wrote, shortened or not."""
+    words, known = (set(_WORDS.findall(each.casefold())) for each in (text, asked))
+    return bool(words) and len(words & known) >= _MOSTLY * len(words)

@@ -142,7 +142,7 @@ class Outbox(Part):
                 by_id = {item.id: item for item in items if item.kind == kind}
                 for row in execute(db, f"outgoing_{table}", ids=json.dumps(list(by_id))):
                     record: Record = as_record(kind, row)
-                    if kind == "summary":
+                    if kind != "prompt" and row["asked"]:
                         record = {**record, "asked": row["asked"]}
                     memories.append((by_id[row["row_id"]], record))
                     sessions.add(row["session_row"])

@@ -155,13 +155,15 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
 ORDER BY m.id;
 
 -- name: outgoing_observations
--- Some observations. What is pinned here is one's own affair, unless it is pinned for the team.
+-- Some observations. What is pinned here is one's own affair, unless it is pinned for the team. `asked` as of summaries.
 SELECT m.id AS row_id, s.claude_session_id AS session_id, IIF(m.project_id <> s.project_id, p.key, NULL) AS project,
        m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read, m.files_modified, m.text,
        m.prompt_number, m.client, m.branch, m.commit_sha AS "commit", o.created_at_epoch AS older_at,
        o.content_key AS older_key, t.claude_session_id AS older_session, m.provider,
        EXISTS (SELECT 1 FROM team_pins AS n WHERE n.observation_id = m.id) AS pinned, m.wrong, m.source,
-       m.created_at_epoch AS at, m.session_id AS session_row
+       m.created_at_epoch AS at, m.session_id AS session_row,
+       (SELECT GROUP_CONCAT(u.prompt, char(10)) FROM user_prompts AS u JOIN team_sessions AS q ON q.id = u.session_id
+        WHERE u.session_id = m.session_id AND q.prompts = 0) AS asked
 FROM observations AS m JOIN sdk_sessions AS s ON s.id = m.session_id
 LEFT JOIN projects AS p ON p.id = m.project_id
 LEFT JOIN observations AS o ON o.id = m.supersedes
@@ -170,7 +172,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
 ORDER BY m.id;
 
 -- name: outgoing_summaries
--- Some summaries; `asked` is the prompt of the turn, where prompts are not shared.
+-- Some summaries. `asked`: what was asked in the session, where prompts are not shared.
 SELECT m.id AS row_id, s.claude_session_id AS session_id, m.request, m.investigated, m.learned, m.completed,
        m.next_steps, m.files_read, m.files_edited, m.notes, m.prompt_number, m.source, m.created_at_epoch AS at,
        m.session_id AS session_row,

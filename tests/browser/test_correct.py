@@ -1,7 +1,8 @@
 """Setting memory right by hand: recall sees each change at once, and all but forgetting is undone."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
@@ -33,6 +34,31 @@ def saved(worker: Worker) -> list[str]:
 
 def found(worker: Worker, query: str) -> list[str]:
     return [each["ref"] for each in worker.get("/api/search", q=query, kind="observation")["results"]]
+
+
+@pytest.mark.parametrize("by", ["key", "mouse"])
+def test_a_button_that_is_pressed_while_the_page_is_drawn_anew_does_what_it_is_for(
+    context: BrowserContext, worker: Worker, saved: list[str], by: str
+) -> None:
+    """It does so when it is let go, and by then it may be another one."""
+    sight = viewing.listen(context, worker, f"#/observation/{saved[0]}")
+    button = sight.page.get_by_role("button", name="Pin")
+    button.focus()
+    button.hover()
+    keyboard, mouse = sight.page.keyboard, sight.page.mouse
+    hands: dict[str, tuple[Callable[[], None], Callable[[], None]]] = {
+        "key": (partial(keyboard.down, " "), partial(keyboard.up, " ")),
+        "mouse": (mouse.down, mouse.up),
+    }
+    press, let_go = hands[by]
+    press()
+    with sight.page.expect_response("**/provenance"):
+        edited = worker.get(f"/api/observation/{saved[0]}")["id"]
+        worker.post("/api/memory/edit", id=edited, subtitle="Somewhere else")
+    viewing.all_is_heard(sight)
+    let_go()
+    expect(sight.page.get_by_role("button", name="Pinned")).to_be_focused()
+    expect(sight.main()).to_contain_text("Somewhere else")
 
 
 def test_an_edit_is_found_at_once_and_can_be_taken_back(

@@ -59,8 +59,8 @@ def environment(user: Claude, installer: str | None) -> dict[str, str]:
     clean = [str(each) for each in others if not any((each / name).exists() for name in ("uv", "pipx"))]
     if installer:
         tools = user.home / "tools"
-        subprocess.run([sys.executable, "-m", "venv", str(tools)], check=True)
-        fetch = [str(tools / "bin/python"), "-m", "pip", "--quiet", "install", installer]
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tools)], check=True)
+        fetch = [sys.executable, "-m", "pip", "--python", str(tools), "--quiet", "install", installer]
         subprocess.run(fetch, check=True, timeout=PATIENCE_S)
         (user.commands() / installer).symlink_to(tools / "bin" / installer)
     return env | {"PATH": os.pathsep.join([*clean, str(user.home / ".local/bin")])}

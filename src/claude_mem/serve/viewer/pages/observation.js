@@ -4,6 +4,7 @@ import { anew, h } from "../dom.js";
 import { get } from "../api.js";
 import { on } from "../stream.js";
 import { bind } from "../keys.js";
+import { released } from "../press.js";
 import { forgotten } from "../forgotten.js";
 import { go, memoryLink, projectLink, sessionLink } from "../router.js";
 import { chip, isGone, marks, titleOf, when } from "../row.js";
@@ -26,6 +27,7 @@ export async function show(place, main, signal) {
       get(`/api/observation/${encodeURIComponent(ref)}`, null, signal),
       get(`/api/observation/${encodeURIComponent(ref)}/provenance`, null, signal).catch(() => null),
     ]);
+    await released();
     if (signal.aborted || mine !== asked) return; // a later request has newer data
     memory = found;
     document.title = `${titleOf(memory).slice(0, 80)} · claude-mem`;

@@ -16,7 +16,7 @@ _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 _MAYBE_NULL = re.compile(r"(?<![:\w]):(\w+)(?= IS (?:NOT )?NULL\b)")
 """These are numbers, but for the texts below."""
 NULLABLE_TEXTS = frozenset(("session", "project", "subtitle", "some"))
-_LIST = re.compile(r"\(SELECT value FROM json_each\(:(\w+)\)\)")
+_LIST = re.compile(r"\bIN \(SELECT value FROM json_each\(:(\w+)\)\)")
 _ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
 _CHOSEN_INDEX = re.compile(r" INDEXED BY \w+")
 _NO_INDEX = re.compile(r"(?<=[\s(])\+(?=[a-z])")
@@ -33,5 +33,7 @@ def _typed(found: re.Match[str]) -> str:
 
 
 def _elements(found: re.Match[str]) -> str:
+    """An array, made before the rows are looked at: a list that is joined would be read after the rules of a
+    team's database have been applied to all rows, for reading it could fail and tell of them."""
     value = "value" if found[1] in TEXTS else "CAST(value AS bigint)"
-    return f"(SELECT {value} FROM json_array_elements_text(CAST(:{found[1]} AS json)) AS value)"  # noqa: S608 - of our own files
+    return f"= ANY (ARRAY(SELECT {value} FROM json_array_elements_text(CAST(:{found[1]} AS json)) AS value))"  # noqa: S608 - of our own files

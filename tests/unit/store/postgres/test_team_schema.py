@@ -26,7 +26,7 @@ from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import Part
 
 pytestmark = pytest.mark.prove
-FIRST = Path(__file__).parents[2] / "fixtures" / "postgres" / "schema-1.sql"
+FIRST = Path(__file__).parents[3] / "fixtures" / "postgres" / "schema-1.sql"
 
 
 @pytest.fixture(params=VERSIONS)

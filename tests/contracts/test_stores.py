@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.contracts.author_contract import AuthorContract
 from tests.contracts.batch_contract import BatchContract
 from tests.contracts.correction_contract import CorrectionContract
+from tests.contracts.member_contract import MemberContract
 from tests.contracts.memory_read_contract import MemoryReadContract
 from tests.contracts.memory_write_contract import MemoryWriteContract
 from tests.contracts.queue_contract import QueueContract
@@ -13,6 +14,10 @@ from tests.contracts.transfer_contract import TransferContract
 
 
 class TestAuthor(AuthorContract):
+    pass
+
+
+class TestMember(MemberContract):
     pass
 
 

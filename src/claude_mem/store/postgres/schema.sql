@@ -573,9 +573,19 @@ CREATE TABLE team_audit (
     subject          text COLLATE "C" NOT NULL
 );
 
--- What is gone is not to be indexed, embedded or pulled.
+-- What is gone is not to be indexed, embedded or pulled. Who forgets it takes it out of the index before; this is for
+-- what was added and indexed since, and goes with its session.
 CREATE FUNCTION memory_removed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    gone record;
 BEGIN
+    FOR gone IN DELETE FROM memory_documents WHERE kind = TG_ARGV[0] AND id = OLD.id RETURNING memory_key, words, tokens LOOP
+        DELETE FROM memory_words WHERE memory_key = gone.memory_key AND word = ANY (gone.words);
+        DELETE FROM memory_files WHERE memory_key = gone.memory_key;
+        DELETE FROM memory_vectors WHERE memory_key = gone.memory_key;
+        UPDATE text_totals SET documents = documents - 1, tokens = tokens - gone.tokens
+        WHERE project_id = gone.memory_key >> 49;
+    END LOOP;
     DELETE FROM unindexed WHERE kind = TG_ARGV[0] AND id = OLD.id;
     DELETE FROM unembedded WHERE kind = TG_ARGV[0] AND id = OLD.id;
     DELETE FROM team_changes WHERE kind = TG_ARGV[0] AND memory_id = OLD.id;

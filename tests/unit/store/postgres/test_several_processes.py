@@ -101,6 +101,34 @@ def test_many_processes_index_everything_once(
     assert (finds(store, "heron"), finds(store, "egret")) == (200, 100)
 
 
+def test_what_arrives_while_its_session_is_forgotten_goes_with_it_and_leaves_no_word(
+    store: PostgresStore, open_store: Callable[[], PostgresStore]
+) -> None:
+    events, other = Events(), open_store()
+    store.events.accept(new_events(events.tool()))
+    begun, leave = threading.Event(), threading.Event()
+
+    def forgets(db: PostgresConnection) -> None:
+        row = db.run("SELECT id FROM sdk_sessions", {}).fetchone()
+        begun.set()
+        assert leave.wait(WAIT_S)
+        db.run("DELETE FROM sdk_sessions WHERE id = %(id)s", {"id": row["id"]})
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(store.writer.run, forgets)
+        assert begun.wait(WAIT_S)
+        other.events.accept(new_events(events.prompt("a heron")))
+        catch_up(other)
+        assert finds(other, "heron") == 1
+        leave.set()
+        done.result(WAIT_S)
+    left = ("memory_words", "memory_documents", "memory_files", "unindexed", "unembedded")
+    with store.readers.read() as db:
+        for table in left:
+            assert (table, db.run(f"SELECT COUNT(*) FROM {table}", {}).fetchone()[0]) == (table, 0)
+        assert db.run("SELECT SUM(documents), SUM(tokens) FROM text_totals", {}).fetchone()[0] == 0
+
+
 def test_what_is_forgotten_while_it_is_indexed_leaves_no_word(
     store: PostgresStore, open_store: Callable[[], PostgresStore]
 ) -> None:

@@ -1,4 +1,4 @@
-"""What every store must do with a member's records: they stay the member's, and go into no session of others."""
+"""What every store must do with a member's records: they stay theirs, and go into no session of others."""
 
 from __future__ import annotations
 

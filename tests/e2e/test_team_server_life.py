@@ -54,7 +54,7 @@ def test_from_an_empty_database_to_the_first_answer(tmp_path: Path) -> None:
     mem = Mem(tmp_path / "none", CLAUDE_MEM_DATABASE_URL=url)
     made = mem.json("server", "init", "--admin", "ada", "--machine", "laptop")
     assert mem("server", "init", code=1).stdout == ""
-    with team_servers.running(url) as server:
+    with team_servers.running(url, "--drain", "0") as server:
         who = Caller(server.port, made["key"]).get("/api/team")
         assert (who["member"], who["machine"], who["admin"]) == ("ada", "laptop", True)
         assert server.stop() == 0
@@ -231,7 +231,7 @@ def test_once_a_newer_version_has_migrated_a_process_reads_on_and_takes_itself_o
 
 
 def test_a_hangup_does_not_end_a_process_without_a_certificate(team: Team) -> None:
-    with team_servers.running(team.url) as server:
+    with team_servers.running(team.url, "--drain", "0") as server:
         server.waited_for("listening")
         server.process.send_signal(signal.SIGHUP)
         assert Caller(server.port).ask("GET", "/health").status == 200
@@ -262,6 +262,7 @@ def test_two_processes_index_each_memory_once(team: Team) -> None:
             assert totals.fetchone() == (8 * 21,)
 
 
+@pytest.mark.prove
 def test_vectors_are_made_by_one_process_and_by_another_when_that_is_gone(team: Team) -> None:
     with ExitStack() as stack:
         servers = [
@@ -348,18 +349,23 @@ class Balancer:
             connection.close()
 
 
+@pytest.mark.prove
 def test_two_processes_are_replaced_one_after_the_other_and_no_request_fails(team: Team) -> None:
     ports = [free_port(), free_port()]
     keys = [team_servers.new_key(team.url, "ada", f"machine {number}")[0] for number in range(4)]
     with ExitStack() as stack:
-        servers = [stack.enter_context(team_servers.running(team.url, port=port)) for port in ports]
+        servers = [
+            stack.enter_context(team_servers.running(team.url, "--drain", "1", port=port)) for port in ports
+        ]
         for server in servers:
             server.waited_for("listening")
         with Balancer(ports, keys) as balancer:
             for place, port in enumerate(ports):
                 balancer.wait_until_used(port)
                 assert servers[place].stop() == 0
-                servers[place] = stack.enter_context(team_servers.running(team.url, port=port))
+                servers[place] = stack.enter_context(
+                    team_servers.running(team.url, "--drain", "1", port=port)
+                )
                 balancer.wait_until_used(port)
         assert balancer.failed == []
         assert team.count("projects") == balancer.answered
@@ -455,7 +461,7 @@ def test_it_answers_over_tls_and_reads_a_renewed_certificate(
     team: Team, certificates: tuple[Path, Path]
 ) -> None:
     cert, key = certificates
-    with team_servers.running(team.url, "--cert", cert, "--key", key) as server:
+    with team_servers.running(team.url, "--cert", cert, "--key", key, "--drain", "0") as server:
         trusting = ssl.create_default_context(cafile=str(cert))
         reply = Caller(server.port, team.key, trusting).ask("GET", "/api/team")
         assert reply.status == 200
@@ -482,7 +488,7 @@ def test_a_certificate_without_its_key_is_a_usage_error(
 
 
 def test_the_log_is_json_lines(team: Team) -> None:
-    with team_servers.running(team.url) as server:
+    with team_servers.running(team.url, "--drain", "0") as server:
         team.caller(server).get("/api/projects")
         assert server.stop() == 0
         server.waited_for("stopped")

@@ -324,7 +324,7 @@ def test_a_member_who_is_no_admin_manages_nobody_even_with_an_admins_scope(
 def test_what_is_asked_for_and_what_is_stored_is_not_in_the_log() -> None:
     url = new_database()
     keys = team_servers.new_team(url)
-    with team_servers.running(url) as server:
+    with team_servers.running(url, "--drain", "0") as server:
         ada = Caller(server.port, keys["ada"])
         ada.ask("POST", "/api/team/push", team_servers.session_records("s1", PROJECT, SECRET))
         ada.get("/api/search", q=SECRET)

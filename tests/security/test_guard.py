@@ -11,7 +11,7 @@ from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
-from claude_mem.serve.http.routes import memory_routes, project_routes, viewer_routes
+from claude_mem.serve.http.routes import memory_routes, project_routes, team_admin_routes, viewer_routes
 
 BODY = (
     b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
@@ -25,6 +25,8 @@ NEEDING_MORE = {
     or row.path in ("/api/backfill", "/api/backfill/known", "/api/recording")
 }
 """Routes that may have to be told of what."""
+WITHOUT_A_TEAM = {row.path for row in team_admin_routes.routes}
+"""Routes that ask the team's server."""
 READS = [(method, path) for method, path in ROUTES if method == "GET" and path != "/stream"]
 
 Attack = tuple[str, dict[str, str], int]
@@ -179,6 +181,8 @@ def test_the_token_opens_every_read(worker: Driven, subtests: pytest.Subtests, h
             reply = attacked(worker, method, path, own)
             if path in NEEDING_MORE:
                 assert reply.status in (200, 400, 404)
+            elif path in WITHOUT_A_TEAM:
+                assert reply.status == 409
             elif path in viewer_routes.OPEN:
                 assert_turned_away(reply)
             else:

@@ -18,9 +18,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "join",
         more=(
-            "An admin of the team makes the key: claude-mem server key add. It is read from stdin,\n"
-            "from a file, or typed here, and is never an argument, which other users of this machine\n"
-            "could see. Nothing is shared until you run `claude-mem share`."
+            "An admin of the team makes the key: claude-mem server key add. It is read\n"
+            "from stdin, from a file, or typed here, and is never an argument, which other\n"
+            "users of this machine could see. Nothing is shared until you run\n"
+            "`claude-mem share`."
         ),
         example=(
             "claude-mem join https://memory.example\n"
@@ -36,8 +37,8 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "leave",
         more=(
-            "What you shared is deleted from the server and from others' machines; it stays here.\n"
-            "Others' memories are deleted here, unless you pass --keep-copies."
+            "What you shared is deleted from the server and from others' machines; it stays\n"
+            "here. Others' memories are deleted here, unless you pass --keep-copies."
         ),
         example="claude-mem leave",
         run=_run_leave,

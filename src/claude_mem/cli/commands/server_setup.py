@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "server",
         more=(
-            "The server stores what members of a team share in a PostgreSQL database (15 or newer)\n"
-            "that CLAUDE_MEM_DATABASE_URL names. The address is never given as an argument: it has a\n"
-            "password, and `ps` shows arguments."
+            "The server stores what members of a team share in a PostgreSQL database (15 or\n"
+            "newer) that CLAUDE_MEM_DATABASE_URL names. The address is never given as an\n"
+            "argument: it has a password, and `ps` shows arguments."
         ),
         example="claude-mem server init --admin ada\nclaude-mem server run --listen 0.0.0.0:37780",
         run=lambda _: help_of(parser),
@@ -39,7 +39,7 @@ def add(commands: Commands) -> None:
         "init",
         "create the schema, the first admin and the first key, which is shown once",
         example=(
-            "export CLAUDE_MEM_DATABASE_URL=postgresql://claude_mem:PASSWORD@localhost/claude_mem\n"
+            "export CLAUDE_MEM_DATABASE_URL=postgresql://me:PASSWORD@localhost/claude_mem\n"
             "claude-mem server init --admin ada --url https://memory.example.com"
         ),
         run=_init,
@@ -51,9 +51,9 @@ def add(commands: Commands) -> None:
         "run",
         "serve, in the foreground",
         more=(
-            "Any number of processes may serve one database. SIGTERM stops one: /health says so first,\n"
-            "running requests finish, and it ends within ten seconds. SIGHUP reads the certificate\n"
-            "again. The log is JSON, on stderr."
+            "Any number of processes may serve one database. SIGTERM stops one: /health says\n"
+            "so first, running requests finish, and it ends within ten seconds. SIGHUP reads\n"
+            "the certificate again. The log is JSON, on stderr."
         ),
         example=(
             "claude-mem server run\n"

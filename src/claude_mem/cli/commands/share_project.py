@@ -17,10 +17,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "share",
         more=(
-            "Observations and summaries of the project are sent to the team's server, and from there to\n"
-            "its members who may read the project. Prompts are sent only with --prompts; what tools read\n"
-            "and wrote is never sent. What was made on a branch is sent once it is merged; --now sends\n"
-            "what waits for that."
+            "Observations and summaries of the project are sent to the team's server, and\n"
+            "from there to its members who may read the project. Prompts are sent only with\n"
+            "--prompts; what tools read and wrote is never sent. What was made on a branch is\n"
+            "sent once it is merged; --now sends what waits for that."
         ),
         example="claude-mem share --here\nclaude-mem share shop --prompts\nclaude-mem share --now",
         run=_run_share,
@@ -31,8 +31,8 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "unshare",
         more=(
-            "The team keeps what it has. With --take-back that is deleted from the server and from\n"
-            "others' machines; it cannot be shared again."
+            "The team keeps what it has. With --take-back that is deleted from the server and\n"
+            "from others' machines; it cannot be shared again."
         ),
         example="claude-mem unshare shop\nclaude-mem unshare --all --take-back",
         run=_run_unshare,
@@ -41,7 +41,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--take-back", action="store_true", help="delete what was shared, for good")
     parser = commands.add(
         "team",
-        more="With --sync, exchange memories with the server first, without waiting for the next time.",
+        more="With --sync, exchange memories with the server first.",
         example="claude-mem team\nclaude-mem team --sync",
         run=_run_team,
     )

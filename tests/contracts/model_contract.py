@@ -106,7 +106,7 @@ class ModelContract:
         assert outcome.spend is not None
         assert outcome.spend.tokens > 0
         if isinstance(outcome, Broken):
-            assert outcome.whose == "batch"
+            assert outcome.at_fault == "batch"
 
     def test_instructions_arrive_as_instructions_and_evidence_as_evidence(self, connect: Connect) -> None:
         with ModelServer([Say("ok")]) as server:
@@ -161,7 +161,7 @@ class ModelContract:
         outcome = answering(Status(status, type="invalid_request_error"))
         assert isinstance(outcome, Broken)
         assert "too long" in outcome.reason
-        assert outcome.whose == "batch"
+        assert outcome.at_fault == "batch"
 
     @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
     def test_a_failing_server_is_broken_with_its_status(
@@ -170,7 +170,7 @@ class ModelContract:
         outcome = answering(Status(status, type="api_error"))
         assert isinstance(outcome, Broken)
         assert str(status) in outcome.reason
-        assert outcome.whose == "provider", "no batch is given up for a server's bad day"
+        assert outcome.at_fault == "provider", "no batch is given up for a server's bad day"
 
     @pytest.mark.parametrize(
         "step",
@@ -194,7 +194,7 @@ class ModelContract:
             outcome = ask(model)
             model.close()
         assert isinstance(outcome, Broken)
-        assert outcome.whose == "provider"
+        assert outcome.at_fault == "provider"
 
     @pytest.mark.parametrize(
         "step",
@@ -208,7 +208,7 @@ class ModelContract:
         outcome = answering(step, deadline_s=self.short_s)
         assert isinstance(outcome, Broken)
         assert "in time" in outcome.reason
-        assert outcome.whose == "provider"
+        assert outcome.at_fault == "provider"
 
     @pytest.mark.parametrize("step", [Say("ok"), Status(401), Status(500), Raw(KEY.encode()), Reset()])
     def test_neither_the_key_nor_the_evidence_leaks(

@@ -206,14 +206,14 @@ class QueueContract(StoreSuite):
         assert len(take_lease(store).jobs) == 2
 
     def test_a_turn_is_asked_once_it_has_a_prompt_until_its_end(self, store: Store, events: Events) -> None:
-        assert not store.events.is_asked("s1", "Fix it")
+        assert not store.events.has_prompt("s1", "Fix it")
         store.events.accept(new_events(events.tool()))
-        assert not store.events.is_asked("s1", "Fix it")
+        assert not store.events.has_prompt("s1", "Fix it")
         store.events.accept(new_events(events.prompt("Fix it")))
-        assert store.events.is_asked("s1", "Something else")
+        assert store.events.has_prompt("s1", "Something else")
         store.events.accept(new_events(events.make(Kind.STOP)))
-        assert not store.events.is_asked("s1", "Something else")
-        assert store.events.is_asked("s1", "Fix it"), "reported twice"
+        assert not store.events.has_prompt("s1", "Something else")
+        assert store.events.has_prompt("s1", "Fix it"), "reported twice"
 
     def test_no_two_leases_share_a_number(self, store: Store, events: Events) -> None:
         store.events.accept(new_events(*(events.tool(session) for session in "abc")))

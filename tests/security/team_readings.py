@@ -182,7 +182,7 @@ READINGS: dict[str, Read] = {
     "embeddings.forgotten": lambda s, c: s.embeddings.forgotten(),
     "events.known": lambda s, c: s.events.known(c.sessions),
     "events.progress": lambda s, c: s.events.progress(0),
-    "events.is_asked": lambda s, c: _every(lambda name: s.events.is_asked(name, "x"), c.sessions),
+    "events.has_prompt": lambda s, c: _every(lambda name: s.events.has_prompt(name, "x"), c.sessions),
     "events.is_forgotten": lambda s, c: _every(s.events.is_forgotten, c.sessions),
     "queue.backlogs": lambda s, c: s.queue.backlogs(),
     "queue.spent": lambda s, c: _every(lambda one: s.queue.spent(one, 0), c.ids("sdk_sessions")),

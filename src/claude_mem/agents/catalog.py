@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class TurnWords(Struct, frozen=True):
     """What an agent said in a turn, by its transcript, and which tool calls failed, where no hook says so."""
 
-    on_the_way: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, `PostToolUseFailure`, in their order
+    during_turn: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, `PostToolUseFailure`, in their order
     last: str | None = None
 
 

@@ -97,9 +97,9 @@ def cost(chosen: Settings, provider: str) -> str:
     """Who observes and what it may cost, in one line."""
     if provider == OFFLINE:
         return "offline: no model, free, and nothing leaves this machine."
-    whose = registry.BY_NAME[provider].whose
+    title = registry.BY_NAME[provider].title
     limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
     limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
     if not limits:
-        return f"{whose} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
-    return f"{whose} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."
+        return f"{title} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
+    return f"{title} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."

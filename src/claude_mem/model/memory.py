@@ -172,7 +172,7 @@ class Broken(Struct, frozen=True):
     """The provider could not be called, or answered with an error."""
 
     reason: str
-    whose: Literal["batch", "provider"] = "batch"  # the provider's fails for every batch, and counts for none
+    at_fault: Literal["batch", "provider"] = "batch"  # provider: any batch would have failed
     spend: CallCost | None = None  # what it cost all the same
 
 

@@ -35,7 +35,7 @@ class Limits(Struct, frozen=True):
 
 
 class ExhaustedBudget(Struct, frozen=True):
-    whose: str  # day or session
+    period: str  # day or session
     says: str  # one sentence
 
 
@@ -110,7 +110,7 @@ class Observer:
             language=self._options.language,
             budget_chars=EVENTS_CHARACTERS,
         )
-        if not self._may_ask(question, session_id):
+        if not self._has_budget(question, session_id):
             return Observed(self._extract(batch, seen)), None
         spend: CallCost | None = None
         try:
@@ -125,11 +125,11 @@ class Observer:
             outcome = replace(outcome, findings=evidence.correct(outcome.findings, seen))
         return outcome, spend
 
-    def _may_ask(self, question: Prompt, session_id: int) -> bool:
+    def _has_budget(self, question: Prompt, session_id: int) -> bool:
         """Whether the budget allows a call, including the calls that are running now."""
         with self._lock:
             spent = self._spent(session_id)
-            spent_up = exhausted_budget(spent, self._options.limits, self._under_way(session_id, spent))
+            spent_up = exhausted_budget(spent, self._options.limits, self._pending_calls(session_id, spent))
             self.spent_up = spent_up.says if spent_up else None
             if spent_up is None:
                 characters = len(question.system) + len(question.user)
@@ -147,7 +147,7 @@ class Observer:
             if call and spend and spend.tokens:
                 self._calls[session_id] = _Call(spend.tokens, call.before, answered=True)
 
-    def _under_way(self, session_id: int, spent: SpentSoFar) -> SpentSoFar:
+    def _pending_calls(self, session_id: int, spent: SpentSoFar) -> SpentSoFar:
         for id, call in list(self._calls.items()):
             # A session has one call at a time: its previous one is settled.
             if id == session_id or (call.answered and self._spent(id).session_tokens != call.before):
@@ -156,7 +156,7 @@ class Observer:
 
     def _is_news(self, spent_up: ExhaustedBudget, session_id: int) -> bool:
         """True once a day, or once per session."""
-        key = (spent_up.whose, self._today() if spent_up.whose == "day" else session_id)
+        key = (spent_up.period, self._today() if spent_up.period == "day" else session_id)
         is_news = key not in self._announced
         self._announced.add(key)
         return is_news
@@ -169,13 +169,13 @@ def exhausted_budget(
     not recorded yet."""
     more = under_way or SpentSoFar()
     for unit, words in (("tokens", "{:,} of {:,} tokens"), ("usd", "${:,.2f} of ${:,.2f}")):
-        for whose, prefix in (("day", "daily"), ("session", "session")):
+        for period, prefix in (("day", "daily"), ("session", "session")):
             used, pending, most = (getattr(each, f"{prefix}_{unit}") for each in (spent, more, limits))
             if most is not None and used + pending >= most:
                 due = words.partition(" of ")[0].format(pending)
                 waits = f", with {due} for calls under way" if used < most else ""
-                says = f"{_WORDS[whose]} budget is spent: {words.format(used, most)}{waits}."
-                return ExhaustedBudget(whose, says)
+                says = f"{_WORDS[period]} budget is spent: {words.format(used, most)}{waits}."
+                return ExhaustedBudget(period, says)
     return None
 
 

@@ -83,7 +83,7 @@ Found = Ready | Incomplete | Absent
 
 class Provider(Struct, frozen=True):
     name: str  # as in CLAUDE_MEM_PROVIDER; its file here has the same name
-    whose: str  # in words: who is called
+    title: str  # in words: who is called
     key_variable: str | None = None  # of others: taken when there is no CLAUDE_MEM_API_KEY
     url_variable: str | None = None  # likewise, CLAUDE_MEM_BASE_URL
     usual_model: str | None = None  # called where CLAUDE_MEM_MODEL names none, by the name it is priced under

@@ -72,7 +72,7 @@ class Intake:
         self._activity = ActivityFlag(settings.data_path(paths.ACTIVITY), now)
         self._is_excluded = ExcludedProjects(settings.excluded_projects).holds
         self._store = store
-        self._stuck: set[str] = set()
+        self._unmovable: set[str] = set()
         self._excluded: set[str] = set()
         drop_counters.prepare()
         self._reset_ledger()
@@ -117,8 +117,8 @@ class Intake:
         return self._accept([self.new_event(event, origin)])
 
     def new_event(self, event: Event, origin: Origin) -> NewEvent:
-        is_asked = event.kind is Kind.PROMPT and event.text and not event.private
-        return NewEvent(event, origin, self._title_of(event.text or "") if is_asked else None)
+        has_prompt = event.kind is Kind.PROMPT and event.text and not event.private
+        return NewEvent(event, origin, self._title_of(event.text or "") if has_prompt else None)
 
     def _named_project(self, event: Event) -> Origin | None:
         """The project that a caller without a directory has named, by key or name, if that project has a
@@ -135,7 +135,7 @@ class Intake:
         """Whether the event, its session, or the project it joins is excluded. Later reports of an excluded
         session may name neither project nor directory, so the session is remembered while the worker runs."""
         joins = bool(origin.root) and self._is_excluded(origin.root, origin.name)
-        if joins or self._is_of_excluded(event):
+        if joins or self._is_in_excluded_project(event):
             if len(self._excluded) >= MOST_EXCLUDED:
                 self._excluded.clear()
             self._excluded.add(event.session)
@@ -152,12 +152,17 @@ class Intake:
 
     def _receive_last_prompt(self, name: str, payload: dict[str, object], client: str) -> None:
         """A caller that reports only a turn's end may give the prompt there."""
-        asked, session = payload.get("last_user_message"), payload.get("session_id")
-        if name != "Stop" or not isinstance(asked, str) or not isinstance(session, str) or not asked.strip():
+        prompt, session = payload.get("last_user_message"), payload.get("session_id")
+        if (
+            name != "Stop"
+            or not isinstance(prompt, str)
+            or not isinstance(session, str)
+            or not prompt.strip()
+        ):
             return
-        if not self._store.events.is_asked(session, self.cleaned(asked)):
+        if not self._store.events.has_prompt(session, self.cleaned(prompt)):
             known = {key: payload[key] for key in _TURN_FIELDS if key in payload}
-            self.receive("UserPromptSubmit", known | {"prompt": asked}, client=client)
+            self.receive("UserPromptSubmit", known | {"prompt": prompt}, client=client)
 
     def location_of(self, cwd: str | None) -> Origin:
         """The repository, branch and commit of a directory, found without the database."""
@@ -178,7 +183,7 @@ class Intake:
     def is_wanted(self, event: Event) -> bool:
         """Whether the user's settings skip neither its tool nor its project."""
         is_skipped = event.tool is not None and event.tool.name in self._settings.skip_tools
-        return not is_skipped and not self._is_of_excluded(event)
+        return not is_skipped and not self._is_in_excluded_project(event)
 
     def cleaned(self, text: str) -> str:
         """The text without what must not be stored."""
@@ -194,7 +199,7 @@ class Intake:
         batch: list[SpooledEvent] = []
         gone = 0
         # Files that cannot be moved come last: otherwise enough of them would block the spool.
-        names = sorted(self.spool.names(), key=self._stuck.__contains__)
+        names = sorted(self.spool.names(), key=self._unmovable.__contains__)
         for name in names[:MOST_AT_ONCE]:
             try:
                 batch.append(self.spool.read(name))
@@ -270,13 +275,13 @@ class Intake:
             self.spool.set_aside(name)
         except OSError as trouble:
             log.warning("cannot set aside %s: %s", name, trouble.strerror)
-            self._stuck.add(name)
+            self._unmovable.add(name)
             return 0
-        self._stuck.discard(name)
+        self._unmovable.discard(name)
         self._store.queue.count("set_aside")
         return 1
 
-    def _is_of_excluded(self, event: Event) -> bool:
+    def _is_in_excluded_project(self, event: Event) -> bool:
         """Also by its repository: the worktree may be gone."""
         by_path = self._is_excluded(event.cwd, event.project)
         return by_path or self._is_excluded(self.location_of(event.cwd).root, None)
@@ -311,14 +316,14 @@ class Intake:
             return [event]
         if self._store.events.is_forgotten(event.session):
             return [event]
-        words, said = words_of(event), list[Event]()
-        for each in words.on_the_way:
+        words, messages = words_of(event), list[Event]()
+        for each in words.during_turn:
             if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = hook_payload.parse(each.event, kept, id=each.id, at=each.at, client=agent)
                 if (
                     one is not None and (one.text or one.tool) and self.is_wanted(one)
                 ):  # judged by its own directory
-                    said.append(replace(one, cwd=event.cwd))
+                    messages.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
             named: dict[str, object] = {
                 "session_id": event.session,
@@ -327,7 +332,7 @@ class Intake:
             }
             last = self._scrubbed("AgentMessage", named)
             event = replace(event, text=str(last["message"]) if last else None)
-        return [*said, event]
+        return [*messages, event]
 
     def _scrubbed(self, name: str, payload: dict[str, object]) -> dict[str, object] | None:
         """The part of a payload that may be stored; None if there is none."""
@@ -357,11 +362,11 @@ def with_clean_branch(origin: Origin, clean: Callable[[str], str]) -> Origin:
     return replace(origin, branch=clean(origin.branch))
 
 
-def happened_at(payload: Mapping[str, object], heard_at: int) -> int:
+def happened_at(payload: Mapping[str, object], received_at: int) -> int:
     """When it happened: the payload's `timestamp` if that is plausible, otherwise when it was received."""
     stamp = payload.get("timestamp")
     if isinstance(stamp, str):
         stamp = epoch(stamp)
     if not isinstance(stamp, int) or isinstance(stamp, bool):
-        return heard_at
-    return stamp if heard_at - OLDEST_MS < stamp <= heard_at else heard_at
+        return received_at
+    return stamp if received_at - OLDEST_MS < stamp <= received_at else received_at

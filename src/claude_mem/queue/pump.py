@@ -92,8 +92,8 @@ class Pump:
         """Processes one batch, if one is due. Returns when to look again: at once, if there was one."""
         now = self._clock()
         with self._lock:
-            held = self._held_until if _stands(self._held_until, now) else None
-            if _stands(self._stuck_until, now):
+            held = self._held_until if _is_in_force(self._held_until, now) else None
+            if _is_in_force(self._stuck_until, now):
                 return self._stuck_until
         if held is None:
             self._give_back_stranded()
@@ -146,7 +146,7 @@ class Pump:
         try:
             lease = self._work.lease(MOST_EVENTS, session_id)
             if lease is not None:
-                self._do(lease)
+                self._process(lease)
             return lease is not None
         finally:
             with self._lock:
@@ -154,21 +154,21 @@ class Pump:
                 self._aborted.discard(session_id)
             ended.set()
 
-    def _do(self, lease: Lease) -> None:
+    def _process(self, lease: Lease) -> None:
         outcome: Outcome | None = None
         spend: CallCost | None = None
-        asks, began = True, time.monotonic()
+        uses_model, began = True, time.monotonic()
         ended: tuple[str, str | None] = ("aborted", None)
         try:
             if not self._is_aborted(lease):
                 batch = self._work.batch(lease)
-                asks = not batch.offline
+                uses_model = not batch.offline
                 outcome, spend = self._observe(batch, lease.session_id)
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
             # Without a call, the outcome says nothing about the provider.
-            notice = self._note(outcome, lease.session_id) if asks else None
+            notice = self._note(outcome, lease.session_id) if uses_model else None
             decision, news = self._conclude(lease, outcome, spend)
             ended = outcome_of(outcome, decision)
         except BaseException as error:
@@ -184,7 +184,7 @@ class Pump:
             raise
         finally:
             findings = outcome.findings if ended[0] == "stored" and isinstance(outcome, Observed) else None
-            author = self._provider if asks and ended[1] and not spend else _author(spend)
+            author = self._provider if uses_model and ended[1] and not spend else _author(spend)
             took = int((time.monotonic() - began) * 1000)
             self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, findings))
         self._notify_all([notice, news])
@@ -278,7 +278,7 @@ class Pump:
                     # A hold and its pause stay: a call that began before them proves nothing.
                     self._failures = 0
                     self._failures_of.pop(session_id, None)
-                    if not _stands(self._paused_until, now):
+                    if not _is_in_force(self._paused_until, now):
                         self.paused = None
             return self.paused if self.paused != before else None
 
@@ -286,7 +286,7 @@ class Pump:
 
     def _fail(self, broken: Broken, session_id: int, now: int) -> None:
         self._failures += 1
-        if broken.whose == "provider":
+        if broken.at_fault == "provider":
             # By session: otherwise one whose batches time out would be retried without a pause.
             self._failures_of[session_id] = self._failures_of.get(session_id, 0) + 1
         if self._failures < HOLD_AFTER:
@@ -294,7 +294,7 @@ class Pump:
         wait = backoff(self._failures - HOLD_AFTER + 1, self._jitter())
         until = now + min(wait, LOOK_AGAIN_MS)
         self._hold(until)
-        if broken.whose == "provider" and self._failures >= NOTIFY_AFTER:
+        if broken.at_fault == "provider" and self._failures >= NOTIFY_AFTER:
             # The first message stays: during one outage, each attempt may fail differently.
             self._pause(self.paused or _unreached(broken.reason), until)
 
@@ -305,11 +305,11 @@ class Pump:
     def _hold(self, until: int) -> None:
         """Keeps the longest hold; one beyond LONGEST_WAIT_MS comes from a clock that was set back."""
         now = self._clock()
-        standing = self._held_until if _stands(self._held_until, now) else 0
-        self._held_until = max(standing, min(until, now + LONGEST_WAIT_MS))
+        current = self._held_until if _is_in_force(self._held_until, now) else 0
+        self._held_until = max(current, min(until, now + LONGEST_WAIT_MS))
 
 
-def _stands(until: int, now: int) -> bool:
+def _is_in_force(until: int, now: int) -> bool:
     return now < until <= now + LONGEST_WAIT_MS
 
 
@@ -318,18 +318,19 @@ def _unreached(reason: str) -> str:
 
 
 def _given_up(events: int, reason: str) -> str:
-    return f"{_were(events)} parked after repeated failures: {reason.rstrip('.')}. Run: claude-mem queue list"
+    failures = f"repeated failures: {reason.rstrip('.')}"
+    return f"{_events_were(events)} parked after {failures}. Run: claude-mem queue list"
 
 
 def _fell_back(events: int) -> str:
     """Without the reason, which quotes the reply: `queue list` shows that, the log must not."""
     return (
-        f"{_were(events)} processed offline, because the model's replies could not be read. "
+        f"{_events_were(events)} processed offline, because the model's replies could not be read. "
         "To retry with the model: claude-mem queue retry"
     )
 
 
-def _were(events: int) -> str:
+def _events_were(events: int) -> str:
     return "1 event was" if events == 1 else f"{events} events were"
 
 

@@ -81,7 +81,7 @@ def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0, *, fai
             return Wait(min(max(until, now), now + LONGEST_WAIT_MS))
         case Paused():
             return Wait(now)  # the pump's own hold decides when to try again
-        case Broken(whose="provider"):
+        case Broken(at_fault="provider"):
             return Wait(now + min(backoff(failures, jitter), LOOK_AGAIN_MS))
         case Broken(reason=reason) | Unreadable(reason=reason) if attempt < MOST_ATTEMPTS:
             return Retry(now + backoff(attempt, jitter), reason)

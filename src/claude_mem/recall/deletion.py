@@ -30,7 +30,7 @@ from claude_mem.model.records import FORMAT, parse_name
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
-from claude_mem.recall.filter_resolver import UNDERSTOOD, FilterResolver
+from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver
 from claude_mem.store.base import Copies, Store
 from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Selection
 
@@ -112,7 +112,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             return self.store.memories.cards(plan.refs[:SAMPLE])
         cards: list[Card] = []
         for session in plan.sessions[:SAMPLE]:
-            of_session = Filters(session=session, kinds=UNDERSTOOD)
+            of_session = Filters(session=session, kinds=WITHOUT_EVIDENCE)
             cards += self.store.memories.list_cards(of_session, limit=SAMPLE - len(cards))
         return cards
 
@@ -134,7 +134,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
             kinds.update(self.store.memories.count_by_kind(session))
-        vectors = sum(kinds[kind] for kind in UNDERSTOOD)
+        vectors = sum(kinds[kind] for kind in WITHOUT_EVIDENCE)
         return Forgotten(*(len(plan.sessions), *(kinds[kind] for kind in KINDS), vectors))
 
     def _selection(self, wanted: api.ForgetRequest) -> Selection:

@@ -17,7 +17,7 @@ from claude_mem.recall.staleness import RepoFacts, when_tagged
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
 
-UNDERSTOOD: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
+WITHOUT_EVIDENCE: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """All kinds of memory except raw evidence."""
 ME = "me"
 OWN = ""

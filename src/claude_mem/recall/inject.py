@@ -74,10 +74,10 @@ class Injector(Struct, frozen=True, kw_only=True):
             name = request.project or request.cwd.rstrip("/").rpartition("/")[2] or "this directory"
             plain = f"No previous sessions found for {name}."
             return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
-        goes_on = session if source == "compact" else ""
+        compacted = session if source == "compact" else ""
         reader = agent_of(session)
-        rendered = self.start(project, goes_on, reader=reader)
-        plain = self.start(project, goes_on, plain=True, reader=reader).text
+        rendered = self.start(project, compacted, reader=reader)
+        plain = self.start(project, compacted, plain=True, reader=reader).text
         refs = [str(ref) for ref in rendered.refs]
         return {
             "text": rendered.text,
@@ -132,43 +132,47 @@ class Injector(Struct, frozen=True, kw_only=True):
             ],
         }
 
-    def answer(self, question: dict[str, object]) -> str:
+    def answer(self, message: dict[str, object]) -> str:
         """Answers a hook's question: the text to inject, or an empty one. Records what is injected."""
-        asked = HookQuestion.parse(question)
-        if asked is None or self.is_excluded(asked.cwd, ""):
+        question = HookQuestion.parse(message)
+        if question is None or self.is_excluded(question.cwd, ""):
             return ""
-        origin = self.origin_of(asked.cwd)
+        origin = self.origin_of(question.cwd)
         project = self.store.projects.by_key(origin.key)
         if project is None:
             return ""
-        match asked.event:
+        match question.event:
             case rules.START:
-                rendered = self._started(self.relocated(project, origin), asked)
+                rendered = self._started(self.relocated(project, origin), question)
             case rules.PROMPT:
-                rendered = self.prompted(project, asked.session, asked.cwd, asked.prompt)
-            case _ if asked.command:
-                rendered = self.before_command(project, asked.session, asked.command)
+                rendered = self.prompted(project, question.session, question.cwd, question.prompt)
+            case _ if question.command:
+                rendered = self.before_command(project, question.session, question.command)
             case _:
-                rendered = self.before_file(project, asked.session, asked.cwd, asked.file)
-        late = self._late_start(project, asked)
-        if render.length(late + rendered.text) > MOST_TOGETHER:
-            return late
-        if rendered.text and asked.session:
-            about = asked.file or command_history.about(asked.command) if asked.event == rules.FILE else None
-            self._note(asked, asked.event, rendered, about)
-        return "\n".join(filter(None, (late, rendered.text)))
+                rendered = self.before_file(project, question.session, question.cwd, question.file)
+        delayed = self._delayed_start(project, question)
+        if render.length(delayed + rendered.text) > MOST_TOGETHER:
+            return delayed
+        if rendered.text and question.session:
+            about = (
+                question.file or command_history.about(question.command)
+                if question.event == rules.FILE
+                else None
+            )
+            self._note(question, question.event, rendered, about)
+        return "\n".join(filter(None, (delayed, rendered.text)))
 
-    def _note(self, asked: HookQuestion, event: str, rendered: Rendered, about: str | None = None) -> None:
+    def _note(self, question: HookQuestion, event: str, rendered: Rendered, about: str | None = None) -> None:
         refs = tuple(map(str, rendered.refs))
-        self.note(Injection(asked.session, event, refs, rendered.tokens, self.clock(), about))
+        self.note(Injection(question.session, event, refs, rendered.tokens, self.clock(), about))
 
-    def _late_start(self, project: Project, asked: HookQuestion) -> str:
+    def _delayed_start(self, project: Project, question: HookQuestion) -> str:
         """The start context, at the first tool, for a session that could not get it at its start."""
-        if asked.source != rules.TOOL or self._was_started(asked.session):
+        if question.source != rules.TOOL or self._was_started(question.session):
             return ""
-        started = self.start(project, reader=agent_of(asked.session))
+        started = self.start(project, reader=agent_of(question.session))
         if started.text:
-            self._note(asked, rules.START, started)
+            self._note(question, rules.START, started)
         return started.text
 
     def _was_started(self, session: str) -> bool:
@@ -180,7 +184,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         """`session`: the reader, if it goes on after a compaction: its own memory comes before
         any other session's, even where its turn has not been summed up yet. `reader`: its agent."""
         material = replace(self._material(project, session), reader=reader)
-        if session and not any(last.goes_on for last in material.last):
+        if session and not any(last.is_reader for last in material.last):
             material = replace(material, last=())
         return self._rendered(material, plain=plain)
 
@@ -189,9 +193,9 @@ class Injector(Struct, frozen=True, kw_only=True):
         return render.render_start(material, now=self.clock(), budget=budget, tz=self.zone(), plain=plain)
 
     def prompted(
-        self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
+        self, project: Project, session: str, cwd: str, prompt: str, prompted_at: int | None = None
     ) -> Rendered:
-        _, considered = self.considered(project, session, cwd, prompt, asked_at)
+        _, considered = self.considered(project, session, cwd, prompt, prompted_at)
         return self.render_hits(prompt, [hit for hit, is_good in considered if is_good], agent_of(session))
 
     def render_hits(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
@@ -201,14 +205,14 @@ class Injector(Struct, frozen=True, kw_only=True):
         )
 
     def considered(
-        self, project: Project, session: str, cwd: str, prompt: str, asked_at: int | None = None
+        self, project: Project, session: str, cwd: str, prompt: str, prompted_at: int | None = None
     ) -> tuple[float, list[tuple[Hit, bool]]]:
         """The evidence that memory has an answer; and the memories that match a prompt, the best first, each
         with whether it is worth injecting."""
         if not rules.is_worth_searching(prompt):
             return 0.0, []
         filters = Filters(
-            project_id=project.id, kinds=("observation", "summary"), until=asked_at, superseded=False
+            project_id=project.id, kinds=("observation", "summary"), until=prompted_at, superseded=False
         )
         work = WorkContext(branch=self.origin_of(cwd).branch)
         own = self.store.sessions.find(session) if session else None
@@ -243,18 +247,22 @@ class Injector(Struct, frozen=True, kw_only=True):
             and each.card.ref not in known
             and query_paths.is_about(each.card, path, short)
         ]
-        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        recent = map(self._hit, self.store.memories.list_cards(standing, limit=RECENT))
+        current = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
+        recent = map(self._hit, self.store.memories.list_cards(current, limit=RECENT))
         hits = with_newer([*hits, *recent])[: len(hits)]
         return reminders.render_file(short, hits, self.clock(), tz=self.zone(), reader=agent_of(session))
 
-    def _started(self, project: Project, asked: HookQuestion) -> Rendered:
-        if asked.source not in ("resume", "fork"):
-            goes_on = asked.session if asked.source == "compact" else ""
-            return self.start(project, goes_on, reader=agent_of(asked.session))
-        since = self._last_injected(asked.session) if asked.source == "resume" else self._forked_at(asked)
-        material = rules.of_others(self._material(project, asked.session), asked.session, since)
-        material = replace(material, reader=agent_of(asked.session))
+    def _started(self, project: Project, question: HookQuestion) -> Rendered:
+        if question.source not in ("resume", "fork"):
+            compacted = question.session if question.source == "compact" else ""
+            return self.start(project, compacted, reader=agent_of(question.session))
+        since = (
+            self._last_injected(question.session)
+            if question.source == "resume"
+            else self._forked_at(question)
+        )
+        material = rules.of_others(self._material(project, question.session), question.session, since)
+        material = replace(material, reader=agent_of(question.session))
         if since is not None and not material.last and not material.relevant:
             return Rendered()
         return self._rendered(material)
@@ -264,32 +272,32 @@ class Injector(Struct, frozen=True, kw_only=True):
             (each.at for each in self.store.injections.injections(session=session, limit=50)), default=None
         )
 
-    def _forked_at(self, asked: HookQuestion) -> int | None:
+    def _forked_at(self, question: HookQuestion) -> int | None:
         """When the session that a fork carries on was last answered. Nobody names it, and all that it saw
         and did is before that; None: never."""
-        return None if asked.idle_s is None else self.clock() - asked.idle_s * 1000 + rules.ROUNDED_MS
+        return None if question.idle_s is None else self.clock() - question.idle_s * 1000 + rules.ROUNDED_MS
 
     def _material(self, project: Project, session: str) -> StartMaterial:
-        own = self._own(session)
+        own = self._own_summary(session)
         is_shared = bool(self.store.sessions.authors(project.id))
         refs = self._last_summaries(project, session, is_shared=is_shared)
-        whole = self.store.memories.details(refs)
-        standing = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
-        recent = self.store.memories.list_cards(standing, limit=LOOKED_AT)
+        rows = self.store.memories.details(refs)
+        current = Filters(project_id=project.id, kinds=("observation",), superseded=False, wrong=False)
+        recent = self.store.memories.list_cards(current, limit=LOOKED_AT)
         if is_shared:
-            own_cards = self.store.memories.list_cards(replace(standing, authors=(OWN,)), limit=LOOKED_AT)
+            own_cards = self.store.memories.list_cards(replace(current, authors=(OWN,)), limit=LOOKED_AT)
             recent = [*recent, *(card for card in own_cards if card not in recent)]
-        came_to = render.outcomes(recent)
-        found = [self._named(*whole[ref]) for ref in refs if ref in whole]
+        outcomes = render.outcomes(recent)
+        found = [self._named(*rows[ref]) for ref in refs if ref in rows]
         cut = render.cut_sessions(recent, {card.session for card, _ in found})
         last, earlier = render.last_sessions(
             [
-                render.last_session(card, columns, came_to.get(card.session, ()), is_cut=card.session in cut)
+                render.last_session(card, columns, outcomes.get(card.session, ()), is_cut=card.session in cut)
                 for card, columns in found
             ]
         )
-        files = frozenset(file for _, columns in whole.values() for file in columns["files_edited"])
-        pinned = self.store.memories.list_cards(replace(standing, pinned=True), limit=LOOKED_AT)
+        files = frozenset(file for _, columns in rows.values() for file in columns["files_edited"])
+        pinned = self.store.memories.list_cards(replace(current, pinned=True), limit=LOOKED_AT)
         pinned.sort(key=lambda card: card.author is not None)  # one's own first
         sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
@@ -317,14 +325,16 @@ class Injector(Struct, frozen=True, kw_only=True):
         cards = self.store.memories.cards(refs)
         return [card.ref for card in sorted(cards, key=lambda card: (-card.created_at, -card.ref.id))]
 
-    def _own(self, session: str) -> list[LastSession]:
+    def _own_summary(self, session: str) -> list[LastSession]:
         """What a session that goes on has done so far: its newest summary."""
         if not session:
             return []
         of_it = Filters(session=session, kinds=("summary",))
         cards = self.store.memories.list_cards(of_it, limit=1)
-        whole = self.store.memories.details([card.ref for card in cards])
-        return [replace(render.last_session(card, columns), goes_on=True) for card, columns in whole.values()]
+        rows = self.store.memories.details([card.ref for card in cards])
+        return [
+            replace(render.last_session(card, columns), is_reader=True) for card, columns in rows.values()
+        ]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
         """What matters now, without a query: the session's own memories first, then the others by their
@@ -366,7 +376,7 @@ class InjectionLog:
     def note(self, injection: Injection) -> None:
         self._thread.submit(self._write, injection)
 
-    def shown_at_start(self, session: str, stamp: str, at: int) -> None:
+    def note_rendered_start(self, session: str, stamp: str, at: int) -> None:
         """A hook showed a session what was rendered under this stamp."""
         rendering = self._injections.rendering(stamp)
         if rendering is not None:

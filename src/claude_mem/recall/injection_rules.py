@@ -115,7 +115,7 @@ def of_others(material: StartMaterial, session: str, since: int | None) -> Start
     then or, if nothing was ever injected (`since` is None), everything that other sessions did."""
     others = replace(
         material,
-        last=tuple(last for last in material.last if not last.goes_on),
+        last=tuple(last for last in material.last if not last.is_reader),
         relevant=tuple(hit for hit in material.relevant if hit.card.session != session),
     )
     if since is None:

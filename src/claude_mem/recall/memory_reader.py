@@ -25,7 +25,7 @@ from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
-from claude_mem.recall.filter_resolver import UNDERSTOOD, FilterResolver
+from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.results import LISTED_PER_SESSION, Fold, SessionHits, by_session, without_question
 from claude_mem.recall.search import CheckStaleness, Search, SearchResults
@@ -73,7 +73,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                 found = replace(found, note=f"{found.note or ''} {MORE_EXIST}".strip())
             answers = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
-                partial(self._understood_of, filters),
+                partial(self._memories_of, filters),
                 lambda card: self.check_staleness(card)[0],
                 MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
@@ -99,9 +99,9 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             next=json_shapes.next_cursor([hit.card for hit in hits], page.limit) if is_list else None,
         )
 
-    def _understood_of(self, filters: Filters, session: str) -> list[Card]:
+    def _memories_of(self, filters: Filters, session: str) -> list[Card]:
         """The memories of a session into which its events may be folded: all that pass the filters."""
-        of_session = replace(filters, session=session, kinds=UNDERSTOOD, wrong=False)
+        of_session = replace(filters, session=session, kinds=WITHOUT_EVIDENCE, wrong=False)
         return self.store.memories.list_cards(of_session, limit=MOST_OF_A_SESSION)
 
     def _found_sessions(self, hits: Sequence[Hit], groups: Sequence[SessionHits]) -> list[FoundSession]:
@@ -147,14 +147,14 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def details(self, refs: Sequence[str]) -> MemoriesAnswer:
         parsed = [(text, Ref.parse(str(text))) for text in refs]
-        whole = self.store.memories.details([ref for _, ref in parsed if ref is not None])
+        rows = self.store.memories.details([ref for _, ref in parsed if ref is not None])
         results = []
-        for ref in dict.fromkeys(ref for _, ref in parsed if ref in whole):
-            card, columns = whole[ref]
+        for ref in dict.fromkeys(ref for _, ref in parsed if ref in rows):
+            card, columns = rows[ref]
             is_looked_up = len(parsed) <= MOST_LOOKED_UP
             injected = self.store.injections.injections(ref=ref, limit=20) if is_looked_up else None
             results.append(json_shapes.detail(self._hit(card), columns, injected))
-        missing = [str(text) for text, ref in parsed if ref not in whole]
+        missing = [str(text) for text, ref in parsed if ref not in rows]
         return MemoriesAnswer(results, missing)
 
     def session(self, id: str) -> SessionAnswer:
@@ -274,8 +274,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def _details(self, refs: Sequence[Ref]) -> list[Json]:
         found = self.store.memories.details(refs)
-        whole = [found[ref] for ref in refs if ref in found]
-        return [json_shapes.detail(self._hit(card), columns) for card, columns in whole]
+        rows = [found[ref] for ref in refs if ref in found]
+        return [json_shapes.detail(self._hit(card), columns) for card, columns in rows]
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.check_staleness(card)
@@ -289,4 +289,4 @@ def _without_wrong(filters: Filters) -> Filters:
 
 def without_evidence(filters: Filters) -> Filters:
     """Excludes raw evidence, unless kinds were requested: the newest is what the agent is doing right now."""
-    return filters if filters.kinds else replace(filters, kinds=UNDERSTOOD)
+    return filters if filters.kinds else replace(filters, kinds=WITHOUT_EVIDENCE)

@@ -14,7 +14,7 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import FIELDS, FOREIGN, INT, LIST, TEXT, Record
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import map_text, replace
-from claude_mem.recall.filter_resolver import UNDERSTOOD, FilterResolver, fits
+from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver, fits
 from claude_mem.recall.search import Search
 from claude_mem.store.base import Store, Transfer
 from claude_mem.store.values import ExportSelection, ImportResult
@@ -122,14 +122,16 @@ class Exporter:
 
     def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds
-        understood = replace(filters, kinds=tuple(kind for kind in kinds or UNDERSTOOD if kind in UNDERSTOOD))
+        understood = replace(
+            filters, kinds=tuple(kind for kind in kinds or WITHOUT_EVIDENCE if kind in WITHOUT_EVIDENCE)
+        )
         if query.strip():
             self._catch_up()
             hits = self._search(query, understood, MOST_FOUND).hits
             # Near in meaning is not enough here: something is always nearest, and may be of another project.
             refs = tuple(hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"])
             return ExportSelection(refs=refs) if refs else NOTHING
-        without_evidence = kinds == UNDERSTOOD
+        without_evidence = kinds == WITHOUT_EVIDENCE
         whole = Filters(
             project_id=filters.project_id,
             session=filters.session,

@@ -94,7 +94,7 @@ class LastSession(Struct, frozen=True):
     next_steps: str = ""
     notes: str = ""
     is_cut: bool = False  # its words are sentences of the agent's, not written for this
-    goes_on: bool = False  # it is the reader itself, after a compaction or a resume
+    is_reader: bool = False  # it is the reader itself, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
     outcomes: tuple[
         SessionFinding, ...
@@ -260,7 +260,7 @@ def _bare(text: str) -> str:
 
 
 def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str | None) -> Iterator[_Line]:
-    called = "This session so far" if last.goes_on else "Last session" if number == 0 else "Before that"
+    called = "This session so far" if last.is_reader else "Last session" if number == 0 else "Before that"
     head = (
         f"{called}, {label.day(last.when, tz)} {label.clock(last.when, tz)} ({label.age(last.when, now, tz)})"
     )
@@ -275,7 +275,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
     known.add(last.outcomes)
     again = not known.is_news(last.request) or last.request.casefold() in last.completed.casefold()
     again = again or any(repeats(last.request, each.title.casefold()) for each in outcomes)
-    shows_request = last.goes_on or (is_task(last.request) and not again)
+    shows_request = last.is_reader or (is_task(last.request) and not again)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
     if last.is_cut and outcomes:
         learned = ""  # what it came to is in its titles

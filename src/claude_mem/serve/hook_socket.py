@@ -43,7 +43,7 @@ GRACE_S = 4.0
 IDLE_S = 30.0
 COMMAND_WITHIN_S = 5.5  # the hook waits for six
 MOST_COMMANDS = 4
-LONGEST_SAID = 8_000
+LONGEST_OUTPUT = 8_000
 _SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # as the client names it to what it runs
 MOST_CONNECTIONS = 128
 
@@ -71,7 +71,7 @@ _LAST_WORDS = (
 Answer = dict[str, object] | None
 
 
-class _Conversation(Struct):
+class _Connection(Struct):
     """One connection."""
 
     task: asyncio.Task[None]
@@ -95,7 +95,7 @@ class HookListener:
     async def start(self) -> None:
         # Not start_unix_server: from Python 3.13 on, that removes the file on close, which we do ourselves.
         self._server = await asyncio.start_server(
-            self._converse, sock=self._listener, limit=LONGEST_LINE, backlog=BACKLOG
+            self._serve_connection, sock=self._listener, limit=LONGEST_LINE, backlog=BACKLOG
         )
 
     async def stop(self) -> None:
@@ -110,7 +110,7 @@ class HookListener:
             for task in late:
                 task.cancel()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         if len(self._open) >= MOST_CONNECTIONS:
@@ -121,8 +121,8 @@ class HookListener:
             return
         self._open.add(task)
         try:
-            talk = _Conversation(task, reader, writer)
-            while not self._running.stopping.is_set() and await self._exchange(talk):
+            connection = _Connection(task, reader, writer)
+            while not self._running.stopping.is_set() and await self._exchange(connection):
                 pass
         except (OSError, TimeoutError, asyncio.CancelledError):
             pass  # the caller is gone or idle for too long, or the worker stops: close the connection
@@ -130,12 +130,12 @@ class HookListener:
             self._open.discard(task)
             writer.close()
 
-    async def _exchange(self, talk: _Conversation) -> bool:
+    async def _exchange(self, connection: _Connection) -> bool:
         """Handles one message and its answer; False at the end of the conversation."""
-        task, writer = talk.task, talk.writer
+        task, writer = connection.task, connection.writer
         try:
             async with asyncio.timeout(IDLE_S):
-                line = await talk.reader.readline()
+                line = await connection.reader.readline()
         except ValueError:
             writer.write(_line({"error": f"The line is longer than {LONGEST_LINE} bytes."}))
             return False  # the start of the next message is unknown
@@ -143,7 +143,7 @@ class HookListener:
             return False
         self._busy.add(task)
         try:
-            answer = await self._answer(line, talk)
+            answer = await self._answer(line, connection)
         finally:
             self._busy.discard(task)
         if answer is not None:
@@ -152,9 +152,9 @@ class HookListener:
                 await writer.drain()
         return True
 
-    async def _answer(self, line: bytes, talk: _Conversation) -> Answer:
+    async def _answer(self, line: bytes, connection: _Connection) -> Answer:
         try:
-            return await self._serve(parse(line), talk)
+            return await self._serve(parse(line), connection)
         except Refusal as refusal:
             field: dict[str, object] = {"field": refusal.field} if refusal.field else {}
             return {"error": str(refusal), **field}
@@ -167,7 +167,7 @@ class HookListener:
             self._running.record_mishap("hook_socket", error)
             return {"error": "Something went wrong; see the worker's log."}
 
-    async def _serve(self, message: dict[str, object], talk: _Conversation) -> Answer:
+    async def _serve(self, message: dict[str, object], connection: _Connection) -> Answer:
         match message.get("type"):
             case "wake":
                 self._wake(message)
@@ -175,10 +175,10 @@ class HookListener:
             case "observation":
                 output = message.get("tool_response", message.get("tool_output"))
                 return await self._report(
-                    talk, event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output
+                    connection, event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output
                 )
             case "finalize":
-                return await self._report(talk, event_reports.STOP, message, _LAST_WORDS)
+                return await self._report(connection, event_reports.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
                     # In this order and with this spacing: hooks do not parse it, they cut the string out.
@@ -212,14 +212,14 @@ class HookListener:
                     env=environ,
                 )
                 try:
-                    said, _ = await process.communicate(typed.encode(errors="replace"))
+                    output, _ = await process.communicate(typed.encode(errors="replace"))
                 finally:
                     if process.returncode is None:
                         process.kill()
                         await process.wait()
         except TimeoutError:
             return ""
-        return elided(said.decode(errors="replace").strip())
+        return elided(output.decode(errors="replace").strip())
 
     def _wake(self, message: dict[str, object]) -> None:
         version = message.get("version")
@@ -228,7 +228,7 @@ class HookListener:
 
     async def _report(
         self,
-        talk: _Conversation,
+        connection: _Connection,
         event: str,
         message: dict[str, object],
         names: tuple[str, ...],
@@ -236,8 +236,8 @@ class HookListener:
     ) -> Answer:
         session = next((message[name] for name in _SESSION if message.get(name)), None)
         if session is None:
-            session = talk.session or await asyncio.to_thread(self._only_open_session)
-        talk.session = session
+            session = connection.session or await asyncio.to_thread(self._only_open_session)
+        connection.session = session
         payload: dict[str, Any] = {name: message.get(name) for name in names} | more
         report = partial(event_reports.report, self._running, event, session, **payload)
         return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
@@ -252,7 +252,7 @@ class HookListener:
 
 
 def elided(text: str) -> str:
-    return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID].rpartition("\n")[0] + "\n…"
+    return text if len(text) <= LONGEST_OUTPUT else text[:LONGEST_OUTPUT].rpartition("\n")[0] + "\n…"
 
 
 def _line(answer: dict[str, object]) -> bytes:

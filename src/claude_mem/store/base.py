@@ -48,7 +48,7 @@ class Events(Protocol):
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]: ...
     def progress(self, since: int) -> BackfillProgress: ...
 
-    def is_asked(self, session: str, prompt: str) -> bool:
+    def has_prompt(self, session: str, prompt: str) -> bool:
         """Whether the session's current turn has a prompt, or this was its last."""
 
     def is_forgotten(self, session: str) -> bool:

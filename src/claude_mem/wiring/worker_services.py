@@ -72,7 +72,7 @@ def _build(settings: Settings) -> Services:
         injection_log = InjectionLog(store.injections)
         closing.callback(injection_log.close)
         intake = Intake(
-            settings, store, title_of=observer_setup.title_of, on_shown=injection_log.shown_at_start
+            settings, store, title_of=observer_setup.title_of, on_shown=injection_log.note_rendered_start
         )
 
         def notify(message: str) -> None:

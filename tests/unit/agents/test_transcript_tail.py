@@ -20,8 +20,8 @@ AT = 1784088100000  # after all that the shapes tell
 def turn(prompt: str, first: float, *words: str) -> list[Fields]:
     """A turn in which all words but the last are followed by a tool's use."""
     found = [user(first, f"ask {prompt}", promptId=prompt)]
-    *on_the_way, last = words
-    for number, said in enumerate(on_the_way):
+    *during_turn, last = words
+    for number, said in enumerate(during_turn):
         at, use = first + 0.1 + number / 10, f"t-{prompt}-{number}"
         found += [
             says(at, said, stop="tool_use"),
@@ -47,7 +47,7 @@ def stop(path: Path, prompt: str | None = "p-1", **fields: object) -> Event:
 
 
 def said(event: Event) -> list[object]:
-    return [each.payload["message"] for each in words_of(event).on_the_way]
+    return [each.payload["message"] for each in words_of(event).during_turn]
 
 
 def test_what_was_said_between_tool_calls_and_last_is_read_of_the_turn_that_ended(tmp_path: Path) -> None:
@@ -55,27 +55,27 @@ def test_what_was_said_between_tool_calls_and_last_is_read_of_the_turn_that_ende
         tmp_path, turn("p-0", 1, "Before.", "Over."), turn("p-1", 2, "Looking.", "Found it.", "Done.")
     )
     words = words_of(stop(path))
-    assert [each.payload["message"] for each in words.on_the_way] == ["Looking.", "Found it."]
+    assert [each.payload["message"] for each in words.during_turn] == ["Looking.", "Found it."]
     assert words.last == "Done."
 
 
 def test_each_has_the_id_that_a_backfill_gives_it(tmp_path: Path) -> None:
     path = transcript(tmp_path, turn("p-1", 1, "Looking.", "Found it.", "Done."))
     told = [each.id for each in transcripts.read(path) if each.event == "AgentMessage"]
-    assert [each.id for each in words_of(stop(path)).on_the_way] == told
+    assert [each.id for each in words_of(stop(path)).during_turn] == told
 
 
 def test_a_turn_is_known_by_its_prompt_though_others_have_followed(tmp_path: Path) -> None:
     path = transcript(tmp_path, turn("p-1", 1, "Mine.", "My end."), turn("p-2", 2, "Not mine.", "Its end."))
     words = words_of(stop(path))
-    assert ([each.payload["message"] for each in words.on_the_way], words.last) == (["Mine."], "My end.")
+    assert ([each.payload["message"] for each in words.during_turn], words.last) == (["Mine."], "My end.")
 
 
 def test_of_a_client_that_names_no_prompts_the_last_turn_before_the_end_is_read(tmp_path: Path) -> None:
     turns = [unnamed(turn(f"p-{n}", 10 * n, f"Way {n}.", f"End {n}.")) for n in (1, 2, 3)]
     path = transcript(tmp_path, *turns)
     words = words_of(stop(path, None, at=1784088000000 + 21_000))
-    assert ([each.payload["message"] for each in words.on_the_way], words.last) == (["Way 2."], "End 2.")
+    assert ([each.payload["message"] for each in words.during_turn], words.last) == (["Way 2."], "End 2.")
 
 
 def test_lines_of_another_session_or_of_a_subagent_are_not_read(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_lines_of_another_session_or_of_a_subagent_are_not_read(tmp_path: Path) 
     aside = [{**each, "isSidechain": True, "agentId": "a1"} for each in turn("p-1", 3, "Its.", "Its end.")]
     path = transcript(tmp_path, turn("p-1", 1, "Mine.", "Done."), strange, aside)
     words = words_of(stop(path))
-    assert ([each.payload["message"] for each in words.on_the_way], words.last) == (["Mine."], "Done.")
+    assert ([each.payload["message"] for each in words.during_turn], words.last) == (["Mine."], "Done.")
 
 
 def test_no_more_than_the_end_is_read_and_as_much_of_it_as_the_turn_needs(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_words_are_bounded_and_the_last_are_kept(tmp_path: Path) -> None:
 
 def test_past_its_deadline_nothing_more_is_read(tmp_path: Path) -> None:
     path = transcript(tmp_path, turn("p-1", 1, "Looking.", "Done."))
-    assert words_of(stop(path), within_s=-1.0).on_the_way == ()
+    assert words_of(stop(path), within_s=-1.0).during_turn == ()
 
 
 @pytest.mark.parametrize("seconds", range(1, 14))
@@ -118,7 +118,7 @@ def test_a_deadline_in_the_middle_of_the_file_makes_no_earlier_turn_the_one_that
     ticks = itertools.count()  # a second for each look at the clock
     monkeypatch.setattr(transcript_tail, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     words = words_of(stop(path, None), within_s=seconds)
-    assert {each.payload["message"] for each in words.on_the_way} <= {"Way 3."}
+    assert {each.payload["message"] for each in words.during_turn} <= {"Way 3."}
     assert words.last in (None, "End 3.")
 
 
@@ -168,7 +168,7 @@ def test_what_is_no_transcript_of_the_session_is_not_read(tmp_path: Path, strang
     assert said(stop(path)) == ["Looking."]
     found = STRANGE[strange](path)
     words = words_of(stop(found))
-    assert (words.on_the_way, words.last) == ((), None)
+    assert (words.during_turn, words.last) == ((), None)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

@@ -97,14 +97,14 @@ def test_what_may_be_too_long_is_broken_and_says_so(status: int) -> None:
     outcome = meaning(status)
     assert isinstance(outcome, Broken)
     assert "too long" in outcome.reason
-    assert outcome.whose == "batch"
+    assert outcome.at_fault == "batch"
 
 
 @pytest.mark.parametrize("status", [409, 418, 422])
 def test_all_other_refusals_are_the_batchs_with_their_number(status: int) -> None:
     outcome = meaning(status, "invalid_request_error")
     assert isinstance(outcome, Broken)
-    assert outcome.whose == "batch"
+    assert outcome.at_fault == "batch"
     assert f"{status}, invalid_request_error" in outcome.reason
 
 
@@ -112,7 +112,7 @@ def test_all_other_refusals_are_the_batchs_with_their_number(status: int) -> Non
 def test_a_server_in_trouble_is_the_providers_with_its_number(status: int) -> None:
     outcome = meaning(status, "overloaded_error")
     assert isinstance(outcome, Broken)
-    assert outcome.whose == "provider"
+    assert outcome.at_fault == "provider"
     assert f"{status}, overloaded_error" in outcome.reason
 
 
@@ -132,5 +132,5 @@ def test_what_is_no_reply_is_the_batchs_in_plain_words_with_what_it_cost() -> No
     paid = CallCost("anthropic", "claude-haiku-4-5", 10)
     outcome = classify(Unusable("an empty reply", paid), ASKED, now=NOON, jitter=0)
     assert isinstance(outcome, Broken)
-    assert (outcome.whose, outcome.spend) == ("batch", paid)
+    assert (outcome.at_fault, outcome.spend) == ("batch", paid)
     assert "an empty reply" in outcome.reason

@@ -162,7 +162,7 @@ def test_claude_code_s_own_names_for_errors_are_understood_without_a_status(erro
 
 
 @pytest.mark.parametrize(
-    ("error", "whose"),
+    ("error", "at_fault"),
     [
         ("server_error", "provider"),
         ("overloaded", "provider"),
@@ -172,10 +172,10 @@ def test_claude_code_s_own_names_for_errors_are_understood_without_a_status(erro
         ("one_of_next_year", "provider"),
     ],
 )
-def test_claude_code_s_own_names_say_whose_a_failure_is(error: str, whose: str) -> None:
+def test_claude_code_s_own_names_say_whose_a_failure_is(error: str, at_fault: str) -> None:
     outcome = concluded(error=error, terminal_reason="api_error")
     assert isinstance(outcome, Broken)
-    assert outcome.whose == whose
+    assert outcome.at_fault == at_fault
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_claude_code_s_own_names_say_whose_a_failure_is(error: str, whose: str) 
 def test_an_end_without_a_word_is_the_batchs_and_was_paid_for(ended: dict[str, Any]) -> None:
     outcome = concluded(**ended, usage={"input_tokens": 900, "output_tokens": 8192}, cost_usd=0.5)
     assert isinstance(outcome, Broken)
-    assert outcome.whose == "batch"
+    assert outcome.at_fault == "batch"
     assert outcome.spend == CallCost("claude", "haiku", 900, 0, 8192, 0.5)
 
 
@@ -197,7 +197,7 @@ def test_a_missed_deadline_is_the_providers() -> None:
 def test_a_prompt_too_long_is_said_to_be() -> None:
     outcome = concluded(error="invalid_request", status=400, terminal_reason="prompt_too_long")
     assert isinstance(outcome, Broken)
-    assert outcome.whose == "batch"
+    assert outcome.at_fault == "batch"
     assert "too long (413)" in outcome.reason
 
 
@@ -223,5 +223,5 @@ def test_any_line_of_claude_code_is_noted_or_passed_over(said: object) -> None:
 def test_a_crash_names_its_exit_code() -> None:
     outcome = concluded(exit_code=3)
     assert isinstance(outcome, Broken)
-    assert outcome.whose == "provider"
+    assert outcome.at_fault == "provider"
     assert "exited with code 3" in outcome.reason

@@ -68,7 +68,7 @@ def stop_of(agent: str, path: Path, **fields: object) -> Event:
 def found(agent: str, stop: Event) -> list[str]:
     words_of = catalog.load(agent).words_of
     assert words_of is not None
-    return [each.event for each in words_of(stop).on_the_way]
+    return [each.event for each in words_of(stop).during_turn]
 
 
 def take(
@@ -94,8 +94,8 @@ def test_what_was_said_on_the_way_and_what_failed_is_found_in_its_order(agent: s
     words_of = catalog.load(agent).words_of
     assert words_of is not None
     words = words_of(stop_of(agent, session_file(agent, tmp_path)))
-    assert [each.event for each in words.on_the_way] == ["AgentMessage", "PostToolUseFailure"]
-    said, failed = words.on_the_way
+    assert [each.event for each in words.during_turn] == ["AgentMessage", "PostToolUseFailure"]
+    said, failed = words.during_turn
     assert (said.payload["message"], words.last) == ("I begin.", "It is done.")
     assert "missing.txt" in str(failed.payload["error"])
 
@@ -107,7 +107,9 @@ def test_each_has_the_id_that_a_backfill_gives_it(agent: str, tmp_path: Path) ->
     assert words_of is not None
     told = {each.id for each in catalog.transcripts(agent).read(path, (), over=False)}
     for change in (unchanged, without_its_beginning):
-        ids = {each.id for each in words_of(stop_of(agent, session_file(agent, tmp_path, change))).on_the_way}
+        ids = {
+            each.id for each in words_of(stop_of(agent, session_file(agent, tmp_path, change))).during_turn
+        }
         assert len(ids) == 2
         assert told >= ids
 

@@ -119,8 +119,8 @@ def test_what_a_hook_showed_is_noted_once_however_often_it_is_reported(rendering
     stamp = (rendering.data / HERE).read_text()[:16]
     notes = InjectionLog(rendering.memory.keeping.injections)
     for session, at in (("next", NOON), ("next", NOON), ("next", NOON + 1), ("another", NOON)):
-        notes.shown_at_start(session, stamp, at)
-    notes.shown_at_start("next", "0" * 16, NOON + 2)  # a stamp of nobody's
+        notes.note_rendered_start(session, stamp, at)
+    notes.note_rendered_start("next", "0" * 16, NOON + 2)  # a stamp of nobody's
     notes.close()
     assert len(rendering.memory.told("next")) == 2
     assert [told.event for told in rendering.memory.told("another")] == ["SessionStart"]

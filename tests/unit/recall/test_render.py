@@ -293,7 +293,7 @@ def test_what_to_know_before_trusting_a_memory_stands_on_its_line() -> None:
 
 
 def test_after_a_compaction_the_session_is_called_by_its_name() -> None:
-    here = LastSession(when=NOW, request="x", goes_on=True)
+    here = LastSession(when=NOW, request="x", is_reader=True)
     assert "This session so far, 2026-11-16 10:05 (today):" in lines(StartMaterial("demo", last=(here, LAST)))
     assert "Before that, 2026-11-15 18:20 (yesterday), on branch feature/retry, #s12:" in lines(
         StartMaterial("demo", last=(here, LAST))

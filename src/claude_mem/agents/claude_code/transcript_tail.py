@@ -53,13 +53,13 @@ class EndedTurn(ABC):
     def read(self, raw_lines: Iterator[bytes]) -> None: ...
 
     def words(self) -> TurnWords:
-        room, on_the_way = MOST_CHARACTERS, []
+        room, during_turn = MOST_CHARACTERS, []
         for event in reversed(self.found[-MOST_MESSAGES:]):
             room -= len(str(event.payload.get("message", "")))
             if room < 0:
                 break
-            on_the_way.append(event)
-        return TurnWords(tuple(reversed(on_the_way)), self.last or None)
+            during_turn.append(event)
+        return TurnWords(tuple(reversed(during_turn)), self.last or None)
 
     def is_of_it(self, event: TranscriptEvent) -> bool:
         return self.stop.prompt_id is None or event.payload.get("prompt_id") == self.stop.prompt_id

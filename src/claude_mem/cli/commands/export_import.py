@@ -25,7 +25,7 @@ from claude_mem.files import atomic_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 
-UNDERSTOOD = ["observation", "summary", "prompt"]
+WITHOUT_EVIDENCE = ["observation", "summary", "prompt"]
 FILES = (".jsonl", ".json", ".md")
 
 
@@ -127,7 +127,7 @@ def _write(args: argparse.Namespace, file: IO[bytes]) -> Counter[str]:
 def _lines(args: argparse.Namespace, counts: Counter[str], ticker: ProgressLine) -> Iterator[bytes]:
     query: dict[str, Any] = filter_flags.query(args) | {"q": " ".join(args.query)}
     if args.markdown:
-        query["kind"] = UNDERSTOOD
+        query["kind"] = WITHOUT_EVIDENCE
     for line in stream_lines("/api/export", query):
         # A record begins with its kind, so that the rest need not be parsed.
         counts[line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")] += 1

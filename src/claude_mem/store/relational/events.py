@@ -63,7 +63,7 @@ class Events(Part):
         (spent,) = self._rows("spent_on_past", since=since)
         return BackfillProgress(waiting, **spent, paused=None)
 
-    def is_asked(self, session: str, prompt: str) -> bool:
+    def has_prompt(self, session: str, prompt: str) -> bool:
         row = self._row("turn_prompt", session=text(session))
         return row is not None and (row["kind"] == Kind.PROMPT or row["prompt"] == text(prompt))
 

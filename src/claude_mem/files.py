@@ -33,7 +33,7 @@ def atomic_file(
 ) -> Iterator[IO[bytes]]:
     """A file to write to, which takes the name `path` when the block ends without an error. A link planted
     there is replaced, never followed. `durable`: on the disk before it takes the name. Without `overwrite` it
-    raises FileExistsError if somebody made the file meanwhile."""
+    raises FileExistsError if the file was created meanwhile."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     _remove_left_over(path)
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

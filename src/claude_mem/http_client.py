@@ -44,7 +44,7 @@ MOST_BYTES = 4 << 20  # of an answer; a model's reply is a few kilobytes
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The body is kept out of `repr`: it may hold what a model said of somebody's work."""
+    """The body is not in the `repr`: it may quote a session."""
 
     status: int
     headers: Mapping[str, str]  # names in lower case

@@ -1,6 +1,6 @@
 """One folder for each coding agent: its hooks and how they are installed, its payloads, its transcripts.
 
-Another agent is another folder (see `base`) and a row here.
+Another agent is another folder (see `catalog`) and a row here.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ TITLES = {
     "amp": "Amp",
     "zed": "Zed",
 }
-"""As people call them, by the name in a hook's command line, the spool's envelope and `sessions.client`."""
+"""Their display names, by the name in a hook's command line, the spool's envelope and `sessions.client`."""
 
 MCP_ONLY = ("vscode", "kiro", "antigravity", "amp", "zed")
-"""Without hooks that can be used: they search memory by MCP. One file has them all."""
+"""Agents without usable hooks: they search memory over MCP. `mcp_only` has all of them."""
 NOT_RUN = ("cursor", "goose", "windsurf", *MCP_ONLY)
-"""Made from their documentation: connected only by name."""
+"""Written from their documentation and never run: connected only by name."""
 
 FOLDERS = {name: name.replace("-", "_") for name in TITLES if name not in MCP_ONLY}
 
 
 def agent_of(session: str) -> str:
-    """Whose session it is: all but Claude Code's begin with their agent's name."""
+    """The agent of a session's id: all but Claude Code's begin with their agent's name."""
     name = session.partition(":")[0]
     return name if name in TITLES and ":" in session else CLAUDE_CODE
 
 
 def short_id(session: str) -> str:
-    """Enough of a session's own id to name it. Random ones differ in their first 8 characters. Codex's and
-    others' begin with the time, so that those of one hour would look the same."""
+    """The start of a session's own id, long enough to identify it. Random ones differ in their first 8
+    characters. Codex's and others' begin with the time, so that those of one hour would look the same."""
     own = session.partition(":")[2] if agent_of(session) != CLAUDE_CODE else session
     parts = own.split("-")
     if [len(part) for part in parts] != [8, 4, 4, 4, 12]:

@@ -249,7 +249,7 @@ class Connections(Struct, frozen=True):
 
 
 def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Connections:
-    """Of all agents: what is wrong with one is no other's trouble."""
+    """For all agents: a problem with one does not affect the others."""
     found: list[tuple[Agent, AgentConnection]] = []
     unreadable = []
     for agent in map(load, TITLES):

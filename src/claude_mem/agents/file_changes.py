@@ -137,7 +137,7 @@ def run_program(
 
 @contextmanager
 def install_lock(waiting: AbstractContextManager[None]) -> Iterator[None]:
-    """One install or uninstall of this user at a time. The home directory is locked, not a file of ours: a
+    """One install or uninstall of this user at a time. Locks the home directory, not one of our files: a
     dry run must not leave one behind."""
     try:
         home = os.open(Path.home(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -233,7 +233,7 @@ class InstallRecord(Struct, frozen=True):
     version: int = 1
 
     def with_file(self, path: Path, before: str | None, after: str | None) -> InstallRecord:
-        """A file changed by an earlier install, and by nobody since, keeps what was there before that one."""
+        """For a file that only an earlier install has changed, keeps the text from before that one."""
         earlier = self.files.get(str(path))
         saved = SavedText(earlier.before if earlier and earlier.after == before else before, after)
         return replace(self, files={**self.files, str(path): saved})

@@ -37,7 +37,7 @@ USER = "user"
 
 
 class FilePart(Struct, frozen=True):
-    """What of ours is in one file. `without` gets a text that it is in; None: nothing else is in the file."""
+    """Our part of one file. `without` receives a text that has it; None: nothing else is in the file."""
 
     path: Path
     with_us: Callable[[str], str]
@@ -165,7 +165,7 @@ _NOTE = re.compile(r"claude-mem data directory: (\".*\")$", re.MULTILINE)
 
 
 def data_dir_note(machine: Machine) -> str:
-    """A line for a comment in a file of ours."""
+    """The text of a comment in a file that we write."""
     where = json.dumps(machine.data_dir or "")
     return (
         f"Written by claude-mem install; claude-mem uninstall removes it. claude-mem data directory: {where}"
@@ -219,7 +219,8 @@ def toml_server(path: Path, machine: Machine) -> FilePart:
         return wants
 
     def _updated(text: str, there: dict[str, Any]) -> str | None:
-        """With our lines anew and the user's own in our table, such as a timeout; None: not so easily."""
+        """Replaces our lines, and keeps the user's lines in our table, such as a timeout; None: too
+        complex."""
         before, inside, rest = _split(text)
         own = [line for line in inside if not line.startswith(("command", "args", "env"))]
         wants = before + table + "".join([*own, *rest])

@@ -112,24 +112,24 @@ def mcp_server(machine: Machine) -> dict[str, Any]:
 
 
 def is_ours(hook: object) -> bool:
-    """A hook's entry that an install of ours wrote, of this version or of an older one."""
+    """Whether an entry is a hook that claude-mem installed, in this version or an older one."""
     return any(mark in arg for mark in (MARK, *_OLD_MARKS) for arg in _args(hook)) or any(
         MARK in line for line in _lines(hook)
     )
 
 
 def is_named_in(text: str) -> bool:
-    """Whether a hook or a server of ours may be in a file's text."""
+    """Whether a file's text may contain one of our hooks or servers."""
     return any(mark in text for mark in (MARK, *_OLD_MARKS, _BRIDGE))
 
 
 def is_our_server(entry: object) -> bool:
-    """An MCP server's entry that an install of ours wrote."""
+    """Whether an entry is an MCP server that claude-mem installed."""
     return any(arg.endswith(_BRIDGE) for key in ("args", "command") for arg in _args(entry, key))
 
 
 def data_dir_of(hook: object) -> str | None:
-    """Where a hook of ours records; None: the default."""
+    """The data directory of one of our hooks; None: the default."""
     words = [word for line in _lines(hook) if MARK in line for word in shlex.split(line)]
     return next((place for word in (*_args(hook), *words) if (place := data_dir_in(word))), None)
 

@@ -82,7 +82,7 @@ def request(
 
 
 def _replaced(data_dir: Path) -> bool:
-    """Start another worker in the place of one that answers nobody, if it may be ended."""
+    """Replaces a worker that does not respond, if it may be ended."""
     from claude_mem.serve import replacement
 
     with output.waiting("The worker is not responding. Restarting it ..."):

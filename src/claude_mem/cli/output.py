@@ -136,7 +136,7 @@ _JOINERS = "\u200c\u200d"  # in Persian, Hindi and emoji, part of the word
 
 
 def terminal() -> int:
-    """How many columns there are; 80 where nobody knows."""
+    """The number of columns; 80 if unknown."""
     return max(NARROWEST, min(WIDEST, terminal_width()))
 
 
@@ -255,7 +255,7 @@ class ProgressLine:
 
 
 def confirm(question: str, what: str, *, yes: bool) -> int | None:
-    """None: go on. Else the exit code: there is no terminal, or the answer was no."""
+    """None: continue. Otherwise the exit code: there is no terminal, or the answer was no."""
     if yes:
         return None
     if not sys.stdin.isatty():

@@ -368,7 +368,7 @@ def _spool_and_query(
 
 
 def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, bytes | None, bool] | None:
-    """The start context for somebody who typed the command and has no session; nothing is recorded."""
+    """The start context for a command that was typed outside of a session; nothing is recorded."""
     from claude_mem.hook import drop_counters
 
     if not isinstance(error, drop_counters.NoSession):

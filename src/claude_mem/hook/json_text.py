@@ -27,7 +27,7 @@ def parse(text: str) -> dict[str, object] | None:
 
 
 def integer(digits: str) -> object:
-    """Python refuses to read integers of thousands of digits; nobody needs them as numbers."""
+    """Python refuses to parse integers of thousands of digits; they become text."""
     return int(digits) if len(digits) < 20 else digits
 
 
@@ -94,7 +94,7 @@ def _is_escaped(text: bytes, at: int) -> bool:
 
 
 def text_of(string: bytes) -> bytes:
-    """What the string says; empty for none, and for one that is no JSON."""
+    """The text of a JSON string; empty if there is none, or it is not valid."""
     if b"\\" not in string:
         return string[1:-1]
     import json

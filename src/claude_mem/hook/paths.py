@@ -1,4 +1,4 @@
-"""Names what lies where in the data directory, and finds that directory.
+"""The names of files and folders in the data directory, and how that directory is found.
 
 Plain strings relative to the data directory: the hook changes into it first, so that a long home path never
 meets the 108-byte limit of a socket's address, and a swapped parent directory is never followed twice.
@@ -51,7 +51,7 @@ def data_directory(environ: dict[bytes, bytes]) -> bytes:
 
 
 def enter(directory: bytes) -> None:
-    """Make the data directory the working directory; refuse one that belongs to somebody else, or that
+    """Makes the data directory the working directory; refuses one that belongs to another user, or that
     others may write: they could lead what we write elsewhere."""
     try:
         posix.chdir(directory)
@@ -71,12 +71,13 @@ def open_to_all() -> str:
 
 
 def open_folder(name: str) -> int:
-    """A descriptor of a folder of ours. Raises OSError, also for a link: nobody knows where it leads."""
+    """Returns a descriptor of one of our folders. Raises OSError, also for a link, whose target is
+    unknown."""
     return posix.open(name, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
 
 
 def working_directory() -> str:
-    """Where the agent runs its hook, before the data directory is entered; "" if that folder is gone."""
+    """The agent's working directory, before the data directory is entered; "" if it no longer exists."""
     try:
         return posix.getcwd()
     except OSError:
@@ -84,7 +85,7 @@ def working_directory() -> str:
 
 
 def is_there(name: str) -> bool:
-    """Whether something lies there. What cannot be looked at may: a mark that protects the user counts."""
+    """Whether a file exists. True if that cannot be checked: a mark that protects the user counts."""
     try:
         posix.lstat(name)
     except FileNotFoundError:
@@ -95,7 +96,7 @@ def is_there(name: str) -> bool:
 
 
 def content(file: str | bytes, most: int) -> bytes:
-    """What a file holds, its first bytes if there are more. Raises OSError, also for what is no file: a pipe
+    """A file's content, at most its first bytes. Raises OSError, also for anything but a regular file: a pipe
     would keep its reader waiting."""
     fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
     try:
@@ -110,17 +111,17 @@ def content(file: str | bytes, most: int) -> bytes:
 
 
 def directory_context(directory: bytes, agent: str = CLAUDE_CODE) -> str:
-    """Where the context for an agent's sessions that start in a working directory is rendered to."""
+    """The file with the rendered context for an agent's sessions that start in a working directory."""
     return f"{CONTEXT}/{_sha1(directory)}" + ("" if agent == CLAUDE_CODE else f"-{agent}")
 
 
 def session_context(session: bytes) -> str:
-    """Where a session's own memory is rendered to, for when it is compacted."""
+    """The file with a session's own memory, for when it is compacted."""
     return f"{CONTEXT}/s-{_sha1(session)}"
 
 
 def _sha1(name: bytes) -> str:
-    """A name's name: of any length, and without a slash."""
+    """A file name for a path or an id of any length."""
     try:
         from _sha1 import sha1  # type: ignore[import-not-found]  # a fraction of what `hashlib` costs
     except ImportError:  # a Python that was built without it

@@ -3,7 +3,7 @@
     off/all               everything is
     off/<session>         that session is; the file holds its id
 
-A switch that may be set counts as set. With nothing paused there is no `off`, and no hook comes here.
+A switch that may be set counts as set. While nothing is paused, `off` does not exist, and no hook gets here.
 
     unseen/<session>      something in that session was not to be seen; its transcript is not taken in later
 """
@@ -20,7 +20,7 @@ ALL = f"{paths.OFF}/all"
 
 
 def path(session: str) -> str:
-    """Where a session's switch lies; none has the name of the one for everything."""
+    """The file of a session's switch, which never has the name of the switch for everything."""
     one = f"{paths.OFF}/{private_turns.file_name(session)}"
     return one if one != ALL else f"{one}.session"
 

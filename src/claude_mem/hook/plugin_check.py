@@ -1,4 +1,4 @@
-"""Whether the plugin that runs a hook fits the program, and whether another connection of ours runs too.
+"""Whether the plugin that runs a hook matches the program, and whether a second connection also runs hooks.
 
 A hook's third argument is its plugin's version; with STATIC before it, the plugin came from the repository
 itself, and was not made by `claude-mem install`.
@@ -19,7 +19,7 @@ MOST_BYTES = 8 << 20
 
 
 def difference(plugin: str) -> str:
-    """One line that says what to do; nothing, if both are of one version or the plugin does not say."""
+    """One line that says what to do; empty if both have the same version, or the plugin's is unknown."""
     version = plugin.removeprefix(STATIC)
     if not version or version == __version__:
         return ""

@@ -48,7 +48,7 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
 
 
 def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
-    """For a command typed by somebody who has no session: a payload with the directory alone, the answer, and
+    """For a command that was typed outside of a session: a payload with only the directory, the answer, and
     whether to query the worker instead."""
     import json
 

@@ -14,13 +14,13 @@ from claude_mem import __version__
 from claude_mem.hook import json_text, paths, worker_link
 from claude_mem.privacy import scrub_payload
 
-WITHIN_S = 6.0  # somebody typed it and waits for it; the hook has eight in all
+WITHIN_S = 6.0  # the user waits for it; the hook has eight seconds in all
 DOWN = "claude-mem: the worker was not running and is starting now. Repeat the command in a moment."
 LATE = "claude-mem: the worker did not answer in time. In a terminal, run: claude-mem doctor"
 
 
 def find(verb: str, head: bytes) -> tuple[dict[str, object], str] | None:
-    """The payload of a prompt that is a command of ours, and what was typed after it; None: it is none."""
+    """Returns the payload of a prompt that is one of our commands, and its arguments; None for any other."""
     payload = json_text.parse(head.decode(errors="replace")) or {}
     event, prompt = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb), payload.get("prompt")
     typed = scrub_payload.own_command(prompt) if isinstance(prompt, str) else None
@@ -34,7 +34,7 @@ def answer(verb: str, payload: dict[str, object], typed: str, head: bytes) -> by
     # its turn is marked as one of which nothing is recorded.
     try:
         scrub_payload.prepare(verb, head, b"", True)
-    except Exception:  # noqa: S110 - a full disk keeps nobody from asking
+    except Exception:  # noqa: S110 - the command works on a full disk too
         pass
     asked = {
         "type": "command",

@@ -1,4 +1,4 @@
-"""Translates another agent's hooks into the words of Claude Code's, and the hook's answer back.
+"""Translates another agent's hook payloads into Claude Code's format, and the hook's answer back.
 
 The hook, privacy and the spool know one vocabulary: that of Claude Code's hooks (`session_id`,
 `hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. A
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 FIRST = ("session_id", "cwd", "prompt_id", "hook_event_name", "tool_name")
-"""The order in which Claude Code writes them, which the hook relies on where it reads without parsing."""
+"""The order in which Claude Code writes these keys. The hook relies on it where it reads without parsing."""
 
 
 def same(events: str) -> dict[str, str]:
@@ -35,7 +35,7 @@ def same(events: str) -> dict[str, str]:
 
 
 class Translator:
-    """Of one hook's run. Raises KeyError for an agent that is not in the table."""
+    """Translates one run of a hook. Raises KeyError for an unknown agent."""
 
     def __init__(self, agent: str, verb: str) -> None:
         self.agent, self._verb = agent, verb
@@ -50,8 +50,8 @@ class Translator:
         )
 
     def payload(self, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes, bytes, bool] | None:
-        """As standard input would have held it; None: nothing to record. Raises NotAPayload for what is no
-        JSON object."""
+        """The payload as Claude Code would have sent it; None: nothing to record. Raises NotAPayload for what
+        is no JSON object."""
         if is_complete and (renamed := self._renamed(head)):
             self._unparsed = renamed
             return renamed, b"", True
@@ -83,7 +83,7 @@ class Translator:
 
     def _renamed(self, head: bytes) -> bytes | None:
         """A payload in which nothing but names differs, unparsed; None: it must be parsed. A key between bare
-        quotes is never part of somebody's text; what a tool was given comes after all that is renamed."""
+        quotes is never part of a text; a tool's input comes after everything that is renamed."""
         before, given, after = head.partition(_INPUT)
         if not given or not before.startswith(_HEAD) or head.count(b'"session_id"') > 1:
             return None
@@ -120,7 +120,7 @@ class Translator:
         return min(most, within.get(self._event, most))
 
     def answer(self, line: bytes) -> bytes:
-        """The hook's answer as the agent expects it. Nothing to say is nothing."""
+        """The hook's answer in the agent's format; empty if there is nothing to show."""
         if not any(member in line for member in (b'"additionalContext"', b'"systemMessage"', b'"reason"')):
             return b""
         from claude_mem.hook import json_text
@@ -145,12 +145,12 @@ def _encoded(spoken: dict[str, object]) -> bytes:
     from claude_mem.hook import json_text
 
     ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
-    # Not in ASCII: what is looked for in a payload is spelled as agents spell it.
+    # Not in ASCII: the payload is searched for text as agents write it.
     return json_text.dumps(ordered, ascii=False).encode(errors="replace")
 
 
 def as_claude_code(event: str, context: str, message: str, reason: str) -> dict[str, object]:
-    """Without what only Claude Code knows: Codex takes an unknown member for a failure."""
+    """Without the members that only Claude Code knows: Codex treats an unknown member as a failure."""
     said: dict[str, object] = {}
     if context:
         said["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}

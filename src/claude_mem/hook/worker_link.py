@@ -50,7 +50,7 @@ def send_wake() -> bool:
 
 
 def note_silence() -> None:
-    """The worker did not answer in time. If it has answered nobody for a while, starts another one, which
+    """The worker did not answer in time. If it has not answered for a while, starts another one, which
     replaces it if it hangs."""
     import sys
 

@@ -253,7 +253,7 @@ class TypeScriptMemory:
         return session, list(self._begun(session, row.name("project"), at, "claude", last))
 
 
-MOST_PATHS = 200  # of a project, to find out where it lies
+MOST_PATHS = 200  # of a project, to find its directory
 _AT = ("created_at", "created_at_epoch")
 _OF_A_SESSION = (
     *("id", "project", "platform_source", "user_prompt", "status", "prompt_counter", "custom_title"),

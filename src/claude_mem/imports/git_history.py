@@ -28,7 +28,7 @@ MOST_TITLE = 500
 MOST_BODY = 20_000
 
 SessionOf = Callable[[str, str, int], str | None]
-"""The session that made a commit, by its hash, its subject and the time it was made; None: nobody knows. It
+"""The session that made a commit, by its hash, its subject and the time it was made; None if unknown. It
 must not change its mind about one that was taken in: that would take it in again, for another session."""
 
 _TRAILER = re.compile(r"(?:[A-Z][\w-]+-[Bb]y: |🤖|Generated with |Change-Id: |git-svn-id: )")

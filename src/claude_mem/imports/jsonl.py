@@ -1,6 +1,6 @@
 """Imports JSON lines from any tool: every object with a text becomes an observation.
 
-Its words are somebody else's, so they are marked as such. `Fields` reads the values of any foreign row: a
+Its text is untrusted, and marked as such. `Fields` reads the values of any foreign row: a
 text, a list, a number or a time.
 """
 

@@ -53,7 +53,7 @@ class Adoptable(Struct, frozen=True):
 
 @contextmanager
 def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
-    """None: it is no database of the TypeScript claude-mem. Raises StoreError, if it cannot be read."""
+    """None: it is not a database of the TypeScript claude-mem. Raises StoreError if it cannot be read."""
     if not foreign_database.is_foreign_database(path):  # ours, or none at all
         yield None
         return

@@ -1,1 +1,1 @@
-"""Frozen values that travel between the stages. Imports nothing of ours."""
+"""Frozen values that are passed between the stages. Imports none of our other packages."""

@@ -5,13 +5,13 @@ ClaudeMemError
 ├── StoreError
 │   ├── StoreTooNew        the database was written by a newer version
 │   ├── StoreTooOld        the database was written before the first release
-│   ├── StoreForeign       the file is somebody else's database
+│   ├── StoreForeign       the file is another program's database
 │   ├── StoreDamaged       SQLite says the file is malformed
 │   ├── StoreForbidden     a team's database does not let the caller do that
 │   └── StoreUnavailable   it cannot be written now: disk full, I/O error, read-only
 ├── EventUnreadable        a spool file or payload is not an event we know
 └── WorkerError
-    ├── WorkerHung         the lock is held, but nobody answers
+    ├── WorkerHung         the lock is held, but the worker does not respond
     └── WorkerFailed       it was started and did not come up
 
 InvalidInput (a ValueError; UnknownProject, AmbiguousProject and AmbiguousSession are such) and NotFound (a
@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 
 
 class ClaudeMemError(Exception):
-    """Base of all errors of ours; `str()` is one plain sentence for a person."""
+    """The base of our errors; `str()` is one plain sentence for a person."""
 
 
 class SettingsError(ClaudeMemError):

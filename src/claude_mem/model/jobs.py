@@ -99,7 +99,7 @@ class SessionStatus(StrEnum):
 
 
 OPEN_STATUSES = (SessionStatus.INITIALIZED, SessionStatus.ACTIVE, SessionStatus.SUMMARIZING)
-"""States of a session somebody may still be working in; silence ends them (see INTERRUPTED_AFTER_MS)."""
+"""States of a session that may still be running; inactivity ends them (see INTERRUPTED_AFTER_MS)."""
 
 INTERRUPTED_AFTER_MS = 24 * 60 * 60 * 1000
 """A session without a word for this long was interrupted: Stop and SessionEnd do not run on a kill."""

@@ -47,7 +47,7 @@ class Findings(Struct, frozen=True):
     fetched: bool = False
     """Some of it came from afar: the web, a forge, a server."""
     ran: frozenset[str] = frozenset()
-    """The words of the programs that were run, other than those that only print what somebody wrote."""
+    """The words of the programs that were run, except those that only print existing text."""
     shown: frozenset[str] = frozenset()
     """The words that these printed."""
     did: frozenset[str] = frozenset()
@@ -183,7 +183,7 @@ class Unreadable(Struct, frozen=True):
 
 
 class Paused(Struct, frozen=True):
-    """Asking again is useless until somebody changes something: a login, a key, a model's name. The batch is
+    """Calling again is useless until the user changes something: a login, a key, a model's name. The batch is
     kept and no attempt is counted; the user is notified once."""
 
     reason: str  # one plain sentence that says what to do

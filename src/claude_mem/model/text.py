@@ -17,7 +17,7 @@ def storable(text: str) -> str:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What an error says, to be put into a sentence of ours."""
+    """An error's message as part of a sentence."""
     return one_line(str(error))[:200].rstrip(" .?!") or type(error).__name__
 
 

@@ -83,7 +83,7 @@ def build(access: Access) -> ClaudeModel:
 
 @dataclass(slots=True)
 class CallReport:
-    """What Claude Code reports of one call; filled while it goes on."""
+    """What Claude Code reports about one call; filled while it runs."""
 
     texts: list[str] = field(default_factory=list, repr=False)
     model: str | None = None

@@ -32,7 +32,7 @@ LOGINS = (
     "CLAUDE_CODE_USE_VERTEX",
     "CLAUDE_CODE_USE_FOUNDRY",
 )
-"""Variables that nobody sets but for Claude Code."""
+"""Variables that are set only for Claude Code."""
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 """Variables that any program may read. Claude Code prefers them to its login when it runs without a user."""
 

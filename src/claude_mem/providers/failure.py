@@ -64,7 +64,7 @@ class Refused(Struct, frozen=True):
 
 
 class Unusable(Struct, frozen=True):
-    """It answered 200, with something that is no reply."""
+    """Status 200, with something that is not a reply."""
 
     what: str  # "not JSON"
     spend: CallCost | None = None  # where it says nevertheless what it took

@@ -57,7 +57,7 @@ class _Lines(Struct):
 
     events: list[NewEvent] = field(default_factory=list)
     seals: dict[str, str] = field(default_factory=dict)
-    private: int = 0  # of a private turn, or a command of ours
+    private: int = 0  # of a private turn, or of one of our commands
     unwanted: int = 0  # a tool on the skip list, or an event that says nothing
     unreadable: int = 0
 
@@ -97,7 +97,7 @@ class Backfill:
         }
 
     def accept(self, events: Sequence[TranscriptEvent], marks: MemoryMarks) -> int:
-        """Events from inside this process, of a session that goes on. Returns how many were new."""
+        """Events from inside this process, of a session that is still running. Returns how many were new."""
         lines = _Lines()
         for each in events:
             raw = json.dumps(each.payload, separators=(",", ":")).encode()
@@ -176,7 +176,7 @@ class Backfill:
             len(raw) <= scrub.FIELD_CAP
             and not self._has_rules
             and marks.read(session) is None
-            and not (past.event == "UserPromptSubmit" and b'"/' in raw)  # it may be a command of ours
+            and not (past.event == "UserPromptSubmit" and b'"/' in raw)  # it may be one of our commands
             and payload.get("source") not in ("fork", "resume")
             and not suspect.is_suspect(raw)
         )

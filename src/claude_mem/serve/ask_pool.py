@@ -19,7 +19,7 @@ log = logging.getLogger("claude_mem.serve")
 
 THREADS = 4
 MOST_THREADS = 16
-"""Including those whose lookup hangs. Beyond it, nobody is answered until one of them returns."""
+"""Including those whose lookup hangs. Beyond it, no query is answered until one of them returns."""
 MOST_WAITING = 8
 """Open questions; any further one gets an empty answer at once."""
 WITHIN_S = 5.0
@@ -97,7 +97,7 @@ class AskPool:
     def _look_up(self, lookup: _Lookup) -> None:
         try:
             found: str | Exception = _checked(self._ask(lookup.question))
-        except Exception as error:  # counted: the session goes on without memory
+        except Exception as error:  # counted: the session continues without memory
             found = error
         with suppress(RuntimeError):  # the worker has ended in the meantime
             self._loop.call_soon_threadsafe(self._end, lookup, found)

@@ -54,7 +54,7 @@ def request(
     data_dir: Path, method: str, path: str, body: object = None, *, deadline_s: float = 5.0
 ) -> tuple[int, dict[str, object]]:
     """The status and the JSON object answered (other text as "text"). Bytes are sent as lines, each a JSON
-    object. Raises OSError when nobody answers."""
+    object. Raises OSError if the worker does not answer."""
     with streamed(data_dir, method, path, body, deadline_s=deadline_s) as response:
         return response.status, as_object(response.read())
 

@@ -38,7 +38,7 @@ def prepare_data_dir(root: Path) -> list[str]:
             raise DataDirRefused(root, f"it belongs to another user (id {found.st_uid})")
         if found.st_mode & stat.S_IWOTH:
             raise DataDirRefused(root, paths.open_to_all())
-        # The top first: from here on nobody else can put a symlink where we are about to look.
+        # The top first: from here on no other user can put a symlink where we are about to look.
         root.chmod(0o700)
         for folder in FOLDERS:
             (root / folder).mkdir(mode=0o700, exist_ok=True)
@@ -89,7 +89,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 random bytes
 
 
 def ensure_token(path: Path) -> str:
-    """The token, made anew when there is none worth the name."""
+    """The token; a new one is made if there is none, or it is not valid."""
     token = read_token(path)
     if token is None:
         token = secrets.token_urlsafe(32)

@@ -36,7 +36,7 @@ class Handover(Struct, frozen=True):
 
 
 def order(version: str) -> Order | None:
-    """A key that sorts versions as packaging does; None for what is no version."""
+    """A key that sorts versions as packaging does; None for an invalid one."""
     match = _VERSION.fullmatch(version)
     if match is None:
         return None
@@ -56,7 +56,7 @@ def order(version: str) -> Order | None:
 
 
 def is_newer(one: str, than: str) -> bool:
-    """False whenever either is no version: garbage moves nothing."""
+    """False if either is not a valid version."""
     first, second = order(one), order(than)
     return first is not None and second is not None and first > second
 

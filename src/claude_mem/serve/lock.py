@@ -42,7 +42,7 @@ class Held(Struct, frozen=True):
     fd: int
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file we locked still is the one at `path`; a deleted one keeps nobody out."""
+        """Whether the file we locked still is the one at `path`; a deleted one excludes no other worker."""
         try:
             return os.path.samestat(os.fstat(self.fd), path.lstat())
         except FileNotFoundError:
@@ -119,7 +119,7 @@ LONGEST_START_S = 600.0
 
 
 def mark_starting(folder: Path, doing: str) -> None:
-    """Say that the database is still being opened, which may take minutes and during which nobody is
+    """Records that the database is still being opened, which may take minutes and during which no caller is
     answered. It counts only while the worker's lock is held, and the next worker writes over it."""
     with suppress(OSError):  # a full disk: it only looks as if it hung
         write_file(folder / STARTING_FILE, json.dumps({"doing": doing, "since": now()}).encode())

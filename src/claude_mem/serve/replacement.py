@@ -30,7 +30,7 @@ from claude_mem.serve.data_dir import leave_notice
 SILENT_S = 20.0
 """Without an answer on either socket, on top of what a hook or a command has waited before."""
 REST_S = 600.0
-"""After a worker was replaced, no other is for so long: if the next one hangs too, somebody must look."""
+"""After a worker was replaced, none is for this long: if the next one hangs too, the user must look."""
 POLL_S = 0.2
 MODULE = "claude_mem.worker"
 

@@ -18,7 +18,7 @@ MEGABYTE = 1_000_000
 
 
 class Retention:
-    """`stale_markers`: the paths of files in the spool that nobody needs any more; `tidy_spool`: removes
+    """`stale_markers`: the paths of files in the spool that are no longer needed; `tidy_spool`: removes
     them."""
 
     def __init__(

@@ -117,7 +117,7 @@ class Listeners:
         await self.heal()
 
     async def heal(self) -> None:
-        """Make anew whatever is not, or no longer, the file we made. Raises OSError where that fails."""
+        """Recreates each file that is missing or was replaced. Raises OSError if that fails."""
         former: list[Listener] = []
         try:
             async with self._mutex:
@@ -129,7 +129,7 @@ class Listeners:
             await _stop_all(former)
 
     async def close(self) -> None:
-        """Take nothing more, finish what is running, and leave no file behind."""
+        """Accepts nothing more, finishes what is running, and removes the files."""
         async with self._mutex:
             self._closed = True
             for path, ours in self._ours.items():
@@ -138,7 +138,7 @@ class Listeners:
         await _stop_all(self._listeners.values())
 
     async def _make(self, path: Path, former: list[Listener]) -> None:
-        """The file, and whoever listens on it; who did before is put into `former`."""
+        """Creates the file and its listener; the previous listener is added to `former`."""
         if path == WORKER_JSON:
             write_file(path, self._announcement())
         else:

@@ -35,7 +35,7 @@ from claude_mem.settings.value_types import (
 Verbosity = Literal["minimal", "normal", "verbose"]
 
 SWITCHES = ("CLAUDE_MEM_DATA_DIR", "CLAUDE_MEM_OFF", "CLAUDE_MEM_OBSERVER")
-"""Variables of ours that are not settings."""
+"""Our variables that are not settings."""
 
 
 class SettingWarning(Struct, frozen=True):

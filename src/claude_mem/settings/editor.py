@@ -48,7 +48,7 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
 
 
 def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
-    """What they come to, by the fields of Settings. Raises SettingsError."""
+    """The parsed values, by the fields of Settings. Raises SettingsError."""
     return {
         BY_KEY[key].field: BY_KEY[key].default if value is None else _parsed(BY_KEY[key], value, _NOT_SAVED)
         for key, value in changes.items()

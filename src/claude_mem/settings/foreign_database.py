@@ -1,7 +1,7 @@
 """What belongs to another program in a data directory that it used first: the database, and settings.
 
 The TypeScript claude-mem keeps its own under the same name, `~/.claude-mem/claude-mem.db`. What is there
-stays as it is, and ours lies beside it. That is decided once: when ours is there, nothing else is looked at.
+stays as it is, and ours is next to it. That is decided once: if ours exists, nothing else is checked.
 `settings.json` is one file for both.
 """
 
@@ -25,7 +25,7 @@ _FOREIGN_FAMILIES = """
 CONTEXT_FULL_ CONTEXT_SHOW_ CONTEXT_OBSERVATION_ GEMINI_ OPENROUTER_ SEMANTIC_ TIER_ FOLDER_ TRANSCRIPTS_
 CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 """
-"""How settings of the other program begin; none of ours does."""
+"""The prefix of the other program's settings, which none of ours has."""
 
 
 def database(data_dir: Path) -> Path:

@@ -96,7 +96,7 @@ def resolved(
     chosen: dict[str, Any] = {}
     warned: list[SettingWarning] = []
     wrong: list[tuple[Setting, str, object]] = []
-    unsure = set(BY_KEY) - set(_FILE_ONLY) if unreadable else set()  # set to something nobody can read
+    unsure = set(BY_KEY) - set(_FILE_ONLY) if unreadable else set()  # set to something that is not text
     for where, key, value in _given(table, environ):
         setting = BY_KEY.get(key)
         if setting is None or (key in _FILE_ONLY and where == _ENVIRONMENT):

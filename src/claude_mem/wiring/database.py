@@ -50,7 +50,7 @@ def _require_file(settings: Settings) -> None:
 
 
 def backup(settings: Settings) -> Path:
-    """Copy the database now; a running worker goes on."""
+    """Copies the database now; a running worker continues."""
     _require_file(settings)
     return backups.make(settings.database, settings.data_path(paths.BACKUPS), now())
 

@@ -135,7 +135,7 @@ def undeclared(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_plugin(settings: dict[str, Any]) -> bool:
-    """The client knows the plugin, wherever it lies, turned on or off."""
+    """Whether the client knows the plugin, in any folder, enabled or not."""
     return undeclared(settings) is not settings
 
 
@@ -144,7 +144,7 @@ def is_connected(settings: dict[str, Any]) -> bool:
 
 
 def marketplace_of(settings: dict[str, Any]) -> Path | None:
-    """Where the plugin lies that these settings name."""
+    """The folder of the plugin that these settings name."""
     match settings.get("extraKnownMarketplaces", {}).get(MARKETPLACE):
         case {"source": {"path": str(path)}}:
             return Path(path)
@@ -193,7 +193,7 @@ def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, An
 
 
 def _restored(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Another claude-mem is turned on again, unless somebody removed or repaired it in the meantime."""
+    """Enables another claude-mem again, unless it was removed or repaired in the meantime."""
     for name in registration.foreign_plugins(before):
         if name in left.get("enabledPlugins", {}):
             left = with_entry(left, "enabledPlugins", name, before["enabledPlugins"][name])

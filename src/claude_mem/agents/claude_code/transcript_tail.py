@@ -92,7 +92,7 @@ def words_at_end(
 
 
 def _opened(path: Path, folder: str, between: int) -> int:
-    """Raises OSError, also for what lies elsewhere, and for another user's."""
+    """Raises OSError, also for a file in another place, or of another user."""
     *folders, name = path.parts[-between - 1 :] or ("",)
     root = path.parents[between] if len(path.parts) > between + 1 else path
     if not path.is_absolute() or root.name != folder or ".." in folders:

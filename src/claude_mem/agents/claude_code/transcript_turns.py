@@ -1,4 +1,4 @@
-"""What the lines of one agent come to: prompts, tool uses and ends of turns, as its hooks send them.
+"""Turns the lines of one agent into prompts, tool uses and ends of turns, as its hooks send them.
 
 What the agent says between two tool callsis an event too, `AgentMessage`, which no hook reports: at the end
 of a turn it is read from the transcript (`transcript_tail`), under the same name as here.

@@ -55,7 +55,7 @@ class Watch:
         self._is_first = marks is None
 
     def marks(self) -> dict[str, Mark]:
-        """All that was seen, to go on from after a restart."""
+        """The state to continue from after a restart."""
         return {str(path): file.mark for path, file in self._files.items()}
 
     def grown(self) -> list[Path]:

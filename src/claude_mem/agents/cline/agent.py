@@ -57,7 +57,7 @@ _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 
 
 def _messages(path: Path, tally: LineTally) -> Numbered:
-    """A file that is no JSON object is one lost line."""
+    """A file that is not a JSON object counts as one lost line."""
     text = path.read_bytes()
     whole: dict[str, Any] = transcript_lines.parsed(text, 1, tally) or {}
     tally.lines += 1

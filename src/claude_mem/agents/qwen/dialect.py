@@ -12,7 +12,7 @@ INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
-    """A prompt that nobody typed would end a private turn."""
+    """Drops prompts that no user typed: they would end a private turn."""
     if event == "UserPromptSubmit" and not payload.get("prompt"):
         return None
     return {key: value for key, value in payload.items() if key != "submitted_prompt"}  # the same again

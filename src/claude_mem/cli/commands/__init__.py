@@ -157,7 +157,9 @@ def run(arguments: list[str]) -> int:
     """Run one command. Whatever goes wrong becomes a sentence on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
-            reconfigure(errors="replace")  # a terminal that cannot show a letter is no reason to fail
+            reconfigure(
+                errors="replace"
+            )  # a character that the terminal cannot show must not fail the command
     try:
         chosen, unread = build(arguments[:1]).parse_known_args(arguments)
         if unread:

@@ -146,7 +146,7 @@ def _option(given: str) -> str:
 
 
 def _agreed(value: str, kind: embedders.Kind, settings: Settings, *, yes: bool) -> int | None:
-    """None: go on. What is not installed, and what leaves the machine, is for the user to decide."""
+    """None: continue. The user decides what is installed, and what leaves the machine."""
     if kind == "endpoint":
         from urllib.parse import urlsplit
 

@@ -133,7 +133,7 @@ def _lines(args: argparse.Namespace, counts: Counter[str], ticker: ProgressLine)
         counts[line[len(b'{"kind":"') : 64].partition(b'"')[0].decode(errors="replace")] += 1
         ticker.show(f"{counts.total():,} records")
         yield line
-    del counts["claude-mem"]  # the head says what the file is, and is no memory
+    del counts["claude-mem"]  # the header describes the file, and is not a memory
 
 
 LONGEST_LINE = 8 << 20

@@ -120,7 +120,7 @@ def _run_sessions(args: argparse.Namespace) -> int:
 def sessions_table(items: Sequence[dict[str, Any]]) -> str:
     now = time.time()
     heads, rows = list(HEADS), [[fit(cell, WIDEST) for cell in _cells(item, now)] for item in items]
-    if not any(item.get("author") for item in items):  # nobody else's: whose it is goes without saying
+    if not any(item.get("author") for item in items):  # only one author: it need not be named
         for row in (heads, *rows):
             del row[HEADS.index("by")]
     wide = [max(map(width, column)) for column in zip(heads, *rows, strict=True)]
@@ -144,8 +144,8 @@ def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
 
 
 def standing(session: dict[str, Any]) -> str:
-    """As the viewer says it: a turn is summed up as soon as it ends, and then nothing goes on until the next
-    prompt. Not every agent says that a session is over."""
+    """The same words as in the viewer: a turn is summarized as soon as it ends, and then the session is idle
+    until the next prompt. Not every agent says that a session is over."""
     status = str(session.get("status") or "")
     return "between turns" if status == "summarizing" else status
 

@@ -145,7 +145,7 @@ def _is_signed_in(found: dict[bytes, list[bytes]], key: Key, is_file: bool) -> b
 
 
 def given_cookie(headers: Iterable[bytes], port: int | None) -> str | None:
-    """Ours, of all the browser sends; None: it has none, or somebody has planted a second."""
+    """Our cookie, of all that the browser sends; None: there is none, or more than one."""
     wanted = cookie_name(port).encode()
     pairs = [pair.strip().partition(b"=") for header in headers for pair in header.split(b";")]
     ours = [value for name, _, value in pairs if name == wanted]
@@ -301,7 +301,7 @@ _OTHERWISE = ("The viewer cannot be shown.", "Try again, or run this in a termin
 
 
 def sign_in_page(status: int) -> str:
-    """What somebody sees who is not signed in: what to type. No script, no style, nothing of memory."""
+    """The page for a browser that is not signed in: which command to run. No script, no style, no memory."""
     what, then = _PAGES.get(status, _OTHERWISE)
     return (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'

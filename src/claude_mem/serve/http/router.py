@@ -40,7 +40,7 @@ class ReadingCall(Struct, frozen=True, kw_only=True):
     request: Request
     id: str = ""  # the value of `{id}` in the path
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such
-    json: dict[str, object] | None = None  # or the body's object as it came
+    json: dict[str, object] | None = None  # or the body's object, unchanged
 
 
 class Call(ReadingCall, frozen=True, kw_only=True):
@@ -80,8 +80,8 @@ class Endpoint(Struct, frozen=True):
 
 
 class Routes(list[Endpoint]):
-    """Collects endpoints: `@routes.get("/path", "What it does.", Shape)` above each handler. A struct stands
-    for 200 with it; what every route may answer (`COMMON`) need not be named."""
+    """Collects endpoints: `@routes.get("/path", "What it does.", Shape)` above each handler. A struct means
+    status 200 with it; what every route may answer (`COMMON`) need not be named."""
 
     def get(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
         return self.add("GET", path, summary, *answers, **options)

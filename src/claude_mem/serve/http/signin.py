@@ -49,7 +49,7 @@ class Visitors:
         return once
 
     def admit(self, once: str) -> str | None:
-        """The cookie for whoever was invited by this word; None: nobody was, or the time is over."""
+        """The cookie for a link's code; None: it is unknown, or has expired."""
         until = self._links.pop(_hash(once), 0)
         if not self._clock() < until <= self._clock() + LINK_MS:
             return None
@@ -90,7 +90,7 @@ class Visitors:
 
 
 def _unexpired(kept: dict[str, int], now: int, most: int) -> dict[str, int]:
-    """Those that still hold, the last so many."""
+    """The newest ones that have not expired."""
     return dict([(name, until) for name, until in kept.items() if until > now][-most:])
 
 
@@ -99,5 +99,5 @@ def _hash(word: str) -> str:
 
 
 def _read(path: Path) -> dict[str, int]:
-    """What cannot be read lets nobody in."""
+    """A file that cannot be read signs no browser in."""
     return {name: until for name, until in read_object(path).items() if type(until) is int}

@@ -177,7 +177,7 @@ class _Listener(Struct):
             last = self.cursor.of(kind)
             results = self._after(kind, last)
             if not results and self.memory.last_ids()[kind] > last + WINDOW:
-                # Looked at again: what lies before the newest is there by now, or is forgotten.
+                # Read again: what is older than the newest is committed by now, or deleted.
                 results = self._after(kind, last)
                 if not results:
                     self.cursor = self.cursor.at(kind, last + WINDOW)
@@ -220,7 +220,7 @@ class _Listener(Struct):
         return not self.project or item.get("project") == self.project
 
     def _observer(self) -> dict[str, object]:
-        """Whether somebody observes this moment, who, and what holds them up."""
+        """Whether something is being observed now, by what, and what is blocking it."""
         shown = self.running.services.observing.state()
         data = {name: shown.get(name) for name in ("provider", "paused", "spentUp")}
         return data | {"working": bool(self.queue.get("leased"))}

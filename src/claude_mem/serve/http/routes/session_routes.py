@@ -94,7 +94,7 @@ def status(call: Call) -> Struct:
     UNKNOWN_SESSION,
 )
 async def abort(call: Call) -> Struct:
-    """Waits without a thread, until nobody works on it or the time for that is over."""
+    """Waits without a thread, until no thread works on it or the deadline passes."""
     session = await asyncio.to_thread(_existing, call)
     await asyncio.to_thread(call.services.store.sessions.fail, session.id)
     ended, pump = False, call.services.observing.pump

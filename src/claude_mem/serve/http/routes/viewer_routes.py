@@ -68,7 +68,7 @@ def _served(call: Call, name: str) -> Response:
 
 
 def _read(name: str) -> bytes | None:
-    """A file of ours, by a plain name: nothing that leads elsewhere is even looked at."""
+    """Reads one of the viewer's files by a plain name: any other path is rejected unread."""
     parts = name.split("/")
     if len(parts) > 3 or not all(_PART.fullmatch(part) for part in parts) or Path(name).suffix not in _TYPES:
         return None

@@ -60,12 +60,19 @@ def _mark(count: int) -> str:
 
 _HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 _FILE = re.compile(r"^diff --git ", re.MULTILINE)
-_MADE = ("go.sum", "lock", "lock.json", "lock.yaml", ".snap", ".min.js")  # by a program: nobody reads them
+_MADE = (
+    "go.sum",
+    "lock",
+    "lock.json",
+    "lock.yaml",
+    ".snap",
+    ".min.js",
+)  # by a program: they are not informative
 _SAYS = ("new file mode", "deleted file mode", "rename from", "rename to", "Binary files")
 
 
 def diff(text: str, cap: int) -> str | None:
-    """Each file with its hunks' heads and changed lines, all cut alike; None: it is no diff."""
+    """Each file with its hunks' heads and changed lines, all cut alike; None: it is not a diff."""
     first = _FILE.search(text)
     if first is None:
         return None
@@ -138,7 +145,8 @@ _EMPTY_HEADING = re.compile(r"^#+ .*\n+(?=#+ |\Z)", re.MULTILINE)
 
 
 def forge_reply(text: str, cap: int) -> str | None:
-    """What people wrote and how it stands, without addresses, ids and counts; None: it is none."""
+    """The texts and the state of an issue or pull request, without addresses, ids and counts; None: it is
+    neither."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -77,7 +77,7 @@ def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
 
 
 def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None:
-    """The one observation the edits nobody claims must belong to, if there is exactly one."""
+    """The observation that unclaimed edits must belong to, if exactly one is possible."""
     silent = [
         index
         for index, each in enumerate(observations)
@@ -287,7 +287,7 @@ class _KnownPaths:
         if claim in near:
             return claim
         fitting = [path for path in near if path.endswith(f"/{claim}") or claim.endswith(f"/{path}")]
-        # Which of two is meant nobody can say, and a wrong file is worse than none.
+        # If two files match, neither is used: a wrong file is worse than none.
         return fitting[0] if len(fitting) == 1 else None
 
 

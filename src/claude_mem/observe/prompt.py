@@ -181,7 +181,7 @@ def _date(at: int) -> str:
 
 
 def _as_it_went(seen: Sequence[ReadEvent]) -> Sequence[ReadEvent]:
-    """What the agent said on the way is known at the turn's end: here each stands where it was said."""
+    """Puts the agent's messages, which are known only at the turn's end, where they were written."""
     if not any(each.event.kind is Kind.SAID for each in seen):
         return seen
     return sorted(seen, key=lambda each: each.event.at)

@@ -36,7 +36,7 @@ class Tag(Struct):
 
 
 def find_tags(text: str, names: Collection[str]) -> list[Tag]:
-    """The tags with these names in their order; what stands in a CDATA section is text."""
+    """The tags with these names, in order; a CDATA section is text."""
     found: list[Tag] = []
     skip = 0
     for match in _TAG.finditer(text):
@@ -69,7 +69,7 @@ def _pair(tags: list[Tag]) -> None:
         following[tag.name] = index
 
 
-# Fields: what text one holds.
+# Fields and their text.
 
 
 MOST_CHARS = 4_000
@@ -147,7 +147,7 @@ class _Block(Struct, frozen=True):
     name: str
     texts: dict[str, str]
     lists: dict[str, tuple[str, ...]]
-    whole: bool  # it has its end, or something follows that begins anew
+    whole: bool  # it has its end, or another block follows
 
 
 def read(text: str) -> Observed | Nothing | Unreadable:
@@ -193,7 +193,7 @@ def _blocks(text: str, found: Sequence[Tag]) -> Iterator[_Block]:
 
 
 def _block(text: str, found: Sequence[Tag], index: int, name: str) -> tuple[_Block, int]:
-    """The block whose opening tag stands before index, and where reading goes on."""
+    """The block whose opening tag ends at index, and where to continue."""
     fields = BLOCKS[name]
     texts: dict[str, str] = {}
     lists: dict[str, tuple[str, ...]] = {}
@@ -229,7 +229,7 @@ def _next_part(found: Sequence[Tag], index: int, fields: frozenset[str]) -> int:
 
 
 def _items(text: str, opening: Tag, inside: Sequence[Tag], until: int, *, cut: bool) -> tuple[str, ...]:
-    """What a list holds: the texts in its tags, or its lines when it has none."""
+    """A list's items: the texts in its tags, or its lines if it has none."""
     name = ITEMS[opening.name]
     items = [tag for tag in inside if tag.name == name and not tag.void]
     opened = [tag for tag in items if not tag.closing]
@@ -301,7 +301,7 @@ _REASON = re.compile(r"""\breason\s*+=\s*+["']([^"'<>]*+)["']""", re.IGNORECASE)
 
 
 def _skip_reason(text: str, found: Sequence[Tag]) -> str | None:
-    """Why there is no summary, where the model says so: in the tag, or between it and its end."""
+    """The model's reason for giving no summary: in the tag, or between it and its end."""
     for tag in found:
         if tag.name == SKIP and not tag.closing:
             inside = text[tag.end : found[tag.closed_by].start] if tag.closed_by is not None else ""

@@ -165,7 +165,7 @@ class Use(Enum):
     STEP = auto()
     MOVE = auto()  # of files
     STATE = auto()  # of a repository or its forge: numbers, names, whether it is merged
-    LOOK = auto()  # it prints what somebody wrote
+    LOOK = auto()  # it prints existing text
     FETCH = auto()  # so does it, from afar
     DEED = auto()  # to the repository, its forge, a tracker
     RUN = auto()  # a test, a build, a check, a measurement: the machine itself answers
@@ -217,7 +217,7 @@ _SHELLS = ("bash", "sh", "zsh")
 
 
 def uses(line: str) -> Iterator[tuple[Use, SimpleCommand]]:
-    """What each program of a line was run for. Whoever is fed with what somebody wrote, prints that."""
+    """The purpose of each program of a line. One whose input is existing text prints that."""
     fed_by: Use | None = None
     for simple in commands(line):
         if simple.program in _SHELLS and len(simple.words) > 2 and simple.words[1].endswith("c"):

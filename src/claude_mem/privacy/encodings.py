@@ -31,7 +31,7 @@ def bisect_right(values: list[int], value: int) -> int:
 
 
 class View:
-    """A text as it reads when it is decoded, and where each of its parts stands in the original."""
+    """A decoded text, and the position of each of its parts in the original."""
 
     def __init__(self, text: str, positions: list[int], originals: list[int], is_joined: bool) -> None:
         self.text = text

@@ -19,7 +19,7 @@ from claude_mem.hook import paths
 PRIVATE = "private"  # the current turn is private, and its prompt's id is among those that follow
 UNNAMED = "unnamed"  # the current turn is private, and its prompt had no id: whatever follows belongs to it
 OPEN = "open"
-OURS = "ours"  # the current turn is a command of ours; nothing in the session was private
+OURS = "ours"  # the current turn is one of our commands; nothing in the session was private
 WIDTH = 16
 MOST_BYTES = 256 << 10
 HEAD = b'{"session_id":"'

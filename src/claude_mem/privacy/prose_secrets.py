@@ -125,7 +125,7 @@ def _ascii_part(word: str) -> str:
 
 
 def alone_on_next_line(text: str, at: int, kind: str) -> Span | None:
-    """A value that stands alone on the next line that is not empty. YAML marks it with | or >-."""
+    """A value that is alone on the next non-empty line. YAML marks it with | or >-."""
     start = at
     while text[start : start + 1] and text[start] in '\r\n \t|>"-+' and start < at + 48:
         start += 1

@@ -208,7 +208,7 @@ _USE_ID = r'"tool_use_id"\s*:\s*"([\w.:-]{1,128})"'
 
 
 def salvage(head: str, tail: str) -> dict[str, object] | None:
-    """The payload as far as it came, or None when it never was a JSON object."""
+    """The part of the payload that arrived, or None if it is not a JSON object."""
     payload = parse(head) or parse(_closed(head))
     if payload is None:
         return None

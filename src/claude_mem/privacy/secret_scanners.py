@@ -75,7 +75,7 @@ def _has_dashes_before(low: str, at: int) -> bool:
 
 
 def _has_run(text: str) -> bool:
-    """Whether the text holds 16 characters of base64 in a row."""
+    """Whether the text contains 16 characters of base64 in a row."""
     run = 0
     for character in text:
         run = run + 1 if character.isalnum() or character in "+/=" else 0

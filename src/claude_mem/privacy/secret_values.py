@@ -160,7 +160,7 @@ def is_blob(value: str) -> bool:
 
 
 def is_password(value: str, least: int = 6) -> bool:
-    """Whether a word of a sentence is no word: a password."""
+    """Whether a word of a sentence looks like a password."""
     if len(value) < least or not any(c.isalnum() for c in value) or "://" in value or is_code(value):
         return False
     if not value.isascii():
@@ -266,7 +266,8 @@ def _is_quoted_password(value: str, low: str) -> bool:
 
 
 def run_end(text: str, at: int, limit: int, ends: tuple[str, ...]) -> int:
-    """Where the first of `ends` stands. By searches, since a loop over characters is ten times slower."""
+    """The position of the first of `ends`. By searches, because a loop over characters is ten times
+    slower."""
     for end in ends:
         found = text.find(end, at, limit)
         limit = found if found >= 0 else limit

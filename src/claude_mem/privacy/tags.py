@@ -1,4 +1,4 @@
-"""Hides text that stands inside a tag; and knows the client's own notice that a background task ended.
+"""Hides text inside a tag; and recognizes the client's own notice that a background task ended.
 
 A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
 settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden

@@ -22,7 +22,7 @@ from claude_mem.store.values import News, NewsMarks, Project
 from claude_mem.vectors.indexer import VectorIndexer
 
 MOST_STEPS = 16
-"""Index steps while somebody is waiting: about two thousand memories."""
+"""Index steps while a caller waits: about two thousand memories."""
 
 log = logging.getLogger("claude_mem")
 
@@ -69,7 +69,7 @@ class BackgroundWork:
     def _rendered(self) -> bool:
         try:
             return self.contexts.step()
-        except OSError as error:  # it is retried; searches go on in the meantime
+        except OSError as error:  # it is retried; searches continue in the meantime
             log.warning("context/ cannot be written: %s", error.strerror)
             return False
 

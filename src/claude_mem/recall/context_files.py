@@ -81,7 +81,7 @@ class ContextFiles:
             file.unlink(missing_ok=True)
 
     def old(self) -> list[Path]:
-        """Files of places where nobody has worked for long."""
+        """Files of directories without recent sessions."""
         found = []
         for file in self._files():
             with suppress(FileNotFoundError):  # cleared meanwhile
@@ -111,4 +111,4 @@ class ContextFiles:
 
 
 OnChange = Callable[[Collection[int] | None], None]
-"""Memory was changed, in these projects (None: in any): what is rendered of them is to be made anew."""
+"""Marks projects (None: all) whose memory was changed, so that their contexts are rendered again."""

@@ -101,7 +101,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         )
 
     def _check(self, refs: Sequence[Ref]) -> None:
-        """What is not there cannot be forgotten, and somebody who names it means something else."""
+        """Refuses ids that do not exist: whoever names one probably means something else."""
         there = {card.ref for card in self.store.memories.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:

@@ -288,7 +288,7 @@ def _check_own(field: str, cards: Sequence[Card]) -> None:
 
 
 def _merged(target: Card, others: Sequence[Card]) -> list[Revision]:
-    """One stands, and is pinned if any of them was; the others are superseded by it."""
+    """One stays, and is pinned if any of them was; it supersedes the others."""
     stays: dict[str, FieldValue] = {"superseded_by": None}
     if any(card.pinned for card in others):
         stays["pinned"] = 1

@@ -47,7 +47,8 @@ _BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 
 
 def fenced(text: str, *, about: str = "") -> str:
-    """Whatever the text holds, capture finds one tag in the outcome: the fence's own, closed at its end."""
+    """Whatever the text contains, capture finds exactly one tag in the result: the fence, closed at its
+    end."""
     said = f"{quoted(about)} {SAID_OF_ALL}".lstrip()
     return f"<{TAG}>\n{disarmed(f'{said}{chr(10) * 2}{_visible(text)}')}\n</{TAG}>"
 

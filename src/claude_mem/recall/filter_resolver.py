@@ -21,7 +21,7 @@ WITHOUT_EVIDENCE: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """All kinds of memory except raw evidence."""
 ME = "me"
 OWN = ""
-"""What the store calls the author of one's own sessions on this machine."""
+"""The store's name for the author of the user's own sessions on this machine."""
 
 
 class FilterResolver:
@@ -115,7 +115,7 @@ class FilterResolver:
         return (given,)
 
     def is_own(self, author: str | None) -> bool:
-        """Whether a session is one's own, here or on another machine of one's."""
+        """Whether a session is the user's own, on this machine or another one."""
         return author is None or author == self._member()
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:

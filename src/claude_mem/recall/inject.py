@@ -181,7 +181,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     def start(
         self, project: Project, session: str = "", *, plain: bool = False, reader: str | None = None
     ) -> Rendered:
-        """`session`: the reader, if it goes on after a compaction: its own memory comes before
+        """`session`: the reader, if it continues after a compaction: its own memory comes before
         any other session's, even where its turn has not been summed up yet. `reader`: its agent."""
         material = replace(self._material(project, session), reader=reader)
         if session and not any(last.is_reader for last in material.last):
@@ -298,7 +298,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         )
         files = frozenset(file for _, columns in rows.values() for file in columns["files_edited"])
         pinned = self.store.memories.list_cards(replace(current, pinned=True), limit=LOOKED_AT)
-        pinned.sort(key=lambda card: card.author is not None)  # one's own first
+        pinned.sort(key=lambda card: card.author is not None)  # the user's own first
         sessions, observations = self.store.sessions.figures(project.id)
         work = WorkContext(files, self.origin_of(project.root).branch if project.root else None)
         return StartMaterial(
@@ -312,11 +312,11 @@ class Injector(Struct, frozen=True, kw_only=True):
         )
 
     def _named(self, card: Card, columns: Json) -> tuple[Card, Json]:
-        """One's own session on another machine is one's own."""
+        """Drops the author if it is the user, on another machine."""
         return (replace(card, author=None) if self.resolver.is_own(card.author) else card), columns
 
     def _last_summaries(self, project: Project, session: str, *, is_shared: bool) -> list[Ref]:
-        """The newest first, of as many sessions of one's own as without a team."""
+        """The newest first, with as many of the user's own sessions as without a team."""
         last = self.store.sessions.last_summaries
         refs = [Ref("summary", id) for id in last(project.id, session, SUMMARIES)]
         if not is_shared:
@@ -326,7 +326,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return [card.ref for card in sorted(cards, key=lambda card: (-card.created_at, -card.ref.id))]
 
     def _own_summary(self, session: str) -> list[LastSession]:
-        """What a session that goes on has done so far: its newest summary."""
+        """What a continued session has done so far: its newest summary."""
         if not session:
             return []
         of_it = Filters(session=session, kinds=("summary",))

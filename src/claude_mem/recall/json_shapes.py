@@ -130,12 +130,12 @@ def memory_cursor(card: Card) -> str:
 
 
 def next_cursor(cards: Sequence[Card], limit: int) -> str | None:
-    """Where the next page begins, if there is more than this one holds."""
+    """The cursor of the next page, if there is one."""
     return memory_cursor(cards[limit - 1]) if len(cards) > limit else None
 
 
 def cursor_after(items: Sequence[Json]) -> str | None:
-    """Where a list goes on after these."""
+    """The cursor after these items."""
     return f"{max(0, items[-1]['created_at_epoch'])}-{items[-1]['ref']}" if items else None
 
 

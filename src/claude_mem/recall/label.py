@@ -122,7 +122,7 @@ def cost(card: Card) -> int:
 
 def agent(client: str | None, reader: str | None) -> str:
     """`in Codex`: the agent that a memory comes from, for another's session; "" for its own. `reader`: that
-    session's agent; None: nobody's."""
+    session's agent; None: unknown."""
     named = TITLES.get(client or "") if reader and client != reader else None
     return f"in {named}" if named else ""
 
@@ -217,7 +217,7 @@ def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
 
 
 def matched_line(text: str, cap: int, words: Collection[str]) -> str:
-    """The same of a tool's input and output: a line of what its JSON holds, never the JSON."""
+    """The same for a tool's input and output: a line of the text in its JSON, never the JSON."""
     stems = {_stem(word) for word in words}
     best, most = "", -1
     for line in _plain_lines(text[: 4 * _MOST_READ]):

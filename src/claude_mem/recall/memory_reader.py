@@ -112,7 +112,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [json_shapes.found_session(row, group.events, group.more) for row, group in found]
 
     def _newest(self, filters: Filters, page: Page) -> list[Card]:
-        """One more than the page holds, which shows whether another page follows."""
+        """One more than fits on the page, which shows whether another page follows."""
         understood = without_evidence(filters)
         self._index_files(understood)
         after = json_shapes.parse_cursor(page.cursor)

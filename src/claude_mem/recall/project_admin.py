@@ -72,7 +72,7 @@ def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> api.Merg
 def _moved(
     project: ProjectDetails, others: Sequence[ProjectDetails], has_commit: Callable[[str, str], bool]
 ) -> api.MergeHint | None:
-    """Where the work of a project whose directory is gone goes on."""
+    """The project in which the work of a project without directory continues."""
     alike = [one for one in others if _base(one) == _base(project) or one.name == project.name]
     rest = [one for one in others if one not in alike]
     commit = project.last_commit
@@ -144,7 +144,7 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
         return answer
 
     def relocated(self, project: Project, origin: Origin) -> Project:
-        """Where it lies now, if it was moved: its sessions work elsewhere, and its old place is gone."""
+        """Its new directory, if it was moved: its sessions work elsewhere, and the old directory is gone."""
         if not origin.root or origin.root == project.root or self.is_there(project.root):
             return project
         if not self.is_there(origin.root):

@@ -1,4 +1,4 @@
-"""How much a path in a query speaks for each memory: who changed that file, who named or read it, and who
+"""How a path in a query scores each memory: those that changed that file, named or read it, or
 worked beside it. Pure.
 
 A file that no session is known to have touched is not a dead end: whoever worked in its folder is the best
@@ -72,7 +72,7 @@ def is_about(card: Card, path: str, short: str) -> bool:
 
 
 def path_inside(path: str, *roots: str) -> str:
-    """A path as seen from where the work is done, if it lies there."""
+    """A path relative to the working directory, if it is inside."""
     for root in roots:
         if root and path.startswith(f"{root.rstrip('/')}/"):
             return path[len(root.rstrip("/")) + 1 :]

@@ -52,7 +52,7 @@ def length(text: str) -> int:
 
 
 def as_many_as_fit(most: int, render: Callable[[int], Rendered], budget: Budget) -> Rendered:
-    """The first n of `most` lines, for the greatest n the budget holds; nothing if it holds not even one."""
+    """The first n of `most` lines, for the greatest n that fits the budget."""
     if not most:
         return Rendered()
     whole = render(most)
@@ -219,7 +219,8 @@ def _is_cut(card: Card) -> bool:
 
 
 def _is_understood(card: Card) -> bool:
-    """By somebody who was not there. A model writes a title; offline it is cut from what was said."""
+    """Whether a reader without context understands it. A model writes a title; offline it is cut from a
+    message."""
     judged = is_specific if _is_cut(card) else stands_alone
     return judged(label.title(card), card.text)
 

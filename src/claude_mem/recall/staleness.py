@@ -54,7 +54,7 @@ class RepoFacts(Struct, frozen=True):
     """What is known of a repository, seen from its HEAD."""
 
     root: str
-    commits: frozenset[str] = frozenset()  # the newest that HEAD stands on
+    commits: frozenset[str] = frozenset()  # the newest that HEAD contains
     commits_since: int = 0  # older ones were not looked at; 0: there are none
     touches: Mapping[str, tuple[Touch, ...]] = field(default_factory=dict)  # by path; the newest first
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the same, by their last part

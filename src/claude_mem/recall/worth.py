@@ -77,7 +77,7 @@ _HALF = re.compile(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+ed)
 
 
 def stands_alone(title: str, text: str = "") -> bool:
-    """Whether a title says what it is about to somebody who was not there. `text`: what it was cut from."""
+    """Whether a reader without context understands a title. `text`: what it was cut from."""
     said = title.strip()
     if any(each.match(said) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(said):
         return False
@@ -100,8 +100,8 @@ _POINTS = re.compile(
 
 
 def is_specific(title: str, text: str = "") -> bool:
-    """The same of a title that was cut from what somebody said, not written as one. A deed that names its
-    place needs few words; a mere statement needs more, or nobody knows what it is about."""
+    """The same for a title that was cut from a message, not written as one. A change that names its place
+    needs few words; a mere statement needs more, or its subject is unclear."""
     said = title.strip()
     if _POINTS.search(said) or not is_task(said) or not stands_alone(said, text):
         return False
@@ -130,7 +130,7 @@ _ADDS = re.compile(
 
 
 def _is_cut(said: str, text: str) -> bool:
-    """Ends before the point: in the middle of a phrase, or with a verb whose sentence goes on."""
+    """Whether it ends too early: in the middle of a phrase, or with a verb whose sentence continues."""
     at = text.casefold().find(said.casefold())
     rest = text[at + len(said) :] if at >= 0 else ""
     if not re.match(r" [\w`(\"“]", rest):
@@ -204,7 +204,7 @@ _IDENTIFIER = re.compile(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]
 
 
 def removed_names(title: str) -> frozenset[str]:
-    """The names of what a title says is gone: what was recorded of it before holds no longer."""
+    """The names that a title reports as removed: earlier memories about them are obsolete."""
     return identifiers(title) if _REMOVED.match(title) else frozenset()
 
 

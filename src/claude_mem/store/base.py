@@ -44,12 +44,12 @@ class Events(Protocol):
     def accept_past(self, events: Sequence[v.NewEvent], options: v.BackfillOptions) -> v.BackfillAccepted:
         """Events from transcripts. They never change a session that was captured live."""
 
-    def release(self, sessions: Sequence[str]) -> None: ...  # no more events of these will come
+    def release(self, sessions: Sequence[str]) -> None: ...  # no more events of these will arrive
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]: ...
     def progress(self, since: int) -> BackfillProgress: ...
 
     def has_prompt(self, session: str, prompt: str) -> bool:
-        """Whether the session's current turn has a prompt, or this was its last."""
+        """Whether the session's current turn has a prompt, or this was its last prompt."""
 
     def is_forgotten(self, session: str) -> bool:
         """Whether all of it was forgotten, even if it has continued since: its transcript is not read."""
@@ -87,7 +87,7 @@ class Queue(Protocol):
         saved in the same transaction, and replaces an earlier one."""
 
     def reclaim(self) -> int:
-        """Release all leases: a worker that has just started holds none of them."""
+        """Release all leases: a worker that has just started has none of them."""
 
     def resume(self, job_ids: Sequence[int] | None = None) -> int:
         """Make parked jobs ready again; without ids, all of them, and those that were postponed. A batch that
@@ -124,7 +124,7 @@ class Sessions(Protocol):
         """Mark open sessions without activity since `before` as interrupted."""
 
     def count_open(self) -> int: ...
-    def last_open(self, limit: int) -> list[str]: ...  # their clients' ids, the last active one first
+    def last_open(self, limit: int) -> list[str]: ...  # the agents' ids, most recently active first
 
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
@@ -217,7 +217,7 @@ class Memories(Protocol):
     ) -> list[Ref]:
         """The same list without the memories' contents."""
 
-    def count(self, filters: Filters) -> int: ...  # how many such a list has in all
+    def count(self, filters: Filters) -> int: ...  # the length of such a list
 
     def last_ids(self) -> dict[MemoryKind, int]:
         """The highest id of each kind; 0: there is none. Rows without text count too (private prompts)."""
@@ -283,7 +283,7 @@ class Injections(Protocol):
 
 
 class Deletion(Protocol):
-    def plan(self, selection: v.Selection) -> v.ForgetPlan: ...  # what would go
+    def plan(self, selection: v.Selection) -> v.ForgetPlan: ...  # what would be deleted
     def identities(self, refs: Sequence[Ref]) -> list[v.MemoryIdentity]: ...
 
     def forget(self, plan: v.ForgetPlan) -> v.Forgotten:
@@ -309,7 +309,7 @@ class Transfer(Protocol):
     def records(self, chosen: v.ExportSelection) -> Iterator[Record]: ...
     def absorb(
         self, records: Sequence[Record], *, own: bool, author: str | None = None
-    ) -> v.ImportResult: ...  # `author`: the member of the team whose they are
+    ) -> v.ImportResult: ...  # `author`: the team member who wrote them
 
 
 class Statistics(Protocol):

@@ -66,7 +66,7 @@ class Outbox(Protocol):
         """They wait, each for a reason."""
 
     def judge_again(self) -> None:
-        """Whether what waits must go on waiting is looked at now."""
+        """Checks now what must continue to wait."""
 
     def send_at_once(self, project_id: int | None = None) -> int:
         """Whatever their branches; returns how many are listed."""

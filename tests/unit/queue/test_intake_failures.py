@@ -141,7 +141,7 @@ class SteppedIntake(Intake):
         self._fail("parse", event)
         return event
 
-    def _is_of_excluded(self, event: Event) -> bool:
+    def _is_in_excluded_project(self, event: Event) -> bool:
         self._fail("exclude", event)
         return False
 

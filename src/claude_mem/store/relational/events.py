@@ -164,7 +164,7 @@ class SessionCache:
 
 
 def _owner(new: NewEvent) -> Origin:
-    """The project is decided by the directory; by the name that a caller gave only if there is no
+    """The directory decides the project; the name that a caller gave decides only if there is no
     directory."""
     origin, name = new.origin, new.event.project
     return origin if origin.root or not name else replace(origin, key=f"name:{name}", name=name)

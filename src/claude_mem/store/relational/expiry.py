@@ -15,7 +15,7 @@ EMPTIED_AT_ONCE = 200
 
 class EvidenceExpiry(Part):
     _expired_until = 0
-    """Sessions before it were looked at; anew once in a worker's life."""
+    """Sessions before it were checked; starts over with each worker."""
 
     def weigh_evidence(self) -> Evidence:
         # A part at a time: no log has to be kept for it.

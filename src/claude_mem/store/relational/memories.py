@@ -86,7 +86,7 @@ class Memories(Part):
             session_id = added(
                 db, "add_session", **around, **state, claude_session_id=session, transcript_path=None
             )
-        # What was only read, or comes from elsewhere, stands beside what is known, never in its place.
+        # What was only read, or imported, is stored beside known memories, and never replaces them.
         before = [] if source == "external" else observations.current_observations(db, project_id, at)
         around |= {
             "session_id": session_id,
@@ -212,7 +212,7 @@ class Memories(Part):
 
 
 def _of_file(db: Connection, path: str, filters: Filters, limit: int) -> dict[Ref, tuple[int, str]]:
-    """In their order: where each lies, and how it is about the file."""
+    """In order: the position of each, and its relation to the file."""
     kinds = filters.kinds or KINDS
     meant = (
         (ref_at(key), (key, how))

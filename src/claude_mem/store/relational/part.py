@@ -77,7 +77,7 @@ class VectorIndex(Protocol):
         """Memories are forgotten: ours are gone with it, and counted; other backends' are noted."""
 
     def make_again(self, db: Any, ref: Ref) -> None:
-        """A memory's words changed. Its old vector stands until the new one is made."""
+        """Marks a memory whose text changed. Its old vector stays until the new one is made."""
 
     def move(self, db: Any, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
         """A session's memories are another project's."""
@@ -87,7 +87,7 @@ class VectorIndex(Protocol):
 
 
 class Connection(Protocol):
-    """To a database of ours, in a transaction."""
+    """A connection to one of our databases, in a transaction."""
 
     @property
     def queries(self) -> Mapping[str, str]: ...

@@ -123,7 +123,7 @@ def enclosing_project(db: Connection, origin: Origin) -> Row | None:
 
 
 def display_name(db: Connection, project_id: int, origin: Origin, otherwise: str) -> str:
-    """What people see as an origin's project: the name somebody gave it, or that of the one it was merged
+    """The display name of an origin's project: the name a person gave it, or that of the one it was merged
     into."""
     row = execute(db, "project_by_id", id=project_id).fetchone()
     return str(row["name"]) if row["named"] or row["key"] != text(origin.key) else otherwise

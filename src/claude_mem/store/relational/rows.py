@@ -32,7 +32,7 @@ def text(value: str) -> str:
 
 
 def session_digest(session: str) -> str:
-    """By which a forgotten session is known again, and nobody else's can be guessed from it."""
+    """Identifies a forgotten session, without revealing any session's id."""
     return hashlib.sha256(text(session).encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ from claude_mem.model.refs import MemoryKind, Ref, memory_key
 from claude_mem.store.relational.part import Row
 
 VERSION = "2"
-"""Changes with anything here or in `model.full_text`: the index is then made anew."""
+"""Changes with anything here or in `model.full_text`: the index is then rebuilt."""
 
 MOST = 8_000
 """Characters of one text that are indexed: of a long one the beginning and the end, where things are said."""

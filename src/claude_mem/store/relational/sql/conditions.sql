@@ -41,11 +41,11 @@ s.client = :client
 COALESCE(s.author, '') IN (SELECT value FROM json_each(:authors))
 
 -- name: where_superseded
--- Something newer stands in its place.
+-- Superseded by a newer one.
 m.superseded_by IS NOT NULL
 
 -- name: where_current
--- Nothing does.
+-- Not superseded.
 m.superseded_by IS NULL
 
 -- name: where_wrong

@@ -112,7 +112,7 @@ JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
 -- name: forget_observations
--- Their sightings go with them; what they stood in the place of stands again.
+-- Their sightings are deleted with them; what they superseded is current again.
 DELETE FROM observations WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: forget_summaries

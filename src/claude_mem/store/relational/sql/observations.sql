@@ -1,7 +1,7 @@
 -- The statements of observations.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: same_content
--- An observation of the project that said the same and still holds.
+-- A current observation of the project with the same content.
 SELECT id FROM observations
 WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :since AND :at
   AND superseded_by IS NULL
@@ -35,12 +35,12 @@ INSERT INTO observation_sightings (observation_id, session_id, prompt_number, cr
 VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_epoch);
 
 -- name: supersede_observation
--- A newer observation stands in an older one's place.
+-- A newer observation supersedes an older one.
 UPDATE observations SET superseded_by = :newer WHERE id = :id;
 
 -- name: entitle_session
 -- A session is called by its first prompt until a turn with a request came to something, and then by that request.
--- Below it stands what the last such turn came to.
+-- Its subtitle is the outcome of the last such turn.
 UPDATE sdk_sessions
 SET subtitle = COALESCE(:subtitle, subtitle),
     title = CASE WHEN title IS NULL

@@ -15,7 +15,7 @@ SELECT 1 FROM project_aliases WHERE key = :key;
 SELECT id, key, name, root, named FROM projects WHERE id = :id;
 
 -- name: set_project_root
--- Its directory lies elsewhere now.
+-- Its directory was moved.
 UPDATE projects SET root = :root WHERE id = :id;
 
 -- name: misnamed_sessions
@@ -29,7 +29,7 @@ UPDATE observations SET project = :name
 WHERE id IN (SELECT id FROM observations WHERE project_id = :id AND project <> :name LIMIT :limit);
 
 -- name: move_aliases
--- What was merged into a project goes on with it.
+-- Aliases of a merged project point to the new one.
 UPDATE project_aliases SET project_id = :into WHERE project_id = :gone;
 
 -- name: add_alias
@@ -50,7 +50,7 @@ SELECT session_id FROM observations WHERE project_id = :gone
 LIMIT 1;
 
 -- name: rows_to_move
--- All that lies in the indexes where the project is that a session is moved from.
+-- All index entries of a session in the project that it is moved from.
 SELECT 'observation' AS kind, id FROM observations WHERE session_id = :session_id AND project_id = :gone
 UNION ALL
 SELECT 'summary', y.id FROM session_summaries AS y

@@ -21,18 +21,18 @@ UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = NU
 WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: postpone_job
--- Ready again at a later time, if it is still held as it was handed out; a mere wait is no attempt.
+-- Ready again at a later time, if the lease is still valid; a wait is not an attempt.
 UPDATE pending_messages
 SET state = 'ready', not_before_epoch = :until, reason = :reason, attempts = attempts - :uncounted
 WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: park_job
--- Given up until somebody resumes it, if it is still held as it was handed out.
+-- Parked until it is resumed, if the lease is still valid.
 UPDATE pending_messages SET state = 'parked', reason = :reason
 WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
 -- name: resume_jobs
--- Every parked job starts anew.
+-- Makes every parked job ready.
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
 WHERE state = 'parked';
 
@@ -42,13 +42,13 @@ UPDATE pending_messages SET not_before_epoch = 0
 WHERE id IN (SELECT id FROM pending_messages WHERE state = 'ready' AND not_before_epoch > 0);
 
 -- name: resume_batch
--- All parked jobs of a batch that is remembered for the time being start anew.
+-- Makes all parked jobs of a batch that has a fallback ready.
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
 WHERE state = 'parked'
   AND id IN (SELECT o.job_id FROM fallbacks AS f JOIN fallbacks AS o ON o.number = f.number WHERE f.job_id = :id);
 
 -- name: resume_job
--- One parked job starts anew.
+-- Makes one parked job ready.
 UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0, reason = NULL
 WHERE id = :id AND state = 'parked';
 
@@ -151,7 +151,7 @@ SELECT title FROM observations WHERE session_id = :session_id AND title IS NOT N
 ORDER BY id DESC LIMIT :limit;
 
 -- name: fallback_memories_of
--- What stands in for these jobs, and nobody else has taken up.
+-- The fallback's memories of these jobs that nothing else depends on.
 SELECT DISTINCT m.kind, m.memory_id
 FROM fallbacks AS f
 JOIN fallback_memories AS m ON m.number = f.number
@@ -163,7 +163,7 @@ WHERE f.job_id IN (SELECT value FROM json_each(:ids))
                            WHERE s.observation_id = o.id AND s.session_id <> o.session_id)));
 
 -- name: forget_fallback_memories
--- Nothing stands in for these jobs any longer.
+-- Removes the fallbacks of these jobs.
 DELETE FROM fallback_memories
 WHERE number IN (SELECT number FROM fallbacks WHERE job_id IN (SELECT value FROM json_each(:ids)));
 
@@ -172,7 +172,7 @@ WHERE number IN (SELECT number FROM fallbacks WHERE job_id IN (SELECT value FROM
 DELETE FROM fallbacks WHERE job_id IN (SELECT value FROM json_each(:ids));
 
 -- name: forget_dropped_fallbacks
--- What stands in for jobs that were dropped stays for good.
+-- The fallbacks of dropped jobs become permanent.
 DELETE FROM fallbacks
 WHERE job_id IN (SELECT value FROM json_each(:ids))
   AND EXISTS (SELECT 1 FROM pending_messages AS p WHERE p.id = job_id AND p.state = 'done');

@@ -20,7 +20,7 @@ UPDATE sdk_sessions SET status = 'interrupted'
 WHERE status IN ('initialized', 'active', 'summarizing') AND updated_at_epoch < :before;
 
 -- name: count_open_sessions
--- Sessions somebody may still be working in.
+-- Sessions that may still be running.
 SELECT COUNT(*) FROM sdk_sessions WHERE status IN ('initialized', 'active', 'summarizing');
 
 -- name: last_open_sessions

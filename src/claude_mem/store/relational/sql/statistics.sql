@@ -38,7 +38,7 @@ SELECT author FROM sdk_sessions WHERE author IS NOT NULL AND (:project_id IS NUL
 GROUP BY author ORDER BY author LIMIT :limit;
 
 -- name: superseded_by_it
--- Which observations one stands in the place of.
+-- The observations that one supersedes.
 SELECT id FROM observations WHERE superseded_by = :id ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: prompt_of

@@ -51,7 +51,7 @@ SELECT id, project, project_id, client AS session_client FROM sdk_sessions WHERE
 UPDATE sdk_sessions SET author = :author WHERE claude_session_id = :session_id
 
 -- name: session_author
--- Whose a session is; NULL: one's own.
+-- A session's author; NULL: the user.
 SELECT author FROM sdk_sessions WHERE claude_session_id = :session_id
 
 -- name: find_prompt
@@ -81,7 +81,7 @@ VALUES (
 )
 
 -- name: absorb_supersession
--- Of what it stands in the place of.
+-- The observation that it supersedes.
 UPDATE observations SET superseded_by = :newer WHERE id = :older AND superseded_by IS NULL
 
 -- name: find_sighting

@@ -37,7 +37,7 @@ SELECT session_id FROM user_prompts WHERE id >= :id ORDER BY id LIMIT 1;
 SELECT name, value FROM derived WHERE name BETWEEN 'vectors_forgotten_' AND 'vectors_forgotten_~' LIMIT 1;
 
 -- name: forget_vector_notes
--- All that is noted about vectors: they are made anew.
+-- Forgets the state of all vectors: they are rebuilt.
 DELETE FROM derived WHERE name BETWEEN 'vectors_' AND 'vectors_~';
 
 -- name: move_vectors

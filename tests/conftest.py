@@ -25,6 +25,7 @@ IN_MAKE_TEST = {
 """Of each of these folders `make test` runs one file; the rest is for `make prove`."""
 
 LONGEST_FIRST = (
+    "tests/contracts/test_stores.py",
     "tests/security/test_redaction_growth.py",
     "tests/security/test_api_fuzz.py",
     "tests/e2e/installing/test_make_install.py",
@@ -35,7 +36,6 @@ LONGEST_FIRST = (
     "tests/browser/test_vscode_window.py",
     "tests/e2e/agents",
     "tests/e2e/client",
-    "tests/contracts/test_stores.py",
     "tests/e2e/test_observing.py",
     "tests/security/test_canaries.py",
     "tests/security/test_growth.py",

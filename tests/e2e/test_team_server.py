@@ -103,6 +103,19 @@ def test_a_member_asks_for_ones_own_or_for_anothers(team: Team) -> None:
     assert team.ben.ask("GET", "/api/search", author="eve").status == 400
 
 
+def test_a_search_can_be_narrowed_to_a_member_or_to_oneself(team: Team) -> None:
+    team.share(team.ada, "narrowed 1", SHOP, "avocet seen by ada")
+    team.share(team.ben, "narrowed 2", SHOP, "avocet seen by ben")
+    until(lambda: len(team.found(team.ada, "avocet")) == 2, "both are found")
+
+    def by(caller: Caller, author: str) -> list[str]:
+        found = caller.get("/api/search", q="avocet", author=author)["results"]
+        return [f"{each['author']}: {each['title']}" for each in found]
+
+    assert by(team.ada, "me") == by(team.ben, "ada") == ["ada: avocet seen by ada"]
+    assert by(team.ben, "me") == by(team.ada, "ben") == ["ben: avocet seen by ben"]
+
+
 def test_doing_it_twice_changes_nothing(team: Team) -> None:
     assert team.share(team.ada, "twice", SHOP, "one", "two")["taken"]["observation"] == 2
     again = team.share(team.ada, "twice", SHOP, "one", "two")

@@ -215,6 +215,16 @@ def test_a_request_that_never_comes_to_its_end_does_not_hold_up_the_end(team: Te
         connection.close()
 
 
+def test_when_the_database_does_not_answer_health_says_so_and_it_is_back_by_itself(team: Team) -> None:
+    with team_servers.running(team.url) as server, psycopg.connect(team.url) as db:
+        nobody = Caller(server.port)
+        assert nobody.ask("GET", "/health").status == 200
+        db.execute("LOCK TABLE claude_mem.schema_version IN ACCESS EXCLUSIVE MODE")
+        until(lambda: nobody.ask("GET", "/health").json == {"status": "unavailable"}, "health says so")
+        db.rollback()
+        until(lambda: nobody.ask("GET", "/health").status == 200, "it is back")
+
+
 def test_once_a_newer_version_has_migrated_a_process_reads_on_and_takes_itself_out_of_the_balance(
     team: Team,
 ) -> None:

@@ -108,14 +108,9 @@ def build(settings: Settings) -> TeamServices:
             background=background,
             maintenance={"retention": lambda: _expire(store)},
             listen=store.wait,
-            check=lambda: store.writer.run(_nothing),
+            check=store.require_current,
             close=closing.pop_all().close,
         )
-
-
-def _nothing(db: object) -> None:
-    """A transaction that writes nothing, but would be refused if a newer version had migrated."""
-    del db
 
 
 def _expire(store: Any) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve.http.server import Bounded, HttpServer
 from claude_mem.serve.lifecycle import raise_file_limit, run_aside, until
 from claude_mem.serve.services import BACKLOG
@@ -24,7 +23,7 @@ from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_
 from claude_mem.serve.team_server.gate import Gate, GateRules
 from claude_mem.serve.team_server.server_table import TABLE, server_app
 from claude_mem.serve.team_server.serving import Serving, TeamServices, log
-from claude_mem.serve.worker_log import log_loop_error
+from claude_mem.serve.worker_log import log_loop_error, name_of
 from claude_mem.store.team import Identity
 
 THREADS = 24
@@ -33,6 +32,7 @@ LOOK_EVERY_S = 30.0
 """However long nothing is heard: work that another process left behind when it was killed is found."""
 AFTER_FAILURE_S = 2.0
 CHECK_EVERY_S = 2.0
+CHECK_WITHIN_S = 5.0
 MAINTAIN_EVERY_S = 300.0
 LISTEN_S = 1.0
 GRACE_S = 5
@@ -212,11 +212,16 @@ def _heard(serving: Serving) -> None:
 async def _check(serving: Serving) -> None:
     """Whether the database can be used: what /health says, without a query for each that asks."""
     while not serving.stopping.is_set():
+        looking = asyncio.create_task(asyncio.to_thread(serving.services.check))
+        await asyncio.wait([looking], timeout=CHECK_WITHIN_S)
+        if not looking.done():
+            log.warning("the database does not answer")
+            serving.trouble = "no answer"
         try:
-            await asyncio.to_thread(serving.services.check)
+            await looking
             serving.trouble = None
         except Exception as error:
             if serving.trouble is None:
                 serving.record_mishap("check", error)
-            serving.trouble = type(error).__name__ if isinstance(error, ClaudeMemError) else "error"
+            serving.trouble = name_of(error)
         await until(serving.stopping, CHECK_EVERY_S)

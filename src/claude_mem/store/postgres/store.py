@@ -10,7 +10,7 @@ from contextlib import suppress
 import psycopg
 
 from claude_mem.model.clock import Clock
-from claude_mem.model.errors import StoreError
+from claude_mem.model.errors import StoreError, StoreTooNew
 from claude_mem.store.base import Store
 from claude_mem.store.postgres import schema
 from claude_mem.store.postgres.connection import (
@@ -88,6 +88,13 @@ class PostgresStore(Store):
             presence.close()
             raise
         return cls(url, presence, clock=clock, owner=owner if server else None)
+
+    def require_current(self) -> None:
+        """Raises StoreTooNew if a newer version has migrated, without waiting for one that does so now."""
+        with self.readers.read() as db:
+            found = int(db.run(db.queries["found_version"], {}).fetchone()["version"])
+        if found > schema.VERSION:
+            raise StoreTooNew(name_of(self._url), found=found, known=schema.VERSION)
 
     def wait(self, seconds: float) -> frozenset[str]:
         """What any process has added since it was last asked, or adds within this time: `JOBS`, `NEWS`, or

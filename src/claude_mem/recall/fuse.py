@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from heapq import nlargest
+from operator import mul
 
 from msgspec import Struct
 
@@ -61,7 +61,8 @@ class Fused(Struct, frozen=True):
         ]
 
     def score(self, key: int) -> float:
-        return self.scores([key])[0]
+        session = session_at(key)
+        return self.sessions[session] * self.own[key] / self.best[session] if session in self.best else 0.0
 
     def parts(self, key: int) -> dict[str, float]:
         return {
@@ -78,12 +79,10 @@ def weigh(matches: TextMatches) -> Weighed:
     said: dict[int, float] = {}
     for each in matches.matched:
         counts = PHRASE if each.is_phrase else 1.0
-        for key, score in each.scores.items():
-            memories[key] = memories.get(key, 0.0) + counts * score
+        _add(memories, each.scores, counts)
         if each.rows is None and each.said:  # how much it tells among what was said
             counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
-        for key, score in each.said.items():
-            said[key] = said.get(key, 0.0) + counts * score
+        _add(said, each.said, counts)
     mean = max(1, sizes.said) / max(1, len(sizes.sessions))
     lengths: dict[int, float] = {}  # what each session's length adds to a word's count, beneath the line
     whole: dict[int, float] = {}
@@ -145,8 +144,10 @@ def fuse(
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     """The memories, the best first, but of each session only its few best before all the rest. Of equals the
     later key is the larger."""
-    scored = list(zip(fused.scores(fused.own), fused.own, strict=True))
-    leading, _ = _parted(nlargest(LEADING, scored), per_session)
+    scores = fused.scores(fused.own)
+    scored = list(zip(scores, fused.own, strict=True))
+    least = sorted(scores)[-LEADING] if len(scores) > LEADING else -math.inf
+    leading, _ = _parted(sorted((each for each in scored if each[0] >= least), reverse=True), per_session)
     yield from leading
     first, rest = _parted(sorted(scored, reverse=True), per_session)
     yield from first[len(leading) :]
@@ -154,21 +155,22 @@ def ranked(fused: Fused, per_session: int) -> Iterator[int]:
 
 
 def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[int], list[int]]:
-    seen: Counter[int] = Counter()
+    seen: dict[int, int] = {}
     first: list[int] = []
     rest: list[int] = []
-    for _, key in best:
-        session = session_at(key)
-        seen[session] += 1
-        (first if seen[session] <= per_session else rest).append(key)
+    keys = [key for _, key in best]
+    for session, key in zip(sessions_at(keys), keys, strict=True):
+        seen[session] = count = seen.get(session, 0) + 1
+        (first if count <= per_session else rest).append(key)
     return first, rest
 
 
 def _best(scores: Mapping[int, float]) -> dict[int, float]:
     """By session: what its best memory has."""
     best: dict[int, float] = {}
+    known = best.get
     for session, score in zip(sessions_at(scores), scores.values(), strict=True):
-        if score > best.get(session, 0.0):
+        if score > known(session, 0.0):
             best[session] = score
     return best
 
@@ -176,9 +178,14 @@ def _best(scores: Mapping[int, float]) -> dict[int, float]:
 def _sum(*legs: Mapping[int, float]) -> dict[int, float]:
     total = dict(legs[0])
     for leg in legs[1:]:
-        for key, score in leg.items():
-            total[key] = total.get(key, 0.0) + score
+        _add(total, leg)
     return total
+
+
+def _add(total: dict[int, float], scores: Mapping[int, float], counts: float = 1.0) -> None:
+    known = total.get
+    for key, score in scores.items():
+        total[key] = known(key, 0.0) + counts * score
 
 
 def _scaled(scores: Mapping[int, float], weight: float = 1.0) -> tuple[dict[int, float], dict[int, float]]:
@@ -197,7 +204,8 @@ def _deviation(of_sessions: Mapping[int, float]) -> float:
     alike, are still told from the rest."""
     values = [*of_sessions.values(), 0.0]
     mean = sum(values) / len(values)
-    return math.sqrt(sum((value - mean) ** 2 for value in values) / len(values)) or 1.0
+    apart = [value - mean for value in values]
+    return math.sqrt(sum(map(mul, apart, apart)) / len(values)) or 1.0
 
 
 def _closeness(cosines: Mapping[int, float], weight: float) -> tuple[dict[int, float], dict[int, float]]:

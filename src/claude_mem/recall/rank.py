@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from msgspec import Struct
 
@@ -157,23 +157,29 @@ class _Said:
     def __init__(self) -> None:
         self._exactly: set[tuple[object, ...]] = set()
         self._titles: list[frozenset[str]] = []
-        self._by_word: dict[tuple[int, str], list[int]] = {}  # of each project
+        self._by_word: dict[int, dict[str, list[int]]] = {}  # of each project
 
     def has(self, card: Card) -> bool:
         if card.ref.kind != "observation":
             # What was asked or done twice is two things; only a resumed or forked session repeats it exactly.
             return _exactly(card) in self._exactly
         words = _words(card.title)
-        shared = Counter(at for word in words for at in self._by_word.get((card.project_id, word), ()))
-        return any(both >= ALIKE * (len(words) + len(self._titles[at]) - both) for at, both in shared.items())
+        of_project = self._by_word.get(card.project_id, {})
+        shared = Counter(chain.from_iterable(of_project.get(word, ()) for word in words))
+        least = ALIKE * len(words)  # of as many words or more
+        return any(
+            both >= least and both >= ALIKE * (len(words) + len(self._titles[at]) - both)
+            for at, both in shared.items()
+        )
 
     def add(self, card: Card) -> None:
         if card.ref.kind != "observation":
             self._exactly.add(_exactly(card))
             return
         words = _words(card.title)
+        of_project = self._by_word.setdefault(card.project_id, {})
         for word in words:
-            self._by_word.setdefault((card.project_id, word), []).append(len(self._titles))
+            of_project.setdefault(word, []).append(len(self._titles))
         self._titles.append(words)
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 
 from msgspec import Struct, field
 
@@ -34,6 +35,7 @@ NEVER_MERGED = "branch never merged"
 NEWER = "newer on this: #"
 
 _PENALTIES = {FILES_CHANGED: 0.85, FILES_GONE: 0.7, REVERTED: 0.6, NEVER_MERGED: 0.6}
+_WORDS = re.compile(r"[^\W_]+")
 _SAYS_SO = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
 _SAME_SUBJECT, _SAME_SUBJECT_AND_FILE = 0.6, 0.4
 """Of the words of the shorter of two titles, how many both have."""
@@ -119,12 +121,12 @@ def with_newer(hits: Sequence[Hit]) -> list[Hit]:
     observed.sort(key=lambda card: card.created_at)
     newer_than: dict[Ref, Ref] = {}
     subjects: list[frozenset[str]] = []
-    by_word: dict[
-        tuple[int, str], list[int]
-    ] = {}  # comparing each with each would take as long as the search
+    # Of each project; comparing each with each would take as long as the search.
+    by_word: dict[int, dict[str, list[int]]] = {}
     for at, card in enumerate(observed):
         words = _subject(card.title)
-        shared = Counter(older for word in words for older in by_word.get((card.project_id, word), ()))
+        of_project = by_word.setdefault(card.project_id, {})
+        shared = Counter(chain.from_iterable(of_project.get(word, ()) for word in words))
         for older, count in shared.items():
             if count >= _FEWEST_SHARED and _is_same_subject(
                 observed[older], card, count, min(len(words), len(subjects[older]))
@@ -132,7 +134,7 @@ def with_newer(hits: Sequence[Hit]) -> list[Hit]:
                 newer_than[observed[older].ref] = card.ref  # the last is the newest
         subjects.append(words)
         for word in words:
-            by_word.setdefault((card.project_id, word), []).append(at)
+            of_project.setdefault(word, []).append(at)
     return [
         replace(hit, marks=(*hit.marks, f"{NEWER}{newer}"))
         if (newer := newer_than.get(hit.card.ref))
@@ -150,8 +152,7 @@ def _is_same_subject(older: Card, newer: Card, shared: int, of: int) -> bool:
 
 
 def _subject(title: str) -> frozenset[str]:
-    words = re.findall(r"[^\W_]+", title.lower())
-    return frozenset(word[:6] for word in words if word not in STOP_WORDS)
+    return frozenset([word[:6] for word in _WORDS.findall(title.lower()) if word not in STOP_WORDS])
 
 
 def _is_gone(card: Card, facts: RepoFacts) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -330,7 +329,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     read: list[int] = []
     made = cards._MAKE["observation"]
 
-    def counted(row: sqlite3.Row) -> Card:
+    def counted(row: dict[str, Any]) -> Card:
         read.append(row["id"])
         return made(row)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from claude_mem.model.refs import idf
 from claude_mem.store.postgres.tokenizer import COLUMN_BITS, COLUMNS, query_tokens
 from claude_mem.store.relational.part import Cursor, execute
 from claude_mem.store.relational.text_matcher import Matcher, Span
+from claude_mem.store.values import TextMatch
 
 K1, B = 1.2, 0.75
 WEIGHTS = {"title": 2.0, "body": 1.0, "names": 0.5, "tool": 1.0}
@@ -37,18 +38,18 @@ class WordMatcher(Matcher):
         found = self._run("how_often", self._expression(words, span), most=most + 1)
         return int(found.fetchone()[0]) if found else 0
 
-    def weigh(self, words: str, rows: int, everywhere: int) -> Iterator[tuple[int, float, float]]:
+    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
         del everywhere  # SQLite's concern
         found = self._run("weighed_matches", self._expression(words, self.span))
         totals = execute(self.db, "totals").fetchone()
         average = float(totals["tokens"]) / float(totals["documents"] or 1)
         rarity = idf(rows, self.size)
+        scores, said = {}, {}
         for key, places, tokens in found or ():
-            yield (
-                key,
-                rarity * _weight(places, tokens, average, _BY_COLUMN),
-                rarity * _weight(places, tokens, average, _SAID),
-            )
+            scores[key] = rarity * _weight(places, tokens, average, _BY_COLUMN)
+            if (prose := rarity * _weight(places, tokens, average, _SAID)) > 0:
+                said[key] = prose
+        return TextMatch(words, scores, said)
 
     def matches(self, words: str, *, prose: bool = False) -> list[int]:
         name = "prose_matches" if prose else "matches"

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import DecodeError
+from msgspec.json import Decoder as JsonDecoder
+
 from claude_mem.model.records import FOREIGN
-from claude_mem.model.refs import Card, MemoryKind, Ref, Source
+from claude_mem.model.refs import KINDS, Card, MemoryKind, Ref, Source
 from claude_mem.model.text import one_line, unescaped
-from claude_mem.store.relational.part import Connection, Row, execute
+from claude_mem.store.relational.part import Connection, execute
 from claude_mem.store.relational.text_document import PATH_KEYS, WRITERS, relative
 
 TITLE = 120
+_ARRAY = JsonDecoder(list[Any])
 _STRING = r'"((?:[^"\\]|\\.)+)"'
 _VALUES = {key: re.compile(rf'"{key}":\s*{_STRING}') for key in PATH_KEYS}
 _ANY_VALUE = re.compile(rf":\s*{_STRING}")
@@ -30,34 +34,41 @@ _EVENTS = {
 
 def cards(db: Connection, refs: Sequence[Ref]) -> list[Card]:
     """Those that exist, in no order."""
-    return [make(row) for make, row in _rows(db, refs)]
+    return [_MAKE[kind](row) for kind, row in _rows(db, refs, _CARDS)]
 
 
 def details(db: Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
     """With every column of theirs, the JSON ones read."""
     found = {}
-    for make, row in _rows(db, refs):
-        card = make(row)
-        found[card.ref] = card, {name: _read(name, row[name]) for name in row.keys()}  # noqa: SIM118 - a Row is no dict
+    for kind, row in _rows(db, refs, _CARDS | {"observation": "observation_details"}):
+        card = _MAKE[kind](row)
+        found[card.ref] = card, {name: _read(name, value) for name, value in row.items()}
     return found
 
 
-_Make = Callable[[Row], Card]
+_Columns = dict[str, Any]
+"""A row by the names of its columns: a card reads two dozen, and a Row looks through those before each."""
+
+_CARDS: dict[MemoryKind, str] = {kind: f"{kind}_cards" for kind in KINDS}
 
 
-def _rows(db: Connection, refs: Sequence[Ref]) -> Iterable[tuple[_Make, Row]]:
+def _rows(
+    db: Connection, refs: Sequence[Ref], queries: Mapping[MemoryKind, str]
+) -> Iterator[tuple[MemoryKind, _Columns]]:
     by_kind: dict[MemoryKind, list[int]] = {}
     for ref in refs:
         by_kind.setdefault(ref.kind, []).append(ref.id)
     for kind, ids in by_kind.items():
-        for row in execute(db, f"{kind}_cards", ids=json.dumps(ids)):
-            yield _MAKE[kind], row
+        names: tuple[str, ...] = ()
+        for row in execute(db, queries[kind], ids=json.dumps(ids)):
+            names = names or tuple(row.keys())
+            yield kind, dict(zip(names, row, strict=True))
 
 
-def _observation(row: Row) -> Card:
+def _observation(row: _Columns) -> Card:
     modified = _paths(row["files_modified"])
     title = row["title"] or _title(row["narrative"] or row["text"] or "")
-    parts = (row["subtitle"], row["narrative"] or row["text"], *json.loads(row["facts"]))
+    parts = (row["subtitle"], row["narrative"] or row["text"], *_decoded(row["facts"]))
     return Card(
         **_common(row, Ref("observation", row["id"])),
         title=title or f"A {row['type']}",
@@ -76,7 +87,7 @@ def _observation(row: Row) -> Card:
     )
 
 
-def _summary(row: Row) -> Card:
+def _summary(row: _Columns) -> Card:
     edited = _paths(row["files_edited"])
     named = ("investigated", "learned", "completed", "next_steps", "notes")
     parts = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in named if row[name]]
@@ -90,7 +101,7 @@ def _summary(row: Row) -> Card:
     )
 
 
-def _prompt(row: Row) -> Card:
+def _prompt(row: _Columns) -> Card:
     return Card(
         **_common(row, Ref("prompt", row["id"])),
         title=_title(row["prompt"]),
@@ -99,7 +110,7 @@ def _prompt(row: Row) -> Card:
     )
 
 
-def _evidence(row: Row) -> Card:
+def _evidence(row: _Columns) -> Card:
     given = row["tool_input"] or ""
     files = tuple(relative(path, row["cwd"]) for path in _given_paths(given))
     if row["tool_name"]:
@@ -119,7 +130,7 @@ def _evidence(row: Row) -> Card:
     )
 
 
-_MAKE: dict[MemoryKind, _Make] = {
+_MAKE: dict[MemoryKind, Callable[[_Columns], Card]] = {
     "observation": _observation,
     "summary": _summary,
     "prompt": _prompt,
@@ -127,7 +138,7 @@ _MAKE: dict[MemoryKind, _Make] = {
 }
 
 
-def _common(row: Row, ref: Ref) -> dict[str, Any]:
+def _common(row: _Columns, ref: Ref) -> dict[str, Any]:
     return {
         "ref": ref,
         "session": row["claude_session_id"],
@@ -143,7 +154,7 @@ def _common(row: Row, ref: Ref) -> dict[str, Any]:
     }
 
 
-def _whose(row: Row) -> Source:
+def _whose(row: _Columns) -> Source:
     """For a row without a source: an untrusted session is not our work."""
     return "external" if row["client"] == FOREIGN else "work"
 
@@ -153,7 +164,16 @@ def _title(text: str) -> str:
 
 
 def _paths(array: str) -> tuple[str, ...]:
-    return tuple(item for item in json.loads(array) if isinstance(item, str))
+    return tuple([item for item in _decoded(array) if isinstance(item, str)])
+
+
+def _decoded(array: str) -> list[Any]:
+    if array == "[]":
+        return []
+    try:
+        return _ARRAY.decode(array)
+    except DecodeError:  # half a letter, which only the standard library reads
+        return list(json.loads(array))
 
 
 def _given_paths(given: str) -> list[str]:

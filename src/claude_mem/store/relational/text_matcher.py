@@ -115,7 +115,7 @@ class Matcher(ABC):
         """In how many memories of a span, counted up to one more than `most`."""
 
     @abstractmethod
-    def weigh(self, words: str, rows: int, everywhere: int) -> Iterable[tuple[int, float, float]]:
+    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
         """All matches in the span: how good each is (a title's words count most), and how good without a
         tool's words. How rare a word is counts in the span's own terms: another project may speak of nothing
         else."""
@@ -182,9 +182,7 @@ class Matcher(ABC):
         everywhere = self.count(word, EVERYWHERE, COUNTED) if is_whole and not is_all else rows
         if everywhere > COUNTED or not is_whole:
             return self._flat(word, self.matches(word), rows)
-        weighed = list(self.weigh(word, rows, everywhere))
-        scores = {key: score for key, score, _ in weighed}
-        return TextMatch(word, scores, {key: said for key, _, said in weighed if said > 0})
+        return self.weigh(word, rows, everywhere)
 
     def _flat(self, word: str, keys: Iterable[int], rows: int) -> TextMatch:
         """Said once wherever it is said."""

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -152,9 +153,8 @@ def _connect(path: Path, options: str, pragmas: tuple[str, ...]) -> SqliteConnec
     return db
 
 
-def _decoded(raw: bytes) -> str:
-    """A flipped bit in a text costs one letter; it must not stop the queue."""
-    return raw.decode(errors="replace")
+_decoded = partial(str, encoding="utf-8", errors="replace")
+"""A flipped bit in a text costs one letter; it must not stop the queue."""
 
 
 T = TypeVar("T")

@@ -28,6 +28,7 @@ from claude_mem.store.relational.part import (
 from claude_mem.store.relational.rows import Value
 from claude_mem.store.relational.text_document import VERSION, TextDocument, document_of, names, split_path
 from claude_mem.store.relational.text_matcher import Matcher, Span
+from claude_mem.store.values import TextMatch
 
 STEP = 128
 UNHURRIED = 8
@@ -179,18 +180,19 @@ def size_of_all(db: Connection) -> int:
 class Fts5Matcher(Matcher):
     def count(self, words: str, span: Span, most: int) -> int:
         first, last = span
-        counted = execute(
-            self.db, "how_often", expression=_quoted(words), first=first, last=last, most=most + 1
-        )
-        return int(counted.fetchone()[0])
+        given: dict[str, Value] = {"expression": _quoted(words), "first": first, "last": last}
+        if most >= self.everything:
+            return int(execute(self.db, "how_often", **given).fetchone()[0])
+        return int(execute(self.db, "how_often_at_most", **given, most=most + 1).fetchone()[0])
 
-    def weigh(self, words: str, rows: int, everywhere: int) -> Iterator[tuple[int, float, float]]:
+    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
         first, last = self.span
         # SQLite asks how rare it is in the whole index: as SQLite has it, the floor included.
         theirs = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
         factor = idf(rows, self.size) / theirs
         found = tuples(self.db, "weighed_matches", expression=_quoted(words), first=first, last=last)
-        return ((key, factor * score, factor * said) for key, score, said in found)
+        scores = {key: factor * score for key, score, _ in found}
+        return TextMatch(words, scores, {key: factor * said for key, _, said in found if said > 0})
 
     def matches(self, words: str, *, prose: bool = False) -> list[int]:
         return self._matches(f"{{title body names}} : {_quoted(words)}" if prose else _quoted(words))

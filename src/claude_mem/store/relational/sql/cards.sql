@@ -2,6 +2,16 @@
 
 -- name: observation_cards
 -- Observations as cards.
+SELECT o.id, o.session_id, o.project, o.project_id, o.created_at_epoch, o.prompt_number, o.client, o.branch, o.commit_sha,
+       o.type, o.title, o.subtitle, o.narrative, o.text, o.facts, o.concepts, o.files_read, o.files_modified,
+       o.provider, o.source, o.pinned, o.wrong, o.supersedes, o.superseded_by, s.claude_session_id, s.author,
+       (SELECT COUNT(*) FROM observation_sightings AS g WHERE g.observation_id = o.id) AS seen_again
+FROM observations AS o
+JOIN sdk_sessions AS s ON s.id = o.session_id
+WHERE o.id IN (SELECT value FROM json_each(:ids));
+
+-- name: observation_details
+-- Observations with all that is stored of them.
 SELECT o.*, s.claude_session_id, s.author,
        (SELECT COUNT(*) FROM observation_sightings AS g WHERE g.observation_id = o.id) AS seen_again
 FROM observations AS o

@@ -53,7 +53,11 @@ INSERT INTO memory_text (memory_text) VALUES ('delete-all');
 DELETE FROM memory_files;
 
 -- name: how_often
--- In how many memories of a span an expression matches, counted no further than needed.
+-- In how many memories of a span an expression matches.
+SELECT COUNT(*) FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
+
+-- name: how_often_at_most
+-- The same, counted no further than needed.
 SELECT COUNT(*) FROM (
     SELECT 1 FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :most
 );

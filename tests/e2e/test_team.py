@@ -19,7 +19,6 @@ from claude_mem.api.team import NewMember
 from claude_mem.serve import control
 from claude_mem.team.membership import KEY_FILE
 
-pytestmark = pytest.mark.prove
 SECRET = "AKIAIOSFODNN7EXAMPLQ"  # the shape of a key
 _projects = count(1)
 
@@ -74,6 +73,7 @@ def test_what_one_member_shares_another_finds_with_its_author(team: Team) -> Non
     assert "ada" in team.ben.mem("search", "marmots", cwd=bens).stdout
 
 
+@pytest.mark.prove
 def test_nothing_leaves_a_machine_before_a_project_is_shared_there(team: Team) -> None:
     _, adas, _ = team.project()
     team.ada.mem("remember", "Ocelots are not for everybody.", cwd=adas)
@@ -86,6 +86,7 @@ def test_nothing_leaves_a_machine_before_a_project_is_shared_there(team: Team) -
     assert b"Ocelots" not in team.proxy.seen()
 
 
+@pytest.mark.prove
 def test_prompts_secrets_and_private_text_stay_at_home(team: Team) -> None:
     _, adas, bens = team.shared()
     team.ada.work(
@@ -104,6 +105,7 @@ def test_prompts_secrets_and_private_text_stay_at_home(team: Team) -> None:
     assert team.ben.rows("SELECT COUNT(*) FROM user_prompts") == [(0,)]
 
 
+@pytest.mark.prove
 def test_prompts_go_where_they_are_shared(team: Team) -> None:
     _, adas, _ = team.shared("--prompts")
     session = "5694c0de-0000-4000-8000-00000000a002"
@@ -118,6 +120,7 @@ def test_prompts_go_where_they_are_shared(team: Team) -> None:
     assert held == [("Why does the numbatPrompt fail?", "ada")]
 
 
+@pytest.mark.prove
 def test_what_one_forgets_is_gone_to_the_byte_on_the_other_and_that_is_acknowledged(team: Team) -> None:
     key, adas, bens = team.shared()
     words = "The capybaraCanary password is in the drawer"
@@ -136,6 +139,7 @@ def test_what_one_forgets_is_gone_to_the_byte_on_the_other_and_that_is_acknowled
     assert [each["waiting_for"] for each in waiting] == [[]]
 
 
+@pytest.mark.prove
 def test_what_is_forgotten_of_others_does_not_come_back(team: Team) -> None:
     _, adas, bens = team.shared()
     saved = team.ada.mem.json("remember", "Tapirs nap at noon in every release.", cwd=adas)
@@ -158,6 +162,7 @@ def on_a_branch(team: Team, root: Path, branch: str) -> Path:
     return root / "src"
 
 
+@pytest.mark.prove
 def test_a_memory_of_a_branch_is_shared_when_that_is_merged(team: Team) -> None:
     _, adas, bens = team.shared()
     team.ada.work(
@@ -177,6 +182,7 @@ def test_a_memory_of_a_branch_is_shared_when_that_is_merged(team: Team) -> None:
     assert team.ben.found("river", bens)
 
 
+@pytest.mark.prove
 def test_what_waits_for_its_branch_can_be_sent_at_once(team: Team) -> None:
     _, adas, bens = team.shared()
     session, said = "5694c0de-0000-4000-8000-00000000a004", "The heron failed because the pond froze."
@@ -187,6 +193,7 @@ def test_what_waits_for_its_branch_can_be_sent_at_once(team: Team) -> None:
     assert team.ben.found("pond", bens)
 
 
+@pytest.mark.prove
 def test_a_pin_is_ones_own_unless_it_is_the_teams(team: Team) -> None:
     _, adas, bens = team.shared()
     team.ada.mem("remember", "Axolotls regenerate the cache.", cwd=adas)
@@ -206,6 +213,7 @@ def test_a_pin_is_ones_own_unless_it_is_the_teams(team: Team) -> None:
     assert [title for (title,) in team.ben.rows(pinned)] == ["Axolotls regenerate the cache."]
 
 
+@pytest.mark.prove
 def test_an_edit_replaces_what_others_have(team: Team) -> None:
     _, adas, bens = team.shared()
     saved = team.ada.mem.json("remember", "Lemurs leap before the linter.", cwd=adas)
@@ -219,6 +227,7 @@ def test_an_edit_replaces_what_others_have(team: Team) -> None:
     assert titles == ["Lemurs leap after the linter."]
 
 
+@pytest.mark.prove
 def test_a_server_that_is_cut_off_costs_hooks_and_recall_nothing(team: Team) -> None:
     _, adas, bens = team.shared()
     team.ada.mem("remember", "Geckos hold on to the wall.", cwd=adas)
@@ -243,6 +252,29 @@ def test_a_server_that_is_cut_off_costs_hooks_and_recall_nothing(team: Team) -> 
     assert len(team.ben.found("outlast", bens)) == 2
 
 
+@pytest.mark.prove
+def test_a_worker_stops_at_once_though_the_server_does_not_answer(team: Team, tmp_path: Path) -> None:
+    key, _ = team_servers.new_key(team.database, "ben", "phone")
+    with machine(tmp_path / "ben", "ben") as phone:
+        phone.join(team.proxy.url, key)
+        try:
+            team.proxy.fall_silent()
+            before = team.proxy.connections
+            root = phone.clone("pier", "git.example/ben/pier")
+            phone.mem("remember", "Puffins fly low.", cwd=root)
+            phone.mem("share", "--here", cwd=root)
+            team.proxy.wait_for_connections(before + 1)
+            control.stop(phone.data)
+        finally:
+            team.proxy.heal()
+        log = "".join(path.read_text() for path in (phone.data / "logs").iterdir())
+        assert "stopping" in log
+        assert "something is still running" not in log
+        control.start(phone.data)
+        assert phone.sync()["error"] is None
+
+
+@pytest.mark.prove
 def test_a_key_that_was_revoked_is_reported_once_and_a_new_one_goes_on(team: Team, tmp_path: Path) -> None:
     key, key_id = team_servers.new_key(team.database, "ben", "desktop")
     with machine(tmp_path / "ben", "ben") as desktop:
@@ -259,6 +291,7 @@ def test_a_key_that_was_revoked_is_reported_once_and_a_new_one_goes_on(team: Tea
         assert (status["stopped"], status["error"]) == (None, None)
 
 
+@pytest.mark.prove
 def test_two_machines_of_one_member_share_everything(team: Team, tmp_path: Path) -> None:
     key, _ = team_servers.new_key(team.database, "ben", "desktop2")
     with machine(tmp_path / "ben", "ben") as desktop:
@@ -281,6 +314,7 @@ def test_two_machines_of_one_member_share_everything(team: Team, tmp_path: Path)
         assert desktop.holds("Quinces ripen") == []
 
 
+@pytest.mark.prove
 def test_leaving_takes_back_what_was_shared_and_deletes_what_others_did(team: Team, tmp_path: Path) -> None:
     with team_servers.opened(team.database) as store:
         store.directory.add_member(NewMember(name="cat"))
@@ -309,6 +343,7 @@ def test_leaving_takes_back_what_was_shared_and_deletes_what_others_did(team: Te
     assert team.ben.holds("Curlews call") == []
 
 
+@pytest.mark.prove
 def test_the_key_is_readable_by_its_owner_alone_and_in_no_other_file(team: Team) -> None:
     file = team.ada.data / KEY_FILE
     assert file.stat().st_mode & 0o777 == 0o600

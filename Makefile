@@ -16,13 +16,16 @@ unexport PYTHONDONTWRITEBYTECODE
 PARALLEL := --numprocesses $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN)) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prove attack lint docs pictures bench fuzz install vsix lock clean tools postgresql
+.PHONY: help demo demo-team test prove attack lint docs pictures bench fuzz install vsix lock clean tools postgresql
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show the result
 	@$(PY) -m claude_mem demo
+
+demo-team: $(DEV) ## the same for a team: a server on PostgreSQL, two members, three agents, and a forget that travels
+	@$(PY) scripts/demo_team.py
 
 test: lint tools ## lint, and the tests that every change must pass; takes minutes
 	@echo "== tests"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 640, 380
-LEFT, RIGHT, TOP, BOTTOM = 70, 120, 50, 60
+LEFT, RIGHT, TOP, BOTTOM = 84, 120, 50, 60
 
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -54,7 +54,7 @@ def drawn(title: str, across: str, up: str, lines: Sequence[Line]) -> str:
     while tick <= high:
         _, y = at(min(xs), tick)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:,g}</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_figure(tick)}</text>')
         tick *= 10
     for size in sorted(set(xs)):
         x, _ = at(size, low)
@@ -82,3 +82,7 @@ def _beside(x: float, y: float, points: Sequence[tuple[float, float]]) -> float:
     """Above its point, or below it where another stands just above."""
     crowded = any(x == other_x and 0 < y - other_y < 24 for other_x, other_y in points)
     return 20 if crowded else -10
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"

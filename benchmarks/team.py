@@ -5,22 +5,27 @@
     python benchmarks/team.py --plot docs/images     and draw it
 
 A member's day is ten turns; of each, a push brings five observations and a summary. Ten members share a
-project. Recall for a prompt is not here: it is the member's own SQLite that answers it (`prompts.py`).
+project: the first opens it, the others may write. A pull brings what the nine others pushed since the last
+one. Prompts are answered by a member's own machine, which has joined: that is measured at rest and while the
+servers are under load.
 
 Two things are measured, with two server processes, one PostgreSQL and the callers on one machine:
 
 cost    so many turns, one after the other, by 10, by 100 and by 1,000 members: processor time per memory of
         the servers and of PostgreSQL. It is flat if the number of members does not matter.
-a day   1,000 members, 200 of them active at a time, at the rate of a day in an hour. Calls come by the clock,
-        whether or not the last one was answered in time; a call that starts late counts from when it was due.
+a day   1,000 members, 200 of them active at a time, at the rate of a day in an hour, for some minutes of it.
+        Calls come by the clock, whether or not the last one was answered in time; a call that starts late
+        counts from when it was due.
 
-What ten million memories need is not measured: it is the line through the sizes that were seen.
+What ten million memories need is not measured: it is the line through the sizes that were seen, so the same
+bytes for each memory as between the smallest and the largest of these databases.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import tempfile
 import threading
@@ -33,6 +38,7 @@ from urllib.parse import urlencode
 from crowd import TYPES, Words, say
 from measure import machine, table
 from plot import Line, drawn
+from team_member import Prompts, member_machine
 from team_servers import Caller, Fleet, Peak, Sizes, Used, fleet
 
 TURNS_A_DAY, OBSERVATIONS_A_TURN = 10, 5
@@ -43,6 +49,7 @@ MEMBERS_A_PROJECT = 10
 ACTIVE = 200
 HOUR_S = 3_600
 WARM = 60
+PROMPTS_AT_REST = 40
 BEGAN = 1_780_000_000_000
 TEN_MILLION = 10_000_000
 CALLS = ("push", "pull", "search")
@@ -76,6 +83,7 @@ class Cost:
     memories: int
     seconds: float
     used: Used
+    stored: tuple[int, int] = (0, 0)  # memories in the end, and bytes of tables and indexes
 
     def per_memory_ms(self, seconds: float) -> float:
         return seconds * 1000 / self.memories
@@ -90,11 +98,14 @@ class Day:
     peak: Peak
     memories: tuple[int, int]  # before, after
     sizes: tuple[Sizes, Sizes]
+    prompts: Prompts
+    load: tuple[float, float]  # of the machine, of one minute: before, after
 
 
 def turn(member: Member, words: Words, by: random.Random) -> bytes:
-    """What is pushed after one: in a session of the member's, the project and the session first."""
-    session = f"m{member.number}-s{member.turns // 5}"
+    """What is pushed after one: the project and the session first. Each is a session of its own: else few
+    members would go on with sessions that are there, and many begin new ones."""
+    session = f"m{member.number}-s{member.turns}"
     at = BEGAN + member.number * 977 + member.turns * 300_000
     member.turns += 1
     about = {"session_id": session, "at": at}
@@ -141,14 +152,21 @@ def turn(member: Member, words: Words, by: random.Random) -> bytes:
 
 def push(member: Member, words: Words, by: random.Random) -> None:
     answer = json.loads(
-        member.caller.ask("POST", "/api/import?own=true", turn(member, words, by), "application/x-ndjson")
+        member.caller.ask("POST", "/api/team/push", turn(member, words, by), "application/x-ndjson")
     )
     if answer["refused"]:
         raise RuntimeError(f"refused: {answer['refused'][0]}")
 
 
 def pull(member: Member, _words: Words, _by: random.Random) -> None:
-    member.caller.ask("GET", f"/api/observations?{urlencode({'project': member.project, 'limit': 50})}")
+    """Until nothing more is new, as a machine does."""
+    while True:
+        asked = urlencode({"cursor": member.cursor, "limit": 500})
+        *_, end = member.caller.ask("GET", f"/api/team/pull?{asked}").splitlines()
+        found = json.loads(end)
+        member.cursor = found["cursor"]
+        if not found["more"]:
+            return
 
 
 def search(member: Member, words: Words, by: random.Random) -> None:
@@ -163,19 +181,31 @@ DOES: dict[str, Callable[[Member, Words, random.Random], None]] = {
 }
 
 
-def members_of(servers: Fleet, count: int) -> list[Member]:
-    return [Member(number, servers.caller(number)) for number in range(count)]
+def members_of(servers: Fleet, words: Words) -> list[Member]:
+    """Each project is opened by its first member, and the others may write in it."""
+    members = [Member(number, caller) for number, caller in enumerate(servers.callers)]
+    by = random.Random(1)
+    for member in members[::MEMBERS_A_PROJECT]:
+        push(member, words, by)
+    servers.grant(
+        {f"m{member.number}": member.project for member in members if member.number % MEMBERS_A_PROJECT}
+    )
+    return members
 
 
 def cost(servers: Fleet, members: Sequence[Member], words: Words, turns: int) -> Cost:
     by = random.Random(len(members))
-    for nth in range(max(len(members), WARM)):
-        push(members[nth % len(members)], words, by)  # sessions and projects exist, models are loaded
+    for nth in range(WARM):
+        push(members[nth * 7 % len(members)], words, by)  # models are loaded
+    servers.settle()
     before, began = servers.used(), time.perf_counter()
     for nth in range(turns):
         push(members[nth * 7 % len(members)], words, by)
     seconds = time.perf_counter() - began
-    return Cost(len(members), turns * OF_A_TURN, seconds, servers.used().since(before))
+    servers.settle()  # words and vectors are made in the background: their cost counts
+    used = servers.used().since(before)
+    stored = _memories(servers), servers.sizes().total
+    return Cost(len(members), turns * OF_A_TURN, seconds, used, stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +229,14 @@ def schedule(members: int, seconds: float, by: random.Random) -> Iterator[Due]:
     return iter(sorted(found, key=lambda due: due.at))
 
 
-def day(servers: Fleet, members: Sequence[Member], words: Words, seconds: float) -> Day:
-    by = random.Random(23)
+def day(folder: Path, servers: Fleet, members: Sequence[Member], words: Words, seconds: float) -> Day:
+    by, load = random.Random(23), os.getloadavg()[0]
     calls, lock, took = schedule(len(members), seconds, by), threading.Lock(), Took()
-    memories, sizes, used = _memories(servers), servers.sizes(), servers.used()
-    began = time.perf_counter()
+    own = members[1]
 
     def act(nth: int) -> None:
         """One of those who are active: one member after another sits down here."""
-        own = random.Random(nth)
+        chance = random.Random(nth)
         mine = members[nth :: min(ACTIVE, len(members))]
         while True:
             with lock:
@@ -216,19 +245,24 @@ def day(servers: Fleet, members: Sequence[Member], words: Words, seconds: float)
                 return
             time.sleep(max(0.0, began + due.at - time.perf_counter()))
             try:
-                DOES[due.call](own.choice(mine), words, own)
+                DOES[due.call](chance.choice(mine), words, chance)
             except (OSError, RuntimeError) as error:
                 took.failed.append(f"{due.call}: {error}")
             else:
                 took.ms[due.call].append((time.perf_counter() - began - due.at) * 1000)
 
-    with servers.watched() as peak:
-        acting = [threading.Thread(target=act, args=(nth,)) for nth in range(min(ACTIVE, len(members)))]
-        for thread in acting:
-            thread.start()
-        for thread in acting:
-            thread.join()
-    seconds = time.perf_counter() - began
+    with member_machine(folder / "member", servers, f"m{own.number}", own.project) as desk:
+        desk.rest(PROMPTS_AT_REST)
+        memories, sizes, used = _memories(servers), servers.sizes(), servers.used()
+        began = time.perf_counter()
+        with servers.watched() as peak, desk.asking():
+            acting = [threading.Thread(target=act, args=(nth,)) for nth in range(min(ACTIVE, len(members)))]
+            for thread in acting:
+                thread.start()
+            for thread in acting:
+                thread.join()
+        seconds = time.perf_counter() - began
+    servers.settle()
     return Day(
         len(members),
         seconds,
@@ -237,6 +271,8 @@ def day(servers: Fleet, members: Sequence[Member], words: Words, seconds: float)
         peak,
         (memories, _memories(servers)),
         (sizes, servers.sizes()),
+        desk.prompts,
+        (load, os.getloadavg()[0]),
     )
 
 
@@ -269,10 +305,14 @@ def told(costs: Sequence[Cost], one: Day) -> str:
             (
                 call,
                 f"{len(times):,}",
-                f"{len(times) / one.seconds:.1f}",
+                f"{len(times) / one.seconds:.1f}" if call in CALLS else "",
                 *(f"{at_share(times, share):,.0f}" for share in (0.5, 0.95, 0.99)),
             )
-            for call, times in one.took.ms.items()
+            for call, times in (
+                *one.took.ms.items(),
+                ("prompt's hook, at rest", one.prompts.at_rest),
+                ("prompt's hook, under load", one.prompts.under_load),
+            )
             if times
         ],
     )
@@ -283,16 +323,17 @@ def told(costs: Sequence[Cost], one: Day) -> str:
         f"Connections at most {one.peak.connections}; memory of a server at most "
         f"{one.peak.server_mib:,.0f} MiB, of PostgreSQL {one.peak.postgres_mib:,.0f} MiB; "
         f"{cores:.2f} cores busy (servers {one.used.servers / one.seconds:.2f}, "
-        f"PostgreSQL {one.used.postgres / one.seconds:.2f})."
+        f"PostgreSQL {one.used.postgres / one.seconds:.2f}). {one.prompts.recalled} of "
+        f"{len(one.prompts.at_rest) + len(one.prompts.under_load)} prompts recalled something.\n"
+        f"The machine's load before and after: {one.load[0]:.1f} and {one.load[1]:.1f}."
     )
     failures = "".join(f"\n  {said}" for said in dict.fromkeys(one.took.failed[:5]))
-    return f"{flat}\n\n{calls}\n\n{held}{failures}\n\n{grown(one)}"
+    return f"{flat}\n\n{calls}\n\n{held}{failures}\n\n{grown(costs, one)}"
 
 
-def grown(one: Day) -> str:
-    """By table, and the line through both sizes."""
-    (before, after), (fewer, more) = one.sizes, one.memories
-    came = more - fewer
+def grown(costs: Sequence[Cost], one: Day) -> str:
+    """By table in the end, and the line through the sizes that were seen."""
+    after, more = one.sizes[1], one.memories[1]
     rows = []
     for name in sorted(after.tables, key=lambda name: -after.tables[name] - after.indexes[name])[:8]:
         rows.append(
@@ -300,23 +341,45 @@ def grown(one: Day) -> str:
                 name,
                 f"{after.tables[name] / 2**20:.1f}",
                 f"{after.indexes[name] / 2**20:.1f}",
-                f"{(after.tables[name] - before.tables.get(name, 0)) / came:,.0f}",
-                f"{(after.indexes[name] - before.indexes.get(name, 0)) / came:,.0f}",
+                f"{after.tables[name] / more:,.0f}",
+                f"{after.indexes[name] / more:,.0f}",
             )
         )
-    each = (after.total - before.total) / came
+    each, at = slope(costs, one)
     return (
         table(("table", "MiB", "indexes, MiB", "bytes a memory", "of indexes"), rows)
-        + f"\n\n{each:,.0f} bytes a memory; ten million: {each * TEN_MILLION / 2**30:,.0f} GiB, not measured."
+        + f"\n\n{each:,.0f} bytes a memory; ten million: {at(TEN_MILLION) / 2**30:,.0f} GiB, not measured."
     )
 
 
-def plotted(costs: Sequence[Cost]) -> str:
-    lines = [
-        Line("servers", [(each.members, each.per_memory_ms(each.used.servers)) for each in costs]),
-        Line("PostgreSQL", [(each.members, each.per_memory_ms(each.used.postgres)) for each in costs]),
+def slope(costs: Sequence[Cost], one: Day) -> tuple[float, Callable[[int], float]]:
+    """Bytes of one more memory, and of so many."""
+    fewest, fewest_bytes = min(each.stored for each in costs)
+    most, most_bytes = one.memories[1], one.sizes[1].total
+    each = (most_bytes - fewest_bytes) / (most - fewest)
+    return each, lambda count: fewest_bytes + each * (count - fewest)
+
+
+def plotted(costs: Sequence[Cost], one: Day) -> dict[str, str]:
+    """By the name of the file."""
+    used = [(each.members, each.per_memory_ms(each.used.servers + each.used.postgres)) for each in costs]
+    smallest, largest = min(each.stored for each in costs), (one.memories[1], one.sizes[1].total)
+    _, at = slope(costs, one)
+    size = [
+        Line("measured", [(count, size / 2**20) for count, size in (smallest, largest)]),
+        Line(
+            "extrapolated", [(count, at(count) / 2**20) for count in (largest[0], 10**5, 10**6, TEN_MILLION)]
+        ),
     ]
-    return drawn("Processor time to take in one memory", "members", "milliseconds", lines)
+    return {
+        "team-cost.svg": drawn(
+            "Processor time for one shared memory, of all processes",
+            "members",
+            "milliseconds",
+            [Line("all", used)],
+        ),
+        "team-growth.svg": drawn("Disk space of the team's database", "memories", "MiB", size),
+    }
 
 
 def main() -> None:
@@ -327,7 +390,7 @@ def main() -> None:
     options.add_argument("--turns", type=int, default=300, help="pushed for each of these")
     options.add_argument("--seconds", type=float, default=240, help="of the day; an hour is all of it")
     options.add_argument("--quick", action="store_true", help="10 and 100 members, half a minute")
-    options.add_argument("--plot", type=Path, metavar="FOLDER", help="write team-cost.svg there")
+    options.add_argument("--plot", type=Path, metavar="FOLDER", help="write two plots there")
     args = options.parse_args()
     counts = [10, 100] if args.quick else sorted(int(count) for count in args.members.split(","))
     turns, seconds = (50, 30.0) if args.quick else (args.turns, args.seconds)
@@ -337,18 +400,19 @@ def main() -> None:
         folder = Path(temporary)
         folder.chmod(0o755)  # PostgreSQL runs as another user, where we are root
         for count in counts:
-            with fleet(folder, f"team{count}") as servers:
+            with fleet(folder, f"team{count}", count) as servers:
                 say(f"{count:,} members: cost …")
-                members = members_of(servers, count)
+                members = members_of(servers, words)
                 costs.append(cost(servers, members, words, turns))
                 if count == counts[-1]:
                     say(f"{count:,} members: {seconds:.0f} s of a day in an hour …")
-                    one = day(servers, members, words, seconds)
+                    one = day(folder, servers, members, words, seconds)
     assert one is not None
     print(f"A team on one PostgreSQL. {machine()}\n\n{told(costs, one)}")
     if args.plot:
         args.plot.mkdir(parents=True, exist_ok=True)
-        (args.plot / "team-cost.svg").write_text(plotted(costs), encoding="utf-8")
+        for name, drawing in plotted(costs, one).items():
+            (args.plot / name).write_text(drawing, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import threading
+import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,13 +14,14 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
-from tests.harness import workers
+from tests.harness import team_servers
+from tests.harness.team_servers import ServerProcess
 
-from claude_mem.serve import control
-from worker import free_port
+from claude_mem.api.team import NewGrant, NewKey, NewMember
 
 PATIENCE_S = 120
 _TICK = os.sysconf("SC_CLK_TCK")
+_WAITING = "SELECT 1 FROM claude_mem.unindexed UNION ALL SELECT 1 FROM claude_mem.unembedded LIMIT 1"
 _SIZES = """
 SELECT c.relname, pg_table_size(c.oid), pg_indexes_size(c.oid), c.reltuples
 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
@@ -85,14 +86,33 @@ class Sizes:
 @dataclass(slots=True)
 class Fleet:
     url: str
-    folders: list[Path] = field(default_factory=list)
-    pids: list[int] = field(default_factory=list)
+    servers: list[ServerProcess] = field(default_factory=list)
+    callers: list[Caller] = field(default_factory=list)
     postmaster: int = 0
 
-    def caller(self, nth: int) -> Caller:
-        data = self.folders[nth % len(self.folders)]
-        port = int(json.loads((data / "worker.json").read_bytes())["port"])
-        return Caller(port, (data / "token").read_text().strip())
+    @property
+    def pids(self) -> list[int]:
+        return [each.process.pid for each in self.servers]
+
+    def enroll(self, count: int) -> list[str]:
+        """New members' keys."""
+        with team_servers.opened(self.url) as store:
+            keys = [store.directory.begin("m0", "laptop")[0]]
+            for number in range(1, count):
+                store.directory.add_member(NewMember(name=f"m{number}"))
+                keys.append(store.directory.add_key(NewKey(member=f"m{number}", machine="laptop"))[0])
+        return keys
+
+    def new_key(self, member: str, name: str) -> str:
+        """Of another machine of a member's."""
+        with team_servers.opened(self.url) as store:
+            return store.directory.add_key(NewKey(member=member, machine=name))[0]
+
+    def grant(self, projects: Mapping[str, str]) -> None:
+        """By member: who writes to which project."""
+        with team_servers.opened(self.url) as store:
+            for member, project in projects.items():
+                store.directory.grant(NewGrant(project=project, member=member, level="write"))
 
     def used(self) -> Used:
         return Used(
@@ -103,6 +123,12 @@ class Fleet:
         """Of PostgreSQL's processes that have ended: their parent keeps the sum."""
         fields = _stat(self.postmaster)
         return (int(fields[13]) + int(fields[14])) / _TICK if fields else 0.0
+
+    def settle(self) -> None:
+        """Until what was pushed is indexed and has vectors."""
+        with psycopg.connect(self.url, autocommit=True) as db:
+            while db.execute(_WAITING).fetchone():
+                time.sleep(0.2)
 
     def sizes(self) -> Sizes:
         with psycopg.connect(self.url, autocommit=True) as db:
@@ -141,24 +167,19 @@ class Fleet:
 
 
 @contextmanager
-def fleet(folder: Path, name: str, processes: int = 2) -> Iterator[Fleet]:
-    """Servers on a new database of that name."""
+def fleet(folder: Path, name: str, members: int, processes: int = 2) -> Iterator[Fleet]:
+    """A team's server on a new database of that name, with so many members."""
     with ExitStack() as closing:
         server, postmaster = _postgres(folder / "postgres")
         with psycopg.connect(server, autocommit=True) as db:
             db.execute(f"CREATE DATABASE {name}")
         made = Fleet(urlunsplit(urlsplit(server)._replace(path=f"/{name}")), postmaster=postmaster)
-        for nth in range(processes):
-            data = folder / f"{name}-{nth}"
-            closing.enter_context(
-                workers.running(
-                    data, CLAUDE_MEM_DATABASE_URL=made.url, CLAUDE_MEM_WORKER_PORT=str(free_port())
-                )
-            )
-            made.folders.append(data)
-            pid = control.status(data).pid
-            assert pid
-            made.pids.append(pid)
+        keys = made.enroll(members)
+        for _ in range(processes):
+            running = team_servers.running(made.url, CLAUDE_MEM_VECTORS="builtin")
+            made.servers.append(closing.enter_context(running))
+        # A balancer would spread them as evenly.
+        made.callers = [Caller(made.servers[nth % processes].port, key) for nth, key in enumerate(keys)]
         yield made
 
 

@@ -3,7 +3,9 @@ is wrong: nothing accepted is lost, nothing is doubled, nobody sees what is othe
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,17 +13,21 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.harness import postgres_server, team_servers
+from tests.harness import hook_process, postgres_server, team_servers
 from tests.harness.fault_proxy import FaultProxy
 from tests.harness.faults import fill, small_disk
-from tests.harness.postgres import new_database
+from tests.harness.postgres import bare_database, new_database
 from tests.harness.postgres_server import PostgresServer
 from tests.harness.team_load import Load, check
-from tests.harness.team_servers import ServerProcess
+from tests.harness.team_servers import Caller, ServerProcess
 from tests.harness.workers import free_port, until
+
+from claude_mem.store.postgres.connection import LOCK
+from claude_mem.store.postgres.schema import VERSION
 
 pytestmark = pytest.mark.prove
 
+FIRST_SCHEMA = Path(__file__).parents[1] / "fixtures" / "postgres" / "schema-1.sql"
 MEMBERS = ("ada", "ben", "cem", "dora")
 ROUNDS = 2
 EACH = 30
@@ -133,6 +139,40 @@ def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other() -> None:
             pushed.wait_for(EACH * ROUNDS)
         for port in ports:
             assert check(load, port) >= pushed.count
+
+
+def test_of_processes_that_migrate_at_once_one_is_killed_and_one_makes_the_team() -> None:
+    """They wait for somebody who writes, so all of them are there when it begins."""
+    url = bare_database()
+    with psycopg.connect(url, autocommit=True, options="-c search_path=claude_mem,public") as db:
+        db.execute(FIRST_SCHEMA.read_bytes())
+        db.execute("UPDATE schema_version SET version = 1")
+        db.execute("INSERT INTO counters (name, backend, value) VALUES ('accepted', 0, 7)")
+    command = [sys.executable, "-m", "claude_mem", "server", "init", "--admin", "ada", "--json"]
+    env = hook_process.environment(Path("/nonexistent"), CLAUDE_MEM_DATABASE_URL=url)
+    with ExitStack() as stack, psycopg.connect(url) as writes, psycopg.connect(url, autocommit=True) as db:
+        writes.execute(f"SELECT pg_advisory_xact_lock_shared({LOCK})".encode())
+        begun = [_begun(stack, command, env) for _ in range(3)]
+        waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        until(lambda: len(db.execute(waiting).fetchall()) == 3, "all of them wait")
+        begun[0].kill()
+        writes.rollback()
+        answers = [process.communicate(timeout=60)[0] for process in begun[1:]]
+        assert sorted(process.returncode for process in begun[1:]) == [0, 1]
+    (made,) = [json.loads(answer) for answer in answers if answer]
+    with psycopg.connect(url, autocommit=True, options="-c search_path=claude_mem,public") as db:
+        assert db.execute("SELECT version FROM schema_version").fetchone() == (VERSION,)
+        assert db.execute("SELECT value FROM counters WHERE name = 'accepted'").fetchone() == (7,)
+    with team_servers.running(url) as server:
+        assert Caller(server.port, made["key"]).get("/api/team")["member"] == "ada"
+
+
+def _begun(stack: ExitStack, command: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
+    process = stack.enter_context(
+        subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    )
+    stack.callback(process.kill)
+    return process
 
 
 def _started(stack: ExitStack, url: str, port: int, hours_ahead: int = 0) -> ServerProcess:

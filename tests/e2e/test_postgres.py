@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -52,3 +53,23 @@ def test_without_the_setting_nothing_of_it_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.prove
+def test_what_one_machine_forgets_leaves_what_another_has_prepared(data: Path, tmp_path: Path) -> None:
+    url, elsewhere, cwd = new_database(), tmp_path / "elsewhere", tmp_path / "shop"
+    cwd.mkdir()
+    settings = {"CLAUDE_MEM_DATABASE_URL": url, "CLAUDE_MEM_VECTORS": "off"}
+    with workers.running(data, **settings), workers.running(elsewhere, **settings):
+        mem = Mem(data, CLAUDE_MEM_DATABASE_URL=url)
+        at_work = json.dumps(json.loads(payloads.prompt("hello")) | {"cwd": str(cwd)}).encode()
+        hook_process.run(data, at_work)
+        mem("remember", "The heron needs an egret.", cwd=cwd)
+        workers.until(lambda: _prepared(elsewhere, "egret"), "the other machine has prepared it")
+        mem("forget", "1", "--yes", cwd=cwd)
+        workers.until(lambda: not _prepared(elsewhere, "egret"), "it is gone there")
+
+
+def _prepared(data: Path, word: str) -> bool:
+    files = (data / "context").glob("*")
+    return any(word in file.read_text(errors="replace") for file in files if file.is_file())

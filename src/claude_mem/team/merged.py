@@ -26,6 +26,8 @@ REFRESH_S = 180.0
 WITHIN_S = 5.0
 MOST_BRANCHES = 50  # of a project, looked at in one go
 MOST_COMMITS = 1_000
+MOST_PATHS = 200  # that are named to git; of a branch that changes more, all paths are compared
+MOST_LOOKS = 1_000
 MOST_BYTES = 32 << 20
 DEFAULTS = ("main", "master")
 _HASH = re.compile(r"[0-9a-f]{40,64}")
@@ -80,6 +82,8 @@ class MergedBranches:
         self._environ, self._monotonic = environ, monotonic
         self._asked: dict[int, tuple[float, dict[str | None, str | None]]] = {}
         """By project: when, and why what is of each branch waits, unless it was made before it was merged."""
+        self._looks: dict[tuple[str, str, tuple[str, ...]], Look] = {}
+        """By repository, tip and tips of the default branch: git would say the same again."""
         self.times_asked = 0
 
     def ask_again(self) -> None:
@@ -112,7 +116,11 @@ class MergedBranches:
         at, said = self._asked.get(project_id, (-REFRESH_S, {}))
         if now - at >= REFRESH_S:
             said = {}
-        unknown = sorted((place for place in places if place not in said), key=str)[:MOST_BRANCHES]
+        before = self._asked.get(project_id, (0.0, {}))[1]
+        unknown = [place for place in places if place not in said]
+        # Those that took too long come last: they must not keep the others from being looked at.
+        unknown.sort(key=lambda place: (before.get(place) == NO_ANSWER, str(place)))
+        unknown = unknown[:MOST_BRANCHES]
         if unknown:
             new, said_now = self._look(root, unknown, states)
             self._outbox.note_branches(project_id, new)
@@ -142,7 +150,7 @@ class MergedBranches:
             elif place.startswith("@"):
                 said[place] = self._of_commit(git, place[1:], heads)
             else:
-                state, said[place] = self._of_branch(git, place, heads, states.get(place))
+                state, said[place] = self._of_branch(git, root, place, heads, states.get(place))
                 if state is not None:
                     new[place] = state
         return new, said
@@ -155,14 +163,23 @@ class MergedBranches:
         except Unanswered:
             return NO_ANSWER
 
+    def _looked_at(self, git: Git, root: str, branch: str | None, tip: str, heads: RepoHeads) -> Look:
+        key = (root, tip, heads.default_tips)
+        if (found := self._looks.get(key)) is None:
+            found = look_at(git, branch, tip, heads)
+            if len(self._looks) >= MOST_LOOKS:
+                self._looks.clear()
+            self._looks[key] = found
+        return found
+
     def _of_branch(
-        self, git: Git, branch: str, heads: RepoHeads, state: BranchState | None
+        self, git: Git, root: str, branch: str, heads: RepoHeads, state: BranchState | None
     ) -> tuple[BranchState | None, str]:
         tip = heads.tips.get(branch) or (state.tip if state else None)
         if tip is None:
             return None, f"branch {branch} is gone, and was not seen before"
         try:
-            look = look_at(git, branch if branch in heads.tips else None, tip, heads)
+            look = self._looked_at(git, root, branch if branch in heads.tips else None, tip, heads)
         except Unanswered:
             return None, NO_ANSWER
         known = after_look(state, look, self._clock())
@@ -224,8 +241,10 @@ def _is_rewritten(git: Git, tip: str, default: str) -> bool:
         return True
     base = git.output("merge-base", default, tip).strip()
     whole = _changes(git.output(*_DIFF, base, tip, "--"))
-    since = f"-n{MOST_COMMITS}"
-    log = git.output("log", *_LOG, since, "--no-merges", "--format=%x01", f"{base}..{default}", "--")
+    names = git.output("diff", "--name-only", "-z", "--no-renames", base, tip, "--").split("\0")
+    paths = [name for name in names if name]
+    asked = (f"-n{MOST_COMMITS}", "--no-merges", "--format=%x01", f"{base}..{default}", "--")
+    log = git.output("log", *_LOG, *asked, *(paths if len(paths) <= MOST_PATHS else ()))
     return bool(whole) and any(_changes(each) == whole for each in log.split("\x01"))
 
 

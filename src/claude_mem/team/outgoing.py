@@ -21,6 +21,7 @@ from claude_mem.model.records import (
 from claude_mem.model.sharing import NamedItem, OutboxItem
 
 MOST_BYTES = 2 << 20
+MOST_ITEMS, LONGEST_ITEM = 200, 2_000  # of a list: what the server takes
 _NOT_SENT = frozenset(("asked", "tool_use_ids", "root", "cwd", "transcript_path", "aliases", "prompt_id"))
 _WORDS = re.compile(r"\w{2,}")
 _MOSTLY = 0.7
@@ -100,6 +101,9 @@ def _leaving(record: Record, machine: str) -> Record:
     """Without paths of this machine, without what refers to raw events, and without the user's own words
     where prompts stay at home."""
     left = {name: value for name, value in record.items() if name not in _NOT_SENT}
+    for name, value in left.items():
+        if isinstance(value, list):
+            left[name] = [str(each)[:LONGEST_ITEM] for each in value[:MOST_ITEMS]]
     if "session_id" in left:
         left["session_id"] = unique_session(str(left["session_id"]), machine)
     if older := parse_name(str(left.get("supersedes"))):

@@ -128,6 +128,27 @@ def test_a_squashed_branch_is_merged_also_after_it_is_deleted(shop: Shop) -> Non
     assert not shop.waits(memory)
 
 
+def test_a_squash_that_also_changes_something_else_has_the_branchs_changes(shop: Shop) -> None:
+    shop.git("checkout", "-qb", "fix")
+    shop.commit("fix")
+    memory = shop.memory("fix")
+    assert shop.waits(memory)
+    shop.git("checkout", "-q", "main")
+    shop.git("merge", "-q", "--squash", "fix")
+    shop.commit("changelog")
+    assert not shop.waits(memory)
+
+
+def test_a_commit_with_a_part_of_the_branchs_changes_is_no_squash_of_it(shop: Shop) -> None:
+    shop.git("checkout", "-qb", "fix")
+    shop.commit("fix")
+    shop.commit("more")
+    memory = shop.memory("fix")
+    shop.git("checkout", "-q", "main")
+    shop.git("cherry-pick", "fix~1")
+    assert shop.waits(memory)
+
+
 def test_a_rebased_branch_is_merged(shop: Shop) -> None:
     shop.git("checkout", "-qb", "fix")
     shop.commit("fix")

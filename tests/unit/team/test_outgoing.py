@@ -71,6 +71,12 @@ def test_as_much_goes_as_there_is_room_for_and_at_least_one() -> None:
     assert len(pack([], long, dict, machine="m", most=1).items) == 1
 
 
+def test_lists_are_cut_to_what_the_server_takes() -> None:
+    left = sent(files_modified=[f"src/{number}.py" for number in range(500)], facts=["x" * 9_000])
+    assert len(left["files_modified"]) == 200
+    assert len(left["facts"][0]) == 2_000
+
+
 @pytest.mark.parametrize(
     ("session", "is_made"),
     [

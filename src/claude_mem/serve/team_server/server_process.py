@@ -40,7 +40,7 @@ GRACE_S = 5
 END_S = 1.5
 
 
-class Roomy(Bounded):
+class ServerConnection(Bounded):
     """A server has more callers than a worker."""
 
     most_connections, most_strangers = 2_048, 1_024
@@ -105,7 +105,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
         allowance=Allowance(options.rate, 4 * options.rate),
     )
     gate = Gate(server_app(serving), serving, TABLE, rules)
-    server = HttpServer(gate, listener, protocol=Roomy, tls=options.tls, grace_s=GRACE_S)
+    server = HttpServer(gate, listener, protocol=ServerConnection, tls=options.tls, grace_s=GRACE_S)
     ask_to_stop = _on_signals(serving, options.drain_s)
     loop.add_signal_handler(signal.SIGHUP, _renew, server)
     loops = _start_loops(serving)

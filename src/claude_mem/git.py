@@ -290,8 +290,8 @@ def _commit(head: list[bytes], files: list[bytes], edges: frozenset[str]) -> Ite
 def _tokens(pieces: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\0")
-        yield from whole
+        *names, rest = (rest + piece).split(b"\0")
+        yield from names
     if rest:
         yield rest
 

@@ -122,12 +122,12 @@ class LeftOut:
         """Raises what is wrong if no agent is left."""
         if is_all and len(self.errors) == 1:
             raise next(error for _, error in self.errors.values())
-        told = [
+        messages = [
             f"{agent.title} is left out: {catalog.in_words(error)}" for agent, error in self.errors.values()
         ]
-        if is_all and told:
-            raise ClaudeMemError("\n".join(told))
-        for text in told:
+        if is_all and messages:
+            raise ClaudeMemError("\n".join(messages))
+        for text in messages:
             output.message(text)
 
     def code(self, named: list[str] | None) -> int:

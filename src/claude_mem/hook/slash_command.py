@@ -36,7 +36,7 @@ def answer(verb: str, payload: dict[str, object], typed: str, head: bytes) -> by
         scrub_payload.prepare(verb, head, b"", True)
     except Exception:  # noqa: S110 - the command works on a full disk too
         pass
-    asked = {
+    command = {
         "type": "command",
         "version": __version__,
         "session": payload.get("session_id"),
@@ -44,9 +44,9 @@ def answer(verb: str, payload: dict[str, object], typed: str, head: bytes) -> by
         "typed": typed,
     }
     try:
-        said = worker_link.exchange(json.dumps(asked).encode() + b"\n", WITHIN_S)
+        reply = worker_link.exchange(json.dumps(command).encode() + b"\n", WITHIN_S)
     except worker_link.NobodyListens:
         worker_link.start(sys.executable)
-        said = json.dumps(DOWN).encode()
-    reason = said if said and said != b'""' else json.dumps(LATE).encode()
+        reply = json.dumps(DOWN).encode()
+    reason = reply if reply and reply != b'""' else json.dumps(LATE).encode()
     return b'{"continue": true, "decision": "block", "reason": %s}\n' % reason

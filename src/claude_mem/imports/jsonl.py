@@ -80,10 +80,10 @@ def when(value: object) -> int | None:
     """Epoch milliseconds of a number of them, or of seconds, or of a time as text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
-            whole = int(value * 1000 if 0 < value < _SECONDS_UNTIL else value)
+            milliseconds = int(value * 1000 if 0 < value < _SECONDS_UNTIL else value)
         except (ValueError, OverflowError):  # not a number, or endless
             return None
-        return whole if 0 < whole <= _LATEST else None
+        return milliseconds if 0 < milliseconds <= _LATEST else None
     return transcript_lines.epoch(value)
 
 

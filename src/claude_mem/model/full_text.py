@@ -50,11 +50,11 @@ def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     words: dict[str, None] = {}
     phrases: dict[str, None] = {}
     for chunk in _CHUNK.findall(_POSSESSIVE.sub("", normalize("NFC", query))):
-        whole = _words(chunk)
-        parts = [part for word in whole for part in _CAMEL_SEAM.split(word)]
+        in_full = _words(chunk)
+        parts = [part for word in in_full for part in _CAMEL_SEAM.split(word)]
         if len(parts) > 1:
             phrases.setdefault(" ".join(parts))
-        for word in (*whole, *parts):
+        for word in (*in_full, *parts):
             if len(parts) == 1 or not word.isdigit():  # a version's digits say nothing alone, but as a phrase
                 words.setdefault(word.lower())
     telling = [word for word in words if word not in STOP_WORDS] or list(words)

@@ -259,8 +259,8 @@ def content_key(observation: Observation) -> str | None:
         if not title:
             return None
         texts += [observation.type, *sorted(set(observation.files_modified))]
-    whole = [title, *texts]
-    return hashlib.sha256("\n".join(whole).encode(errors="replace")).hexdigest()[:32]
+    parts = [title, *texts]
+    return hashlib.sha256("\n".join(parts).encode(errors="replace")).hexdigest()[:32]
 
 
 def _plain(text: str | None) -> str:

@@ -162,8 +162,8 @@ def _labelled_fields(value: object, most: int, depth: int = DEEPEST) -> Iterator
     if isinstance(value, list):
         for each in value:
             yield from (
-                f"{'  ' if at else '- '}{told}"
-                for at, told in enumerate(_labelled_fields(each, most, depth - 1))
+                f"{'  ' if at else '- '}{lines}"
+                for at, lines in enumerate(_labelled_fields(each, most, depth - 1))
             )
         return
     if not isinstance(value, Mapping) or depth <= 0:
@@ -178,10 +178,12 @@ def _labelled_fields(value: object, most: int, depth: int = DEEPEST) -> Iterator
     if brief:
         yield f"{who}{', '.join(f'{key} {brief[key]}' for key in names)}".strip()
     for key in [key for key in fields if key not in brief]:
-        told = list(
+        lines = list(
             _labelled_fields(fields[key], most if isinstance(fields[key], str) else MOST_COMMENT, depth - 1)
         )
-        yield from told if key == "body" else (f"{key}: {told[0]}",) if len(told) == 1 else (f"{key}:", *told)
+        yield from (
+            lines if key == "body" else (f"{key}: {lines[0]}",) if len(lines) == 1 else (f"{key}:", *lines)
+        )
 
 
 def _short(value: object) -> object:

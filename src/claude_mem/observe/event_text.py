@@ -142,8 +142,8 @@ def _answer(name: str, text: str, usual: int, tail: float = 0.3) -> str:
     if any(word in name.lower() for word in _SNAPSHOTS):
         return elide(text, MOST_SNAPSHOT)
     most = MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
-    told = digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
-    return told or elide(text, most, tail=tail)
+    digested = digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
+    return digested or elide(text, most, tail=tail)
 
 
 def _piece(head: str, body: str, cap: int, value: Value = Value.HIGH) -> Piece:
@@ -209,8 +209,8 @@ def _command(name: str, call: ToolUse) -> Piece:
         case shell.Purpose.COMMIT:
             # The message is the best account of the work there is; the hooks' chatter around it is not.
             full = elide(command, MOST_COMMIT)
-            told = digest.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
-            return _ran(name, full, told, Value.HIGH)
+            digested = digest.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
+            return _ran(name, full, digested, Value.HIGH)
         case shell.Purpose.PROVE:
             most = MOST_PROOF if _TROUBLE.search(output) else MOST_CHATTER
             return _ran(name, shown, elide(output, most, tail=0.6), Value.HIGH)

@@ -221,10 +221,10 @@ def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
     first: dict[str, int] = {}
     numbered: list[Piece] = []
     for number, each in enumerate(pieces, 1):
-        told = number
+        first_number = number
         if each.value in (Value.LOW, Value.MIDDLE) and len(each.body) > LONG_BODY:
-            told = first.setdefault(each.body.strip(), number)
-        body = each.body if told == number else f"[same as #{told}]"
+            first_number = first.setdefault(each.body.strip(), number)
+        body = each.body if first_number == number else f"[same as #{first_number}]"
         numbered.append(replace(each, head=f"{number} {each.head}", body=body))
     return numbered
 

@@ -147,7 +147,7 @@ class _Block(Struct, frozen=True):
     name: str
     texts: dict[str, str]
     lists: dict[str, tuple[str, ...]]
-    whole: bool  # it has its end, or another block follows
+    is_complete: bool  # it has its end, or another block follows
 
 
 def read(text: str) -> Observed | Nothing | Unreadable:
@@ -165,7 +165,7 @@ def read(text: str) -> Observed | Nothing | Unreadable:
             observations.append(observation)
         if summary and len(summaries) < MOST_BLOCKS:
             summaries.append(summary)
-        damaged = damaged or not (block.whole or observation or summary)
+        damaged = damaged or not (block.is_complete or observation or summary)
         empty += not (observation or summary)
     skipped = _skip_reason(text, found)
     if observations or summaries:
@@ -186,7 +186,7 @@ def _blocks(text: str, found: Sequence[Tag]) -> Iterator[_Block]:
         if tag.name not in BLOCKS or tag.closing:
             continue
         if tag.void:
-            yield _Block(tag.name, {}, {}, whole=True)
+            yield _Block(tag.name, {}, {}, is_complete=True)
             continue
         block, index = _block(text, found, index, tag.name)
         yield block
@@ -202,7 +202,7 @@ def _block(text: str, found: Sequence[Tag], index: int, name: str) -> tuple[_Blo
         if tag.name in BLOCKS:
             closes = tag.closing and tag.name == name
             if closes or not tag.closing:
-                return _Block(name, texts, lists, whole=True), index + closes
+                return _Block(name, texts, lists, is_complete=True), index + closes
         index += 1
         if tag.name not in fields or tag.closing or tag.void:
             continue
@@ -215,7 +215,7 @@ def _block(text: str, found: Sequence[Tag], index: int, name: str) -> tuple[_Blo
         elif not cut:  # half a sentence is not what the model had to say
             texts[tag.name] = texts.get(tag.name) or plain_text(text[tag.end : until])
         index = end + 1 if tag.closed_by is not None else end
-    return _Block(name, texts, lists, whole=False), index
+    return _Block(name, texts, lists, is_complete=False), index
 
 
 def _next_part(found: Sequence[Tag], index: int, fields: frozenset[str]) -> int:

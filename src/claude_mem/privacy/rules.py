@@ -83,9 +83,9 @@ def _salvaged(content: bytes) -> dict[str, object]:
 
 def _begun(text: str) -> object:
     """The value that begins there; of a list or an object that breaks off, the entries before that."""
-    whole = next(_values(text, 0), None)
-    if whole is not None or text[:1] not in ("[", "{"):
-        return whole
+    parsed = next(_values(text, 0), None)
+    if parsed is not None or text[:1] not in ("[", "{"):
+        return parsed
     entries = list(_values(text, 1))
     if text[0] == "[":
         return entries

@@ -90,13 +90,13 @@ def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | 
 
 
 def _join(pieces: list[str]) -> str:
-    whole = "".join(pieces)
+    joined = "".join(pieces)
     if len(pieces) < 2:
-        return whole
-    low = lowered(whole)
+        return joined
+    low = lowered(joined)
     found = _tags(low) + _tags(_without_no_width(low))
     hides = any(not closing or name == PRIVATE for _, _, name, closing in found)
-    return _SEAM.join(pieces) if hides else whole
+    return _SEAM.join(pieces) if hides else joined
 
 
 def may_hide(text: str) -> bool:

@@ -154,8 +154,14 @@ class Repository:
         trunk = trunk or next((heads[name] for name in _TRUNKS if name in heads), None)
         merged: set[str] = set()
         for into in ("HEAD", *((trunk,) if trunk in heads.values() else ())):
-            asked = ("for-each-ref", "--format=%(refname)", f"--merged={into}", "refs/heads", "refs/remotes")
-            merged.update(self._git(deadline, *asked).splitlines())
+            arguments = (
+                "for-each-ref",
+                "--format=%(refname)",
+                f"--merged={into}",
+                "refs/heads",
+                "refs/remotes",
+            )
+            merged.update(self._git(deadline, *arguments).splitlines())
         return {name: ref in merged for name, ref in heads.items()}, tags
 
     def _git(self, deadline: float, *arguments: str) -> str:

@@ -180,17 +180,17 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     head = flowing(title) or (sentences[0] if sentences else "")
     if head.endswith("…"):
         # The title is the beginning of a sentence that had no room; here it has.
-        head = next((whole for whole in sentences if whole.startswith(head[:-1])), head)
+        head = next((complete for complete in sentences if complete.startswith(head[:-1])), head)
     head = quoted(head, cap)
     if not head or len(head) > cap - 24:
         return head
-    more = _best_sentences(sentences, cap - len(head) - 2, known=_words(head), asked=set(words))
+    more = _best_sentences(sentences, cap - len(head) - 2, known=_words(head), query_words=set(words))
     return f"{_ended(head)} {more}".rstrip() if more else head
 
 
 def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     """What adds the most to the title, at most cap characters; often nothing."""
-    return _best_sentences(_sentences(text), cap, known=_words(title), asked=set(words))
+    return _best_sentences(_sentences(text), cap, known=_words(title), query_words=set(words))
 
 
 def headline(kind: str, title: str, snippet: str) -> tuple[str, str]:
@@ -207,7 +207,7 @@ def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
     else what says the most; at most cap characters. What semicolons join, as in a summary, is several."""
     stems, known = {_stem(word) for word in words}, _words(title)
     best, most = "", 0
-    for sentence in (part for whole in _sentences(text) for part in whole.split("; ")):
+    for sentence in (part for complete in _sentences(text) for part in complete.split("; ")):
         found = len(stems & _stems(sentence))
         if found <= most or not _says_something(sentence):
             continue
@@ -263,8 +263,8 @@ def _says_something(sentence: str) -> bool:
     return len(_PLAIN.findall(sentence)) >= _FEWEST_WORDS or bool(re.search(_LONG_SCRIPT, sentence))
 
 
-def _best_sentences(sentences: list[str], room: int, *, known: set[str], asked: set[str]) -> str:
-    ranked = sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at], at, asked), at))
+def _best_sentences(sentences: list[str], room: int, *, known: set[str], query_words: set[str]) -> str:
+    ranked = sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at], at, query_words), at))
     chosen: list[int] = []
     for at in ranked:
         words = _words(sentences[at])
@@ -281,11 +281,11 @@ def _best_sentences(sentences: list[str], room: int, *, known: set[str], asked: 
     return " ".join(_ended(sentences[at]) for at in sorted(chosen))
 
 
-def _worth(sentence: str, at: int, asked: set[str]) -> float:
+def _worth(sentence: str, at: int, query_words: set[str]) -> float:
     found = _words(sentence)
     return (
         1.0 / (1 + at)  # writers begin with what matters
-        + 1.5 * min(len(found & asked), 3)
+        + 1.5 * min(len(found & query_words), 3)
         + min(len(found & _REASONS), 2)
         + (0.5 if _CONCRETE.search(sentence) else 0.0)
     )

@@ -63,9 +63,9 @@ def _is_same(one: ProjectDetails, other: ProjectDetails) -> bool:
 def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> api.MergeHint | None:
     """A worktree or a folder of another project."""
     for root in enclosing_directories(repository_of(project.root)):
-        whole = next((one for one in others if one.root == root), None)
-        if whole:
-            return _hint(project, whole, f"{project.root} is gone and was inside {root}")
+        enclosing = next((one for one in others if one.root == root), None)
+        if enclosing:
+            return _hint(project, enclosing, f"{project.root} is gone and was inside {root}")
     return None
 
 

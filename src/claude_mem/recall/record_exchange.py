@@ -69,8 +69,8 @@ def fit_own(record: Record, clean: Callable[[str], str]) -> Record:
 
 
 def fit_members(record: Record, clean: Callable[[str], str], now: int) -> Record:
-    """A record that a member of a team shares: scrubbed once more, bounded as a stranger's, and by its own
-    names. Raises UnfitRecord."""
+    """A record that a member of a team shares: scrubbed once more, bounded as an untrusted one, and by its
+    own names. Raises UnfitRecord."""
     for name, shape in FIELDS.get(str(record.get("kind")), {}).items():
         value = record.get(name)
         if name in NAMES and isinstance(value, str) and len(value) > LONGEST_NAME:

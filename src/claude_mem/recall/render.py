@@ -55,9 +55,9 @@ def as_many_as_fit(most: int, render: Callable[[int], Rendered], budget: Budget)
     """The first n of `most` lines, for the greatest n that fits the budget."""
     if not most:
         return Rendered()
-    whole = render(most)
-    if budget.holds(whole.text):
-        return whole
+    complete = render(most)
+    if budget.holds(complete.text):
+        return complete
     fit = bisect_left(range(1, most), True, key=lambda count: not budget.holds(render(count).text))
     return render(fit) if fit else Rendered()
 
@@ -155,8 +155,8 @@ def render_start(
         open_items = sum(line.head == _OPEN for line in shown)
         counted = [(len(set(refs)), "memory"), *([(open_items, "open item")] if open_items else [])]
         counts = ", ".join(_many(*each) for each in counted)
-        whole = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}: {counts}.")
-        return rendered(whole, refs)
+        complete = f"{about}\n\n{text}" if plain else fenced(text, about=f"{about}: {counts}.")
+        return rendered(complete, refs)
 
     shown = as_many_as_fit(len(lines), render, budget)
     return rendered(f"No previous sessions found for {project}.", ()) if plain and not shown.text else shown

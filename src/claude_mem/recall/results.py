@@ -98,15 +98,15 @@ def led_to(event: Card, known: Sequence[Card]) -> Card | None:
 def without_question(hits: Iterable[Hit], query: str, now: int) -> list[Hit]:
     """Leaves out the recent prompt that the query itself comes from: an agent may search for its own
     prompt."""
-    asked = _words(query)
+    query_words = _words(query)
 
     def is_question(card: Card) -> bool:
         is_only_asked = card.ref.kind == "prompt" or (card.ref.kind == "summary" and not card.text.strip())
         if not is_only_asked or not 0 <= now - card.created_at < JUST_NOW_MS:
             return False
         words = _words(card.text or card.title)
-        shared = len(asked & words)
-        return shared >= SAME * len(asked) and 2 * shared >= len(words)
+        shared = len(query_words & words)
+        return shared >= SAME * len(query_words) and 2 * shared >= len(words)
 
     return [hit for hit in hits if not is_question(hit.card)]
 

@@ -140,7 +140,7 @@ class ViewerReader(MemoryReader, frozen=True, kw_only=True):
 
     def _next_steps(self, project_id: int) -> list[Json]:
         refs = [Ref("summary", id) for id in self.store.sessions.last_summaries(project_id, "", NEXT_STEPS)]
-        whole = self.store.memories.details(refs)
+        rows = self.store.memories.details(refs)
         return [
             {
                 "ref": str(ref),
@@ -148,7 +148,7 @@ class ViewerReader(MemoryReader, frozen=True, kw_only=True):
                 "at": iso(card.created_at),
                 "text": columns["next_steps"],
             }
-            for ref, (card, columns) in ((ref, whole[ref]) for ref in refs if ref in whole)
+            for ref, (card, columns) in ((ref, rows[ref]) for ref in refs if ref in rows)
             if columns["next_steps"]
         ]
 

@@ -95,8 +95,8 @@ def timeline_text(found: Found) -> ToolText:
     here = [f"> {memory_line(anchor)}"] if anchor else [f"> {found.get('at') or ''}"]
     if not before and not after and not anchor:
         return ToolText("No results.")
-    told = [*(memory_line(result) for result in before), *here, *(memory_line(result) for result in after)]
-    return ToolText(_note(found), "\n".join(told), "Full text: get_observations(ids=[…]).")
+    lines = [*(memory_line(result) for result in before), *here, *(memory_line(result) for result in after)]
+    return ToolText(_note(found), "\n".join(lines), "Full text: get_observations(ids=[…]).")
 
 
 def memories_text(found: Found) -> ToolText:
@@ -162,14 +162,14 @@ def memory_line(result: Found) -> str:
     )
     files = list(result.get("files") or [])
     more = f" +{len(files) - MOST_FILES}" if len(files) > MOST_FILES else ""
-    told = [
+    lines = [
         head,
         title,
         f"[{', '.join(str(file) for file in files[:MOST_FILES])}{more}]" if files else "",
         f"{{{'; '.join(marks)}}}" if (marks := _marks(result)) else "",
     ]
     tokens = result.get("tokens")
-    return "  ".join(part for part in told if part) + (f" (~{tokens} tok)" if tokens else "")
+    return "  ".join(part for part in lines if part) + (f" (~{tokens} tok)" if tokens else "")
 
 
 def _marks(result: Found, *, is_named: bool = False) -> list[str]:
@@ -192,14 +192,14 @@ def _lines(results: Iterable[Found]) -> str:
 
 
 def _memory_text(result: Found) -> str:
-    told = [memory_line(result)]
+    lines = [memory_line(result)]
     for name, label in _FULL_FIELDS:
         value = result.get(name)
         if value and isinstance(value, list | tuple):
-            told.append("\n- ".join([f"{label}:", *(str(item) for item in value)]))
+            lines.append("\n- ".join([f"{label}:", *(str(item) for item in value)]))
         elif value:
-            told.append(f"{label}: {value}" if label else str(value))
-    return "\n".join(told)
+            lines.append(f"{label}: {value}" if label else str(value))
+    return "\n".join(lines)
 
 
 def _id(of: object) -> object:

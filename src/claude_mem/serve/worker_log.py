@@ -127,9 +127,10 @@ def _read(log: Path, after: str) -> tuple[str, str | None]:
                 content, start = b"", min(int(place[2]), found.st_size)
             file.seek(max(start, found.st_size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)
-            whole = piece[: piece.rfind(b"\n") + 1]  # a line that is being written is complete the next time
-            content += whole
-            following = f"{found.st_ino}-{_end(start, found.st_size, whole)}"
+            # A line that is being written is complete the next time.
+            complete_lines = piece[: piece.rfind(b"\n") + 1]
+            content += complete_lines
+            following = f"{found.st_ino}-{_end(start, found.st_size, complete_lines)}"
     return content[-TAIL_BYTES:].decode("utf-8", "replace"), following
 
 
@@ -145,8 +146,8 @@ def _opened(log: Path, stack: ExitStack) -> list[BinaryIO]:
     return files[::-1]
 
 
-def _end(start: int, size: int, whole: bytes) -> int:
-    return max(start, size - TAIL_BYTES) + len(whole)
+def _end(start: int, size: int, complete_lines: bytes) -> int:
+    return max(start, size - TAIL_BYTES) + len(complete_lines)
 
 
 def _parsed(text: str) -> Iterator[LogLine]:

@@ -220,8 +220,8 @@ class Settings(Struct, frozen=True):
     command_hints: Literal["on", "off"] = _injected(
         "on",
         one_of("on", "off"),
-        "Whether the agent is told, before it runs a shell command, that the same command failed in earlier "
-        "sessions, and why.",
+        "Whether to inform the agent, before it runs a shell command, that the same command failed in "
+        "earlier sessions, and why.",
     )
 
     start_line: Literal["on", "off"] = _injected(

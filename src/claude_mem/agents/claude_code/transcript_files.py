@@ -170,8 +170,8 @@ def last_at(path: Path) -> int | None:
     """The time of the last line that has one."""
     reach = _TAIL
     while True:
-        tail, whole = _tail(path, reach)
-        for raw in reversed(tail if whole else tail[1:]):
+        tail, is_all = _tail(path, reach)
+        for raw in reversed(tail if is_all else tail[1:]):
             try:
                 line = json.loads(raw)
             except (ValueError, RecursionError):
@@ -179,7 +179,7 @@ def last_at(path: Path) -> int | None:
             at = transcript_lines.epoch(line.get("timestamp")) if isinstance(line, dict) else None
             if at is not None:
                 return at
-        if whole or reach >= _LONGEST_TAIL:
+        if is_all or reach >= _LONGEST_TAIL:
             return None
         reach *= 8
 

@@ -59,9 +59,9 @@ _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 def _messages(path: Path, tally: LineTally) -> Numbered:
     """A file that is not a JSON object counts as one lost line."""
     text = path.read_bytes()
-    whole: dict[str, Any] = transcript_lines.parsed(text, 1, tally) or {}
+    document: dict[str, Any] = transcript_lines.parsed(text, 1, tally) or {}
     tally.lines += 1
-    yield from enumerate((each for each in whole.get("messages", ()) if isinstance(each, dict)), 1)
+    yield from enumerate((each for each in document.get("messages", ()) if isinstance(each, dict)), 1)
 
 
 def _read_line(session: TranscriptSession, message: Fields) -> None:

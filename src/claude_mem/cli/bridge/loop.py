@@ -92,8 +92,8 @@ class Lines:
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size > self._most:
-            whole = b"".join(self._pieces)
-            self._pieces = [whole[:ENDS], whole[ENDS:][-ENDS:]]
+            joined = b"".join(self._pieces)
+            self._pieces = [joined[:ENDS], joined[ENDS:][-ENDS:]]
 
 
 class Bridge:

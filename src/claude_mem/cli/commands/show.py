@@ -75,7 +75,7 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
     head = f"Session {about.get('session_id') or about.get('id')}"
     agent = TITLES.get(str(about.get("client")), about.get("client"))
     by = byline(about.get("author"), None, None)
-    facts = (about.get("project"), standing(about), by, agent, about.get("created_at"))
+    facts = (about.get("project"), session_state(about), by, agent, about.get("created_at"))
     lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
     memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
     memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
@@ -140,10 +140,10 @@ def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
     age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
     agent = TITLES.get(client, client)
     author, project = str(item.get("author") or "me"), str(item.get("project") or "")
-    return short_id(_id(item)), author, agent, age, standing(item), project
+    return short_id(_id(item)), author, agent, age, session_state(item), project
 
 
-def standing(session: dict[str, Any]) -> str:
+def session_state(session: dict[str, Any]) -> str:
     """The same words as in the viewer: a turn is summarized as soon as it ends, and then the session is idle
     until the next prompt. Not every agent says that a session is over."""
     status = str(session.get("status") or "")

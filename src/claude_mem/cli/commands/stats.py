@@ -172,9 +172,9 @@ def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
 def _cost(spending: list[DailyCost]) -> list[str]:
     if not spending:
         return ["Cost      nothing: no model was used"]
-    whole = total(spending)
-    price = _dollars(whole) or "price unknown"
-    lines = [f"Cost      {output.plural(whole.calls, 'call')}, {whole.tokens:,} tokens, {price}"]
+    overall = total(spending)
+    price = _dollars(overall) or "price unknown"
+    lines = [f"Cost      {output.plural(overall.calls, 'call')}, {overall.tokens:,} tokens, {price}"]
     for name, of in BREAKDOWNS:
         heads = "".join(f"{head:>{width}}" for head, width in COLUMNS)
         lines += ["", f"  {name:<{NAME}}{heads}"]

@@ -17,7 +17,7 @@ addEventListener("keydown", ({ key }) => key === " " && press(), true);
 addEventListener("pointerdown", ({ isPrimary, button }) => isPrimary && button === 0 && press(), true);
 for (const name of ["keyup", "pointerup", "pointercancel"]) addEventListener(name, release, true);
 addEventListener("pointermove", ({ buttons }) => buttons || release(), { capture: true, passive: true });
-addEventListener("blur", release); // of the window: what is let go elsewhere is not told
+addEventListener("blur", release); // of the window: a release elsewhere sends no event
 
 // When nothing is pressed any more.
 export const released = () => held;

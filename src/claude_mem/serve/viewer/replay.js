@@ -132,7 +132,7 @@ export function replay({ signal, onopen }) {
     // Each is inserted by its time. At the end, the replay stays at the end; further back, it does not move.
     grow: (more) => {
       const isAtEnd = shown >= events.length,
-        standing = events[shown - 1];
+        current = events[shown - 1];
       const added = more.filter((each) => !known.has(each.ref));
       if (!added.length) return;
       for (const each of added) {
@@ -143,7 +143,7 @@ export function replay({ signal, onopen }) {
       }
       range.max = events.length;
       track.draw();
-      to(isAtEnd ? events.length : events.indexOf(standing) + 1, false);
+      to(isAtEnd ? events.length : events.indexOf(current) + 1, false);
     },
     // event: its current state; null: it was deleted.
     renew: (ref, event) => {

@@ -104,9 +104,9 @@ def list_refs(
     if len(kinds) == 1:
         return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, options, meant)]
     found: list[tuple[int, int, int]] = []
-    whole = replace(options, limit=options.limit + options.offset, offset=0)
+    unpaged = replace(options, limit=options.limit + options.offset, offset=0)
     for kind in kinds:
-        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, whole, meant)]
+        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, unpaged, meant)]
     found.sort(reverse=options.newest_first)
     page = found[options.offset : options.offset + options.limit]
     return [Ref(_ORDER[kind], id) for _, kind, id in page]

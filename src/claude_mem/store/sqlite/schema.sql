@@ -1,7 +1,7 @@
--- The whole schema, for a database that does not exist yet. A test proves it equal to all migrations in turn:
+-- The schema of a new database. A test proves it equal to all migrations in turn:
 -- change both, and never a migration that was released.
 
--- Who worked where, what was asked, and the durable queue of what was done.
+-- Projects, sessions, prompts, and the durable queue of events.
 
 CREATE TABLE projects (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -115,7 +115,7 @@ CREATE INDEX pending_messages_unsettled
     ON pending_messages (session_id, state, id, not_before_epoch, kind, characters, created_at_epoch)
     WHERE state <> 'done';
 CREATE INDEX pending_messages_ready_age ON pending_messages (created_at_epoch) WHERE state = 'ready';
--- Whether a session's turn has ended is asked of every session with waiting jobs, not of every job.
+-- Whether a session's turn has ended is looked up once for each session with waiting jobs.
 CREATE INDEX pending_messages_stops ON pending_messages (session_id) WHERE kind = 'stop' AND state = 'ready';
 
 -- Parked jobs of whose batch the offline observer has made memories, for the model's replies could not be read;
@@ -333,7 +333,7 @@ CREATE TABLE derived (
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- What sessions were told, so that its use can be measured. A session may be told something before it is known.
+-- What was injected into sessions, so that its use can be measured. This may happen before a session is known.
 CREATE TABLE injections (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     claude_session_id TEXT NOT NULL,

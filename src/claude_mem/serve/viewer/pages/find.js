@@ -58,7 +58,7 @@ export async function show(place, main, signal) {
   const selection = bulk({
     narrowing: () => ({ q: asked.q, ...narrowing() }),
     redraw: () => list.redraw(),
-    done: () => load(standing()),
+    done: () => load(position()),
     signal,
     chosen: new Set(before?.chosen),
   });
@@ -108,7 +108,7 @@ export async function show(place, main, signal) {
   }
 
   const load = (at) => (loading = listing(at));
-  const standing = () => Math.max(current, returning); // also while the list is on its way
+  const position = () => Math.max(current, returning); // also while the list is on its way
 
   async function listing(at = -1) {
     if (signal.aborted) return; // taken back from elsewhere
@@ -157,7 +157,7 @@ export async function show(place, main, signal) {
   }
   signal.addEventListener("abort", () => {
     clearTimeout(soon);
-    left.set(step, { chosen: selection.chosen, current: standing() });
+    left.set(step, { chosen: selection.chosen, current: position() });
   });
 
   async function move(by) {

@@ -195,7 +195,7 @@ export async function show(place, main, signal) {
     }
   }
 
-  watch((state) => put(figures, standing(state)), signal);
+  watch((state) => put(figures, observerPanel(state)), signal);
   const ticking = setInterval(() => look(), 5000); // the oldest event's age grows
   signal.addEventListener("abort", () => clearInterval(ticking));
   const [latest] = await Promise.all([
@@ -227,7 +227,7 @@ function learn(chosen, name) {
     chosen.append(h("option", { value: name }, leaf(name)));
 }
 
-function standing(state) {
+function observerPanel(state) {
   const queue = state.queue || {},
     observer = state.observer || {},
     count = waiting(queue);

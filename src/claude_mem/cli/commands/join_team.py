@@ -37,8 +37,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "leave",
         more=(
-            "What you shared is deleted from the server and from others' machines; it stays\n"
-            "here. Others' memories are deleted here, unless you pass --keep-copies."
+            "What you shared is deleted from the server and from others' machines. It stays\n"
+            "here, and cannot be shared with that team again. Others' memories are deleted\n"
+            "here, unless you pass --keep-copies."
         ),
         example="claude-mem leave",
         run=_run_leave,

@@ -63,6 +63,10 @@ def test_a_members_memory_can_be_pinned_and_hidden_and_not_edited(
     expect(sight.page.get_by_role("dialog")).to_have_count(0)
     sight.press("p")
     expect(actions.first).to_have_text("Pinned")
+    actions.last.click()
+    dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
+    expect(dialog).to_contain_text("on this machine only")
+    dialog.get_by_role("button", name="Cancel").click()
     sight.go("#/session/adas")
     expect(sight.main().locator(".head .chip.by")).to_have_text("by ada")
     assert sight.all_that_went_wrong() == []

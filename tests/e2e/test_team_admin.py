@@ -80,6 +80,38 @@ def test_what_the_server_refuses_is_said_in_a_sentence_and_changes_nothing(machi
     assert len(json.loads(ada("team", "key", "list", "--json").stdout)["items"]) >= 2
 
 
+def test_a_projects_admin_forgets_anothers_memory_for_the_team_and_nobody_else(
+    machines: Machines,
+) -> None:
+    ada, ben = machines.ada, machines.ben
+    bens = Caller(machines.port, machines.keys["ben"])
+    ada("team", "project", "grant", SHOP, "ben", "write")
+    bens.post("/api/team/push", session_records("bens", SHOP, "The grebe dives", "The grebe nests"))
+    for mem in (ada, ben):
+        mem("team", "--sync")
+
+    def ref(mem: Mem, query: str) -> str:
+        results = json.loads(mem("search", query, "--kind", "observation", "--json").stdout)["items"]
+        return next(iter(each["ref"] for each in results), "")
+
+    def on_server(query: str) -> int:
+        results = bens.get("/api/search", q=query, kind="observation")["results"]
+        return sum(query in each["title"] for each in results)
+
+    done = ada("forget", ref(ada, "grebe dives"), "--yes")
+    assert "--for-team" in done.stderr
+    assert on_server("The grebe dives") == 1
+    ada("forget", ref(ada, "grebe nests"), "--for-team", "--yes")
+    assert on_server("The grebe nests") == 0
+
+    heron = ref(ben, "heron")
+    refused = ben("forget", heron, "--for-team", "--yes", code=None)
+    assert refused.returncode != 0
+    assert "author" in refused.stderr
+    assert ref(ben, "heron") == heron
+    assert on_server("A heron") == 1
+
+
 def test_an_agent_on_the_machine_never_sees_its_key(machines: Machines) -> None:
     """What the worker's routes answer, and its log."""
     worker = Worker(machines.ada.data_dir)

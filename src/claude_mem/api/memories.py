@@ -165,6 +165,10 @@ class ForgetRequest(Params, frozen=True, kw_only=True):
     since: Annotated[str, doc("From this time on.", "2026-01-31", aliases=("dateStart",))] = ""
     until: Annotated[str, doc("Up to this time.", "yesterday", aliases=("dateEnd",))] = ""
     text: Annotated[str, doc("Only what contains this text.", "internal host name")] = ""
+    for_team: Annotated[
+        bool,
+        doc("Also delete what other members wrote for the whole team; needs an admin of the project.", False),
+    ] = False
     exports: Annotated[bool, doc("Also remove it from exported files.", False, aliases=("also_exports",))] = (
         False
     )

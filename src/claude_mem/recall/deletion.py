@@ -12,7 +12,7 @@ import os
 import stat
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,14 @@ from claude_mem.api.memories import CopyReport
 from claude_mem.files import atomic_file
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import LiteralText
-from claude_mem.model.records import FORMAT, parse_name
+from claude_mem.model.records import (
+    FORMAT,
+    name_of,
+    name_of_prompt,
+    name_of_session,
+    name_of_summary,
+    parse_name,
+)
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.context_files import OnChange
@@ -116,6 +123,15 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             cards += self.store.memories.list_cards(of_session, limit=SAMPLE - len(cards))
         return cards
 
+    def names_of_others(self, wanted: api.ForgetRequest) -> list[str]:
+        """What the team calls those that other members wrote."""
+        plan = self.store.deletion.plan(self._selection(wanted))
+        found = self.store.memories.details(plan.refs).values()
+        names = [_name(card, columns) for card, columns in found if card.author is not None]
+        sessions = [self.store.sessions.session(session) for session in plan.sessions]
+        of_others = [found["claude_session_id"] for found in sessions if found and found["author"]]
+        return [*filter(None, names), *map(name_of_session, of_others)]
+
     def _of_others(self, plan: ForgetPlan) -> int:
         """How many memories other members of the team wrote."""
         if not self.store.sessions.authors():
@@ -160,6 +176,19 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             until=filters.until,
             text=wanted.text or None,
         )
+
+
+def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
+    """None: raw evidence, which is not shared."""
+    match card.ref.kind:
+        case "observation":
+            return name_of(card.session, card.created_at, columns["content_key"])
+        case "summary":
+            return name_of_summary(card.session, card.created_at)
+        case "prompt":
+            return name_of_prompt(card.session, columns["prompt_number"])
+        case _:
+            return None
 
 
 def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:

@@ -15,7 +15,7 @@ from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import TeamLink
 from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import Project
-from claude_mem.team.exchange import Exchange
+from claude_mem.team.exchange import NAMES, Exchange
 from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_url
 
 KEY_FILE = "team.key"
@@ -133,6 +133,20 @@ class Membership:
         changed = self._outbox.pin(list(ids), pinned=wanted.pinned)
         done = tuple(ids[id] for id in changed)
         return api.TeamPinAnswer(done, tuple(text for text in refs if text not in done))
+
+    def forget(self, names: Sequence[str]) -> None:
+        """What other members wrote, for the whole team. Raises InvalidInput, and TeamFailure."""
+        found = self.exchange.server()
+        if found is None:
+            raise NotJoined
+        parts = (names[at : at + NAMES] for at in range(0, len(names), NAMES))
+        ids = [id for some in parts for id in found[1].forget(some)]
+        if refused := ids.count(""):
+            raise InvalidInput(
+                "for_team",
+                f"{refused} of them were not deleted: only the author, or an admin of the project, can "
+                "delete a memory for the team.",
+            )
 
     def forgets(self) -> api.ForgetsStatus:
         """None where there is no team. Raises TeamFailure."""

@@ -94,8 +94,9 @@ class TeamServer:
     def pull(self, cursor: str, limit: int) -> Pull:
         return _pull(self._ask("GET", f"/api/team/pull?cursor={quote(cursor, safe='')}&limit={limit}"))
 
-    def forget(self, names: Sequence[str]) -> None:
-        _read(self._post("/api/team/forget", {"names": names}), ForgottenAnswer)
+    def forget(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The forgets' ids, in the order of the names; empty: not there, or not for this member to delete."""
+        return _read(self._post("/api/team/forget", {"names": names}), ForgottenAnswer).ids
 
     def acknowledge(self, ids: Sequence[str]) -> None:
         self._post("/api/team/acknowledge", {"ids": ids})

@@ -61,6 +61,7 @@ def add(commands: Commands) -> None:
     )
     remove.add_argument("name", metavar="NAME", help="its name or key")
     remove.add_argument("--also-exports", action="store_true", help=removal.ALSO_EXPORTS)
+    remove.add_argument("--for-team", action="store_true", help=removal.FOR_TEAM)
     for verb in (rename, merge, remove):
         change_flags(verb, "change")
 

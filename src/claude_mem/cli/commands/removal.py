@@ -16,6 +16,7 @@ COUNTED = (
     ("prompts", "prompt", "prompts"),
     ("evidence", "raw tool event", "raw tool events"),
 )
+FOR_TEAM = "also delete other members' memories for the team (for admins of the project)"
 ALSO_EXPORTS = "also remove it from files written by `export`"
 DONE = {
     "holds": "Also found in",
@@ -48,6 +49,7 @@ def add(commands: Commands) -> None:
     filter_flags.period(parser)
     parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
+    parser.add_argument("--for-team", action="store_true", help=FOR_TEAM)
     status = "show what was forgotten in the team, and which machines have yet to follow"
     parser.add_argument("--status", action="store_true", help=status)
     change_flags(parser, "be deleted")
@@ -83,7 +85,7 @@ def _run_status(args: argparse.Namespace) -> int:
 
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
-    """`args`: dry_run, yes, json and also_exports."""
+    """`args`: dry_run, yes, json, also_exports and for_team."""
     with output.waiting("Searching, including backups ..."):
         body = selection | {"dry_run": True}
         found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
@@ -101,12 +103,12 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     if code := output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes):
         return code
     with output.waiting("Deleting, and rewriting backups ..."):
-        body = selection | {"confirm": True, "exports": args.also_exports}
+        body = selection | {"confirm": True, "exports": args.also_exports, "for_team": args.for_team}
         deleted = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
-    return _report(deleted, as_json=args.json)
+    return _report(deleted, as_json=args.json, for_team=args.for_team)
 
 
-def _report(answer: dict[str, Any], *, as_json: bool) -> int:
+def _report(answer: dict[str, Any], *, as_json: bool, for_team: bool = False) -> int:
     if as_json:
         output.print_json(answer)
         return OK
@@ -116,10 +118,9 @@ def _report(answer: dict[str, Any], *, as_json: bool) -> int:
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
     if others := answer.get("of_others"):
-        output.message(
-            f"Other members wrote {others} of these: deleted on this machine only. The author, or an admin "
-            "of the project, can delete them for the team."
-        )
+        whole = "They are being deleted for the team, too."
+        part = "The team keeps them. An admin of the project can delete them for the team: --for-team"
+        output.message(f"Other members wrote {others} of these. {whole if for_team else part}")
     for line in copies_text(answer):
         output.message(line)
     return OK

@@ -5,7 +5,7 @@ import { get, post } from "./api.js";
 import { dialog } from "./dialog.js";
 import { changing, toast } from "./toast.js";
 import { titleOf } from "./row.js";
-import { many } from "./words.js";
+import { many, number } from "./words.js";
 
 const PART = 500; // ids that the worker accepts at a time
 
@@ -156,6 +156,8 @@ const sureToForget = (close, preview) => [
     preview.sample.slice(0, 8).map((each) => h("li", null, `${each.ref}: ${titleOf(each)}`)),
   ),
   preview.backups > 0 && h("p", null, `${many(preview.backups, "backup")} will be rewritten without it.`),
+  preview.of_others > 0 &&
+    h("p", null, `Other members wrote ${number(preview.of_others)} of these. The team keeps them: they are deleted on this machine only.`),
   preview.stays && h("p", { class: "stays" }, preview.stays),
   h(
     "div",
@@ -201,13 +203,14 @@ function tally(counts) {
 }
 
 async function added(refs, more) {
-  const sum = { sample: [], backups: 0 };
+  const sum = { sample: [], backups: 0, of_others: 0 };
   for (let at = 0; at < refs.length; at += PART) {
     const part = await post("/api/memory/forget", { ids: refs.slice(at, at + PART), ...more });
     COUNTED.forEach(([name]) => {
       sum[name] = (sum[name] || 0) + part[name];
     });
     sum.sample.push(...part.sample);
+    sum.of_others += part.of_others;
     sum.backups = Math.max(sum.backups, part.backups || 0);
   }
   return sum;

@@ -17,6 +17,7 @@ from claude_mem.api.filters import FilterRequest
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, ReadingCall, Routes
+from claude_mem.serve.http.routes.sharing_routes import forget_for_team
 from claude_mem.serve.requests import Refusal, absorb_lines
 
 PIECE = 64 << 10  # bytes sent at a time
@@ -209,6 +210,8 @@ def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
     if body.is_empty:
         raise Refusal(400, "missing_field", "Nothing is selected: specify at least `ids`.", field="ids")
     dry_run = body.dry_run is True or not body.confirm
+    if body.for_team and not dry_run and (names := call.recall.deleter.names_of_others(body)):
+        forget_for_team(call, names)
     gone = call.recall.deleter.forget(body, dry_run=dry_run)
     if not dry_run:
         # Of a session or a project it is not known here which went: whoever listens reads all again.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -98,6 +98,12 @@ def pin(call: Call, body: api.TeamPinRequest) -> api.TeamPinAnswer:
 def forgets(call: Call) -> api.ForgetsStatus:
     with _reported():
         return _membership(call).forgets()
+
+
+def forget_for_team(call: Call, names: Sequence[str]) -> None:
+    """What other members wrote, on the server and on every machine."""
+    with _reported():
+        _membership(call).forget(names)
 
 
 def _membership(call: Call) -> Membership:

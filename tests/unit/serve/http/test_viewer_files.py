@@ -22,6 +22,7 @@ DOORS = (
     "javascript:",
     "localStorage",
 )
+EXPORTED = re.compile(r"^export (?:async )?(?:function\*? |const |let |class )(\w+)", re.MULTILINE)
 ELSEWHERE = re.compile(r"https?:(?!//www\.w3\.org/2000/svg\b)|[\"'(]//\w")
 
 
@@ -45,6 +46,15 @@ def test_every_module_that_is_imported_is_there() -> None:
     for path in FILES:
         for name in re.findall(r'from "(\.[^"]+)"', path.read_text(encoding="utf-8")):
             assert (path.parent / name).is_file(), f"{path.name}: {name}"
+
+
+def test_every_name_that_is_imported_is_exported() -> None:
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        for names, source in re.findall(r'^import \{([^}]*)\} from "(\.[^"]+)"', text, re.MULTILINE):
+            exported = set(EXPORTED.findall((path.parent / source).read_text(encoding="utf-8")))
+            wanted = {name.split(" as ")[0].strip() for name in names.split(",")} - {""}
+            assert wanted <= exported, f"{path.name}: {source}"
 
 
 def test_no_file_is_long() -> None:

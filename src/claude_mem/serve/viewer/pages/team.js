@@ -2,7 +2,7 @@
 
 import { anew, h } from "../dom.js";
 import { get, isAbort, post } from "../api.js";
-import { projectId, toldApart } from "../choices.js";
+import { projectId, distinctName } from "../choices.js";
 import { link } from "../router.js";
 import { when } from "../row.js";
 import { n, table } from "../table.js";
@@ -147,7 +147,7 @@ function projectsOf(sharing, { items, hasMore }, act) {
       ? table(
           "Shared projects",
           ["Project", "Shared", "Prompts", "Memories"],
-          all.map((each) => sharedRow(each, known.get(each.key), toldApart(each, items), projectId(each, items), act)),
+          all.map((each) => sharedRow(each, known.get(each.key), distinctName(each, items), projectId(each, items), act)),
         )
       : h("p", { class: "empty" }, "No projects yet."),
     hasMore && h("p", { class: "soft" }, `The ${SHOWN} projects used last. To share another: claude-mem share PROJECT`),

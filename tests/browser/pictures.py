@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +22,11 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser import viewing
 from tests.contracts.worker_client import Worker
-from tests.harness import hook_process, payloads, workers
+from tests.harness import hook_process, payloads, team_servers, workers
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer
+from tests.harness.postgres import new_database
+from tests.harness.team_servers import Caller, session_records
 
 VIEWS = tuple((size, dark) for size in (viewing.WIDE, viewing.NARROW) for dark in (False, True))
 SHOWN = 540  # pixels of height each view is given on its sheet
@@ -46,6 +48,10 @@ class Place:
     key: str = ""  # what is pressed there
 
 
+TEAM = {"team": Place("#/team"), "team-admin": Place("#/team", down_to="h2:text-is('Members')")}
+"""Of a machine that has joined a team."""
+
+
 def main(folder: Path, wanted: list[str]) -> int:
     shutil.rmtree(MEMORY, ignore_errors=True)
     with ExitStack() as stack:
@@ -53,12 +59,21 @@ def main(folder: Path, wanted: list[str]) -> int:
         browser = stack.enter_context(_browser())
         claude = stack.enter_context(tempfile.TemporaryDirectory())
         stack.enter_context(viewing.connected(Path(claude)))
-        worker = stack.enter_context(_remembering(MEMORY))
-        for name, place in _places(worker).items():
-            if not wanted or name in wanted:
-                print(f"  {name} …", flush=True)
-                _sheet(browser, worker, place, folder / f"viewer-{name}.png")
+        if not set(wanted) <= TEAM.keys() or not wanted:
+            worker = stack.enter_context(_remembering(MEMORY))
+            _sheets(browser, worker, _places(worker), folder, wanted)
+        if not wanted or TEAM.keys() & set(wanted):
+            _sheets(browser, stack.enter_context(_team()), TEAM, folder, wanted)
     return 0
+
+
+def _sheets(
+    browser: Browser, worker: Worker, places: Mapping[str, Place], folder: Path, wanted: Sequence[str]
+) -> None:
+    for name, place in places.items():
+        if not wanted or name in wanted:
+            print(f"  {name} …", flush=True)
+            _sheet(browser, worker, place, folder / f"viewer-{name}.png")
 
 
 @contextmanager
@@ -86,6 +101,26 @@ def _remembering(data: Path) -> Iterator[Worker]:
     _charge(data / "claude-mem.db")
     with workers.running(data, CLAUDE_MEM_DAILY_TOKENS="60000"):
         yield Worker(data)
+
+
+@contextmanager
+def _team() -> Iterator[Worker]:
+    """An admin's, with two other members; one of them has shared something."""
+    url, shop = new_database(), "git.example/acme/shop"
+    keys = team_servers.new_team(url, "ben", "carl")
+    with team_servers.running(url) as server, tempfile.TemporaryDirectory() as folder:
+        ben = Caller(server.port, keys["ben"])
+        ben.post("/api/team/push", session_records("bens", shop, "The till counts in cents"))
+        team_servers.grant(url, shop, "ada", "write")
+        with workers.running(Path(folder) / "data"):
+            worker = Worker(Path(folder) / "data")
+            for project, title in (("shop", "Prices are integers"), ("mill", "Grind finer in winter")):
+                worker.post("/api/memory/save", text=title, title=title, project=project)
+            worker.settle()
+            worker.post("/api/sharing/join", url=f"http://127.0.0.1:{server.port}", key=keys["ada"])
+            worker.post("/api/sharing/share", project="mill")
+            worker.post("/api/sharing/exchange")
+            yield worker
 
 
 def _charge(path: Path) -> None:

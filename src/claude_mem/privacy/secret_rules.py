@@ -54,6 +54,7 @@ VENDOR_TABLE: tuple[Row, ...] = (
     ("langsmith-key", "lsv2_", r"lsv2_(?:pt|sk)_\w{32,}", "lsv2_pt_0123456789abcdef0123456789abcdef_0123456789"),
     ("ecr-password", "eyjwyxlsb2fkijoi", START + r"eyJwYXlsb2FkIjoi[\w+/=-]{80,}", "eyJwYXlsb2FkIjoi" + "AbCdEfGhIj0123456789" * 6),
     # Code hosts and registries. Since April 2026 ghs_ holds a JWT, dots and all.
+    ("claude-mem-key", "cmk_", START + r"cmk_[\w-]{40,}", "cmk_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-AbCdEf"),
     ("github-token", "ghp_|gho_|ghu_|ghs_|ghr_", r"gh[pousr]_[\w.-]{30,}", "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("github-token", "github_pat_", r"github_pat_\w{22,}", "github_pat_11ABCDEFG0AbCdEfGhIjKl_MnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz0123"),
     ("gitlab-token", "glpat-|gldt-|glrt-|glrtr-|glptt-|glcbt-|glimt-|glagent-|glft-|glsoat-|glffct-|gloas-|glwt-", r"gl(?:pat|dt|rtr?|ptt|cbt|imt|agent|ft|soat|ffct|oas|wt)-[\w.-]{16,}=*", "glpat-AbCdEfGh_jKlMnOp-rSt"),

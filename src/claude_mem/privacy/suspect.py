@@ -150,7 +150,7 @@ _EIGHTS = frozenset(
 )
 _FOURS = frozenset(
     b"""akia asia abia acca aiza ya29 gocs dop_ doo_ dor_ ltai hrku sbp_ psca gsk_ pplx xai- nvap lsv2 ghp_
-    gho_ ghu_ ghs_ ghr_ glpa gldt glrt glpt glcb glim glag glft glso glff gloa glwt gr13 atct atat atbb
+    gho_ ghu_ ghs_ ghr_ cmk_ glpa gldt glrt glpt glcb glim glag glft glso glff gloa glwt gr13 atct atat atbb
     npm_ pypi dckr xapp sk_l sk_t sk_p rk_l rk_t rk_p whse eaaa shpa shpc shpp shps lin_ ntn_ figd figu
     figo pmak pmat glsa glc_ nrak nrii nrjs nraa nral sntr hvs. hvb. hvr. dapi dp.p dp.s dp.c dp.a age-
     ops_ nfp_ nfc_ nfo_ nfu_ fo1_ fm1a fm1r fm2_ pul- tske sb_s akid rnd_ napi aqvn cfut cfat cfk_ vcp_

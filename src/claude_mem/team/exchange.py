@@ -252,7 +252,9 @@ class Exchange:
         for record in page.records:
             author = record.get("author")
             is_named = isinstance(author, str) and _MEMBER.fullmatch(author)
-            if is_named and record.get("kind") in ("session", *_MEMORIES):
+            # A session that this user's own memories go to, or will, is nobody else's.
+            is_free = not outgoing.is_of_project(str(record.get("session_id")))
+            if is_named and is_free and record.get("kind") in ("session", *_MEMORIES):
                 by_author.setdefault(str(author), []).append(_named(record))
         for author, records in by_author.items():
             self._take_from(author, projects, records)

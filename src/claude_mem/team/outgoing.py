@@ -118,9 +118,14 @@ def _leaving(record: Record, machine: str) -> Record:
 def unique_session(session: str, machine: str) -> str:
     """An agent's session has an id of its own. What a person saves or imports is in a session that every
     machine calls the same, one for each project."""
-    if not _OF_PROJECT.fullmatch(session):
+    if not is_of_project(session):
         return session
     return f"{session}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+
+
+def is_of_project(session: str) -> bool:
+    """Whether every machine has a session of this id for what its own user saves or imports."""
+    return _OF_PROJECT.fullmatch(session) is not None
 
 
 def _repeats(text: str, asked: str) -> bool:

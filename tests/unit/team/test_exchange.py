@@ -294,3 +294,19 @@ def test_a_record_of_another_shape_is_left_out_and_the_cursor_goes_on(
     desk.exchange.step()
     assert desk.store.outbox.progress().cursor == "5"
     assert desk.store.outbox.sessions_of_others() == {}
+
+
+def test_a_session_that_ones_own_memories_go_to_is_taken_from_nobody(desk: Desk) -> None:
+    """Its id is made of the project's key, which every member knows."""
+    saved = "user-0123456789ab"
+    page = [PROJECT, session(saved, "ben"), observation(saved, "ben", "Tests are sentences")]
+
+    def script(method: str, path: str, body: bytes) -> Answer:
+        pulls = path.startswith("/api/team/pull")
+        return lines(*page, cursor="5") if pulls else healthy(method, path, body)
+
+    desk.team.script = script
+    desk.exchange.step()
+    assert desk.store.outbox.progress().cursor == "5"
+    assert desk.store.outbox.sessions_of_others() == {}
+    assert desk.store.sessions.find(saved) is None

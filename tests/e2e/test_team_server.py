@@ -139,6 +139,17 @@ def test_a_push_that_is_not_lines_or_too_large_is_refused(team: Team) -> None:
     assert team.ada.ask("POST", "/api/team/push", many).status == 400
 
 
+def test_no_record_is_taken_that_would_hold_up_the_pulls_of_others(team: Team) -> None:
+    """A machine reads at most so much of an answer, and asks for the same page until it can."""
+    records = session_records("hulk", SHOP, "the hulk")
+    records[2]["facts"] = ["船" * 2_000] * 200
+    records[2]["concepts"] = ["港" * 2_000] * 200
+    records[2]["files_read"] = ["海" * 2_000] * 200
+    answer = team.ada.post("/api/team/push", records)
+    assert [index for index, _ in answer["refused"]] == [2]
+    assert "the hulk" not in team.found(team.ben, "hulk")
+
+
 @pytest.mark.parametrize("secret", ["ghp_0123456789abcdefghijABCDEFGHIJ012345", "<private>diary</private>"])
 def test_what_arrives_is_scrubbed_once_more(team: Team, secret: str) -> None:
     records = session_records(f"scrub {len(secret)}", SHOP, "scrubbed", words=f"x {secret} y")

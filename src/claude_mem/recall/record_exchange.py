@@ -4,6 +4,7 @@ untrusted ones.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from claude_mem.api.filters import FilterRequest
@@ -23,6 +24,8 @@ LONGEST = 70_000  # characters of a text: what capture stores of a field, and wh
 LONGEST_NAME = 1_000  # of what others refer to: cut, it would be another one
 MOST_ITEMS = 200
 LONGEST_ITEM = 2_000
+MOST_OF_MEMBER = 1 << 20
+"""Bytes of a member's record: every machine can pull it, alone if need be."""
 NAMES = frozenset(
     (
         *("key", "name", "session_id", "project", "effect_key"),
@@ -88,7 +91,10 @@ def fit_members(record: Record, clean: Callable[[str], str], now: int) -> Record
             raise UnfitRecord(f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
         if shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
             raise UnfitRecord(f"`{name}` is in the future.")
-    return fit_own(record, clean)
+    fitted = fit_own(record, clean)
+    if len(json.dumps(fitted, ensure_ascii=False).encode(errors="replace")) > MOST_OF_MEMBER:
+        raise UnfitRecord(f"The record is larger than {MOST_OF_MEMBER:,} bytes.")
+    return fitted
 
 
 def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:

@@ -35,6 +35,7 @@ class OutboxItem(Struct, frozen=True):
     at: int  # when it was made, in epoch milliseconds
     branch: str | None = None
     commit: str | None = None
+    also: tuple[str, ...] = ()  # branches that its turn worked on; of a detached HEAD "@" and the commit
     at_once: bool = False  # whatever its branch
     is_known: bool = False  # the server has had it before
 

@@ -80,7 +80,7 @@ class MergedBranches:
     ) -> None:
         self._outbox, self._clock, self._always = outbox, clock, always
         self._environ, self._monotonic = environ, monotonic
-        self._asked: dict[int, tuple[float, dict[str | None, str | None]]] = {}
+        self._asked: dict[int, tuple[float, dict[str, str | None]]] = {}
         """By project: when, and why what is of each branch waits, unless it was made before it was merged."""
         self._looks: dict[tuple[str, str, tuple[str, ...]], Look] = {}
         """By repository, tip and tips of the default branch: git would say the same again."""
@@ -94,24 +94,25 @@ class MergedBranches:
         """Why items wait; those that need not are left out."""
         by_project: dict[int, list[OutboxItem]] = {}
         for item in items:
-            if not (self._always or item.at_once or item.is_known) and (item.branch or item.commit):
+            if not (self._always or item.at_once or item.is_known) and _places(item):
                 by_project.setdefault(item.project_id, []).append(item)
         found: dict[OutboxItem, str] = {}
         for project_id, some in by_project.items():
             states = self._outbox.branches(project_id)
-            places = {_place(item) for item in some}
+            places = {place for item in some for place in _places(item)}
             said = self._said(project_id, some[0].root, places, states)
             states = self._outbox.branches(project_id)
             for item in some:
-                why = said.get(_place(item), NO_ANSWER)
-                merged_at = states[item.branch].merged_at if item.branch in states else None
-                if why is not None and (merged_at is None or item.at > merged_at):
-                    found[item] = why
+                for place in _places(item):
+                    why = said.get(place, NO_ANSWER)
+                    merged_at = states[place].merged_at if place in states else None
+                    if why is not None and (merged_at is None or item.at > merged_at):
+                        found[item] = why
         return found
 
     def _said(
-        self, project_id: int, root: str, places: set[str | None], states: Mapping[str, BranchState]
-    ) -> Mapping[str | None, str | None]:
+        self, project_id: int, root: str, places: set[str], states: Mapping[str, BranchState]
+    ) -> Mapping[str, str | None]:
         now = self._monotonic()
         at, said = self._asked.get(project_id, (-REFRESH_S, {}))
         if now - at >= REFRESH_S:
@@ -129,21 +130,21 @@ class MergedBranches:
         return said
 
     def _look(
-        self, root: str, places: Sequence[str | None], states: Mapping[str, BranchState]
-    ) -> tuple[dict[str, BranchState], dict[str | None, str | None]]:
+        self, root: str, places: Sequence[str], states: Mapping[str, BranchState]
+    ) -> tuple[dict[str, BranchState], dict[str, str | None]]:
         """What is known of each branch now, and why what is of it waits. A commit stands for itself."""
         if not root or not (Path(root) / ".git").exists():
             return {}, dict.fromkeys(places, NO_REPOSITORY)
         self.times_asked += 1
         git = Git(Path(root), time.monotonic() + WITHIN_S, self._environ, most_bytes=MOST_BYTES)
         new: dict[str, BranchState] = {}
-        said: dict[str | None, str | None] = {}
+        said: dict[str, str | None] = {}
         try:
             heads = read_heads(git)
         except Unanswered:
             return {}, dict.fromkeys(places, NO_ANSWER)
         for place in places:
-            if place is None or place == heads.default:
+            if place == heads.default:
                 said[place] = None
             elif heads.default is None:
                 said[place] = NO_DEFAULT
@@ -187,9 +188,10 @@ class MergedBranches:
         return known, f"branch {branch} {what} {heads.default}"
 
 
-def _place(item: OutboxItem) -> str | None:
-    """Its branch; of a detached HEAD the commit; None: no repository."""
-    return item.branch or (f"@{item.commit}" if item.commit else None)
+def _places(item: OutboxItem) -> tuple[str, ...]:
+    """Its branch, of a detached HEAD the commit, and others that its turn worked on; none: no repository."""
+    place = item.branch or (f"@{item.commit}" if item.commit else None)
+    return tuple(dict.fromkeys((place, *item.also) if place else item.also))
 
 
 def read_heads(git: Git) -> RepoHeads:

@@ -290,3 +290,33 @@ def test_leaving_forgets_the_server_and_shares_nothing(shelf: Shelf) -> None:
     assert shelf.outbox.branches(shelf.project()) == {}
     shelf.add("Names are lower-case")
     assert (shelf.due(), shelf.forgets()) == ([], [])
+
+
+def test_what_a_turn_did_on_a_branch_is_of_that_branch_wherever_the_session_went_afterwards(
+    shelf: Shelf,
+) -> None:
+    def event(turn: int, kind: str, branch: str, cwd: str = "/home/ada/shop/src") -> dict[str, Any]:
+        name = f"{turn}-{kind}-{branch}"
+        plain = {"kind": "event", "session_id": "s2", "event_kind": kind, "effect_key": name, "at": NOON}
+        return plain | {"prompt_number": turn, "branch": branch, "cwd": cwd}
+
+    project, session, prompt, summary = shelf.records()
+    records = [
+        project,
+        session | {"branch": "main"},
+        prompt,
+        event(1, "prompt", "before"),
+        event(1, "tool_use", "fix/otter"),
+        event(1, "tool_use", "theirs", cwd="/home/ada/other"),
+        event(2, "tool_use", "main"),
+        summary | {"prompt_number": 1},
+        summary | {"prompt_number": 2, "at": NOON + 1},
+    ]
+    assert shelf.store.transfer.absorb(records, own=True).refused == ()
+    shelf.outbox.share(shelf.project(), prompts=True)
+    items = [(item.kind, item.branch, item.also) for item in shelf.outbox.due(100)]
+    assert items == [
+        ("prompt", "main", ("before", "fix/otter")),
+        ("summary", "main", ("fix/otter",)),
+        ("summary", "main", ("main",)),
+    ]

@@ -12,6 +12,7 @@ import pytest
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.sharing import BranchState, OutboxItem
+from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.team.merged import Look, MergedBranches, after_look
 
@@ -58,7 +59,7 @@ class Shop:
             self.time,
             branch,
             commit or self.git("rev-parse", "HEAD"),
-            at_once,
+            at_once=at_once,
         )
 
     def waits(self, item: OutboxItem) -> bool:
@@ -86,6 +87,17 @@ def test_a_branch_waits_until_it_is_merged(shop: Shop) -> None:
     shop.git("checkout", "-q", "main")
     shop.git("merge", "-q", "--no-ff", "-m", "merge", "fix")
     assert not shop.waits(memory)
+
+
+def test_what_was_made_on_several_branches_waits_for_each_of_them(shop: Shop) -> None:
+    shop.git("checkout", "-qb", "fix")
+    shop.commit("fix")
+    shop.git("checkout", "-q", "main")
+    item = replace(shop.memory("main"), also=("fix", "main"))
+    assert shop.waits(item)
+    assert not shop.waits(replace(item, at_once=True))
+    shop.git("merge", "-q", "--no-ff", "-m", "merge", "fix")
+    assert not shop.waits(item)
 
 
 def test_a_branch_without_a_commit_of_its_own_waits_though_its_tip_is_in_the_default_branch(

@@ -127,8 +127,11 @@ class Outbox(Part):
     # -- What is sent --
 
     def due(self, limit: int) -> list[OutboxItem]:
-        rows = self._rows("due_outbox", now=self._clock(), limit=limit)
-        return [value_of(OutboxItem, row) for row in rows]
+        with self._readers.read() as db:
+            rows = execute(db, "due_outbox", now=self._clock(), limit=limit).fetchall()
+            sessions = json.dumps(sorted({row["session_row"] for row in rows}))
+            worked = execute(db, "branches_of_turns", sessions=sessions).fetchall()
+        return [value_of(OutboxItem, row, also=_also(row, worked)) for row in rows]
 
     def next_due(self) -> int | None:
         row = self._row("next_due")
@@ -270,6 +273,17 @@ class Outbox(Part):
         due = waiting.pop(None, 0)
         forgets, acknowledgements = counts
         return OutboxFigures(due, waiting, forgets, acknowledgements, received)
+
+
+def _also(row: Row, worked: Sequence[Row]) -> tuple[str, ...]:
+    """The branches that a memory's turn worked on; of a prompt also the one on which it was written."""
+    turn, is_prompt = (row["session_row"], row["prompt_number"]), row["kind"] == "prompt"
+    places = (
+        each["place"]
+        for each in worked
+        if (each["session_id"], each["prompt_number"]) == turn and (is_prompt or not each["is_prompt"])
+    )
+    return tuple(dict.fromkeys(places))
 
 
 def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str]]:

@@ -109,7 +109,8 @@ DELETE FROM team_sent WHERE name IN (SELECT name FROM team_forgets);
 
 -- name: due_outbox
 -- What may be sent now, what it is about first.
-SELECT b.kind, b.memory_id AS id, b.changes, b.at_once, p.id AS project_id, p.root,
+SELECT b.kind, b.memory_id AS id, b.changes, b.at_once, p.id AS project_id, p.root, s.id AS session_row,
+       COALESCE(o.prompt_number, y.prompt_number, u.prompt_number) AS prompt_number,
        COALESCE(o.created_at_epoch, y.created_at_epoch, u.created_at_epoch) AS at,
        CASE b.kind WHEN 'observation' THEN o.branch ELSE s.branch END AS branch,
        CASE b.kind WHEN 'observation' THEN o.commit_sha ELSE s.commit_sha END AS "commit",
@@ -122,6 +123,18 @@ JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.session_
 JOIN projects AS p ON p.id = COALESCE(o.project_id, s.project_id)
 WHERE b.not_before_epoch <= :now
 ORDER BY b.kind, b.memory_id LIMIT :limit;
+
+-- name: branches_of_turns
+-- On which branches each turn of some sessions worked, in the session's directory or its project's.
+SELECT DISTINCT e.session_id, e.prompt_number, e.kind = 'prompt' AS is_prompt,
+       COALESCE(e.branch, '@' || e.commit_sha) AS place
+FROM sdk_sessions AS s JOIN projects AS p ON p.id = s.project_id JOIN pending_messages AS e ON e.session_id = s.id
+WHERE s.id IN (SELECT value FROM json_each(:sessions))
+  AND e.kind IN ('prompt', 'tool_use', 'tool_failure', 'said', 'stop', 'stop_failure', 'subagent_stop')
+  AND (e.branch IS NOT NULL OR e.commit_sha IS NOT NULL)
+  AND (e.cwd IS NULL OR SUBSTR(e.cwd || '/', 1, LENGTH(s.cwd) + 1) = s.cwd || '/'
+       OR SUBSTR(e.cwd || '/', 1, LENGTH(p.root) + 1) = p.root || '/')
+ORDER BY place;
 
 -- name: next_due
 -- When the next one may be sent.

@@ -114,7 +114,7 @@ def _team() -> Iterator[Worker]:
         team_servers.grant(url, shop, "ada", "write")
         with workers.running(Path(folder) / "data"):
             worker = Worker(Path(folder) / "data")
-            for project, title in (("shop", "Prices are integers"), ("mill", "Grind finer in winter")):
+            for project, title in (("till", "Prices are integers"), ("mill", "Grind finer in winter")):
                 worker.post("/api/memory/save", text=title, title=title, project=project)
             worker.settle()
             worker.post("/api/sharing/join", url=f"http://127.0.0.1:{server.port}", key=keys["ada"])

@@ -65,6 +65,7 @@ def test_what_the_server_refuses_is_said_in_a_sentence_and_changes_nothing(machi
     ada, ben = machines.ada, machines.ben
     for words, named in (
         (("member", "add", "ben"), "ben"),
+        (("member", "add", "me"), "me"),
         (("member", "remove", "eve"), "eve"),
         (("member", "remove", "ada"), "ada"),
         (("key", "add", "eve", "laptop"), "eve"),
@@ -75,6 +76,8 @@ def test_what_the_server_refuses_is_said_in_a_sentence_and_changes_nothing(machi
         assert done.returncode in (1, 2)
         assert named in done.stderr
         assert done.stdout == ""
+    worker = Worker(ada.data_dir)
+    assert worker.refused("POST", "/api/team/members", {"name": "me"}) == (400, "bad_field", "name")
     assert "may not" in ben("team", "member", "list", code=1).stderr
     assert "may not" in ben("team", "key", "add", "ben", "other", code=1).stderr
     assert len(json.loads(ada("team", "key", "list", "--json").stdout)["items"]) >= 2

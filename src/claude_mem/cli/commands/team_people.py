@@ -109,7 +109,7 @@ def _level(verbs: Commands, name: str, purpose: str, example: str) -> Commands:
 
 
 def member_name(text: str) -> str:
-    if not NAME.fullmatch(text):
+    if not NAME.fullmatch(text) or text == "me":
         raise argparse.ArgumentTypeError(
             f"{text!r} is no member's name: use lower-case letters, digits, dots, dashes and underscores."
         )

@@ -28,6 +28,7 @@ from claude_mem.store.relational.rows import Value
 from claude_mem.store.team import Identity
 
 PREFIX = "cmk_"
+ME = "me"  # in a filter by author
 SECRET_BYTES = 32
 HOUR_MS = 60 * 60 * 1000
 FIRST_KEY_DAYS = 3_660
@@ -80,6 +81,8 @@ class Directory(Part):
     @transaction
     def add_member(self, db: Connection, new: NewMember) -> MemberInfo:
         """Also one that was removed before: it is the same member again, without keys and grants."""
+        if new.name == ME:
+            raise InvalidInput("name", f"`{ME}` is whoever asks: choose another name.")
         now = self._clock()
         if not execute(db, "add_member", name=new.name, admin=int(new.admin), now=now).rowcount:
             raise InvalidInput("name", f"There is a member named {new.name} already.")

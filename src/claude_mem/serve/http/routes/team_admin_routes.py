@@ -35,7 +35,7 @@ def members(call: Call) -> api.MembersAnswer:
 
 @routes.post("/api/team/members", "Add a member.", api.MemberInfo, *ADMIN)
 def add_member(call: Call, body: api.NewMember) -> api.MemberInfo:
-    refused = f"There is a member named {body.name} already."
+    refused = f"There is a member named {body.name} already, or nobody may have that name."
     return _passed_on(call, "POST", "/api/team/members", api.MemberInfo, body, refused={"name": refused})
 
 

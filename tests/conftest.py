@@ -1,5 +1,6 @@
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +63,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("long") and not config.getoption("--long"):
             item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
     items.sort(key=lambda item: turn(item.path.relative_to(config.rootpath).as_posix()))
+
+
+def pytest_sessionfinish() -> None:
+    if (postgres := sys.modules.get("tests.harness.postgres")) is not None:
+        postgres.remove_servers()
 
 
 def turn(path: str) -> int:

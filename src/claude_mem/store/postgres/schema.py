@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import psycopg
+from psycopg import errors
 
 from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreUnavailable
 from claude_mem.store.postgres.connection import (
@@ -16,6 +17,7 @@ from claude_mem.store.postgres.connection import (
     MEMBER_ROLE,
     SCHEMA,
     PostgresConnection,
+    Row,
     connect,
     error_of,
     name_of,
@@ -65,28 +67,40 @@ def _scripts(version: int | None) -> list[Path]:
     return [*sorted((_HERE / "migrations").glob("*.sql"))[version - 1 :], access]
 
 
+_MADE_ELSEWHERE = (errors.UniqueViolation, errors.DuplicateObject, errors.InternalError_)
+"""By a process on another database of the same server. The last says "tuple concurrently updated"."""
+ATTEMPTS = 10
+
+
 def make_member_role(url: str) -> None:
     """The role that members' transactions run as, and what it may touch. Roles are the whole server's, so it
     may be there already; only whoever may make roles, or was made a member of it, can use it."""
-    try:
-        with connect(url) as raw:
-            db = PostgresConnection(raw)
-            with raw.transaction():
-                db.run(db.queries["lock_schema"], {"lock": LOCK})
-                found = db.run(db.queries["member_role"], {"role": MEMBER_ROLE}).fetchone()
-                if found["bypasses"]:
-                    raise StoreUnavailable(
-                        f"the role {MEMBER_ROLE} is a superuser or bypasses row-level security. "
-                        f"Run: ALTER ROLE {MEMBER_ROLE} NOSUPERUSER NOBYPASSRLS"
-                    )
-                if not found["usable"]:
-                    _make_role(raw, exists=found["exists"], user=found["name"])
-                raw.execute((_HERE / "role.sql").read_bytes())
-    except psycopg.Error as error:
-        raise error_of(error) from error
+    for attempt in range(ATTEMPTS):
+        try:
+            with connect(url) as raw, raw.transaction():
+                _make_role(raw)
+        except psycopg.Error as error:
+            if not isinstance(error, _MADE_ELSEWHERE) or attempt == ATTEMPTS - 1:
+                raise error_of(error) from error
+        else:
+            return
 
 
-def _make_role(raw: psycopg.Connection[object], *, exists: bool, user: str) -> None:
+def _make_role(raw: psycopg.Connection[Row]) -> None:
+    db = PostgresConnection(raw)
+    db.run(db.queries["lock_schema"], {"lock": LOCK})
+    found = db.run(db.queries["member_role"], {"role": MEMBER_ROLE}).fetchone()
+    if found["bypasses"]:
+        raise StoreUnavailable(
+            f"the role {MEMBER_ROLE} is a superuser or bypasses row-level security. "
+            f"Run: ALTER ROLE {MEMBER_ROLE} NOSUPERUSER NOBYPASSRLS"
+        )
+    if not found["usable"]:
+        _grant_role(raw, exists=found["exists"], user=found["name"])
+    raw.execute((_HERE / "role.sql").read_bytes())
+
+
+def _grant_role(raw: psycopg.Connection[Row], *, exists: bool, user: str) -> None:
     quoted = '"' + user.replace('"', '""') + '"'
     grant = f"GRANT {MEMBER_ROLE} TO {quoted}"
     if raw.info.server_version >= 160_000:
@@ -96,7 +110,7 @@ def _make_role(raw: psycopg.Connection[object], *, exists: bool, user: str) -> N
             if not exists:
                 raw.execute(f"CREATE ROLE {MEMBER_ROLE} NOLOGIN".encode())
             raw.execute(grant.encode())
-    except psycopg.errors.InsufficientPrivilege as error:
+    except errors.InsufficientPrivilege as error:
         made = "" if exists else f"CREATE ROLE {MEMBER_ROLE} NOLOGIN; "
         raise StoreUnavailable(
             f"the database user {user} may not make the role {MEMBER_ROLE} or grant it. "

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
+from tests.harness import postgres_server
 from tests.harness import team as harness
 from tests.harness.postgres import VERSIONS, Version, bare_database, new_database
 from tests.security.team_readings import CHANGES, READINGS
@@ -241,6 +242,18 @@ def test_a_user_who_may_make_no_role_is_told_what_an_administrator_is_to_run(
         with acting_as_service():
             store.directory.begin("ada", "laptop")
             assert len(store.directory.members()) == 1
+
+
+def test_databases_of_one_server_that_begin_at_once_make_the_role_once() -> None:
+    """A role is the whole server's: no lock of a database keeps two from making it."""
+    with postgres_server.running() as server:
+        urls = [server.url(f"team_{number}") for number in range(6)]
+        with psycopg.connect(server.url(), autocommit=True) as raw:
+            for number in range(6):
+                raw.execute(f"CREATE DATABASE team_{number}".encode())
+        with ThreadPoolExecutor(6) as threads:
+            for store in list(threads.map(lambda url: open_store(url, server=True), urls)):
+                store.close()
 
 
 # The tests of what members see

@@ -393,7 +393,8 @@ def emptied(team: Team) -> list[str]:
     return found
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.mark.timeout(1_800)  # a story asks the database some thousand times
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(story=steps)
 def test_nobody_sees_or_changes_what_they_may_not(team: Team, story: list[Step]) -> None:
     told = Story(team, emptied(team))

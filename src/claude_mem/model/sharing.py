@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from claude_mem.model.clock import LAST_MS
 from claude_mem.model.refs import Ref
 
 SharedKind = Literal["observation", "summary", "prompt"]
@@ -63,7 +64,7 @@ class ForgetLine(Struct, frozen=True):
     id: str
     of: str
     digest: str
-    at: int
+    at: Annotated[int, Meta(ge=0, le=LAST_MS)]
 
 
 class ForgetMatch(Struct, frozen=True):

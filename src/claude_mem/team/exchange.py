@@ -103,15 +103,16 @@ class Exchange:
         return self._exchanged(found[1], pulls=not now < self._next_pull <= now + PULL_EVERY_MS)
 
     def now(self) -> None:
-        """All of it at once, also what waited for git or after a failure, because the user asks for it."""
+        """At once, also what waited for git or after a failure, because the user asks for it: all of it, unless
+        the server never comes to an end."""
         with self.changing:
             self._branches.ask_again()
             self.outbox.judge_again()
             if (found := self.server()) is None:
                 return
-            more = 0.0
-            while more == 0.0:
-                more = self._exchanged(found[1], pulls=True)
+            for _ in range(ROUNDS):
+                if self._exchanged(found[1], pulls=True) > 0.0:
+                    break
 
     def reset(self) -> None:
         """Another server, or another key: what failed before says nothing of it."""

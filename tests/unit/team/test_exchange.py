@@ -20,7 +20,7 @@ from claude_mem.model.sharing import TeamLink
 from claude_mem.model.structs import replace
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import ForgetPlan, ImportResult
-from claude_mem.team.exchange import LOOK_AGAIN_MS, PULL_EVERY_MS, Exchange, Sides
+from claude_mem.team.exchange import LOOK_AGAIN_MS, PULL_EVERY_MS, ROUNDS, Exchange, Sides
 from claude_mem.team.merged import MergedBranches
 
 NOON = 1_760_000_000_000
@@ -310,3 +310,30 @@ def test_a_session_that_ones_own_memories_go_to_is_taken_from_nobody(desk: Desk)
     assert desk.store.outbox.progress().cursor == "5"
     assert desk.store.outbox.sessions_of_others() == {}
     assert desk.store.sessions.find(saved) is None
+
+
+def test_a_server_that_never_comes_to_an_end_does_not_hold_the_machine_for_ever(desk: Desk) -> None:
+    most = ROUNDS * ROUNDS
+
+    def script(method: str, path: str, body: bytes) -> Answer:
+        pulls = path.startswith("/api/team/pull")
+        more = len(desk.team.requests) <= 2 * most  # so that a failure is one, and no hang
+        return lines(cursor="5", more=more) if pulls else healthy(method, path, body)
+
+    desk.team.script = script
+    desk.exchange.now()
+    assert len(desk.team.requests) <= most
+    assert not desk.exchange.changing.locked()
+
+
+@pytest.mark.parametrize("at", [2**63, -(2**70)])
+def test_a_forget_of_no_time_that_there_is_is_no_pull(desk: Desk, at: int) -> None:
+    forget = {"kind": "forget", "id": "f1", "of": "observation", "digest": "0" * 64, "at": at}
+
+    def script(method: str, path: str, body: bytes) -> Answer:
+        return lines(forget, cursor="5") if path.startswith("/api/team/pull") else healthy(method, path, body)
+
+    desk.team.script = script
+    desk.exchange.step()
+    assert desk.store.outbox.progress().error is not None
+    assert desk.store.outbox.progress().cursor == ""

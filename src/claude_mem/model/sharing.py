@@ -65,6 +65,7 @@ class ForgetLine(Struct, frozen=True):
     of: str
     digest: str
     at: Annotated[int, Meta(ge=0, le=LAST_MS)]
+    by: str = ""  # the member who forgot it
 
 
 class ForgetMatch(Struct, frozen=True):

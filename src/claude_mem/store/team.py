@@ -42,9 +42,10 @@ class ForgetNotice(Struct, frozen=True, kw_only=True):
     of: str  # session, observation, summary, prompt
     digest: str  # of its name: see model/records.py
     at: int  # when it was made, epoch milliseconds
+    by: str  # the member who forgot it
 
     def line(self) -> Record:
-        return {"kind": "forget", "id": self.id, "of": self.of, "digest": self.digest, "at": self.at}
+        return {"kind": "forget"} | {name: getattr(self, name) for name in self.__struct_fields__}
 
 
 class Pulled(Struct, frozen=True):

@@ -103,8 +103,8 @@ class Exchange:
         return self._exchanged(found[1], pulls=not now < self._next_pull <= now + PULL_EVERY_MS)
 
     def now(self) -> None:
-        """At once, also what waited for git or after a failure, because the user asks for it: all of it, unless
-        the server never comes to an end."""
+        """Also what waited for git or after a failure, because the user asks for it: all of it, unless the
+        server never comes to an end."""
         with self.changing:
             self._branches.ask_again()
             self.outbox.judge_again()

@@ -239,6 +239,20 @@ def test_others_forgets_are_found_by_their_digests_and_what_is_gone_is_not_repor
     assert shelf.outbox.barred(found.names) == set()
 
 
+def test_whoever_forgets_anothers_session_deletes_there_what_was_shared_and_nothing_else(
+    shelf: Shelf,
+) -> None:
+    shelf.outbox.join(LINK)
+    shelf.store.transfer.absorb(shelf.records(), own=True)
+    shelf.outbox.share(shelf.project(), prompts=False)
+    shelf.send()
+    line = ForgetLine("f1", "session", digest_of(name_of_session("s2")), NOON, by="ben")
+    of_another = shelf.outbox.found([line])
+    assert (of_another.refs, of_another.sessions) == ((Ref("summary", 1),), ()), "the prompt stays"
+    of_ones_own = shelf.outbox.found([replace(line, by="ada")])
+    assert (of_ones_own.refs, of_ones_own.sessions) == ((), ("s2",))
+
+
 def test_what_is_forgotten_of_others_here_is_barred(shelf: Shelf) -> None:
     shelf.store.transfer.absorb(shelf.records(), own=False, author="ben")
     shelf.store.deletion.forget(ForgetPlan(refs=(Ref("summary", 1),)))

@@ -135,7 +135,9 @@ class Sharing(Part):
             page, cursor, more = _page(db, cursor, upto, limit)
             refs = tuple(Ref(kind, id) for kind, id in page)
             forgets = tuple(
-                ForgetNotice(id=f"f{row['id']}", of=row["kind"], digest=row["digest"], at=row["at"])
+                ForgetNotice(
+                    id=f"f{row['id']}", of=row["kind"], digest=row["digest"], at=row["at"], by=row["member"]
+                )
                 for row in execute(db, "forgets_to_carry_out", **_machine(), limit=MOST_FORGETS)
             )
             return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(cursor), more)

@@ -203,15 +203,21 @@ class Outbox(Part):
         refs: list[Ref] = []
         sessions: list[str] = []
         names: list[str] = []
+        member = self._state().get("member")
         with self._readers.read() as db:
             for line in lines:
-                for meant, name in _named_at(db, line):
-                    if digest_of(name) == line.digest:
-                        names.append(name)
-                        if isinstance(meant, Ref):
-                            refs.append(meant)
-                        else:
-                            sessions.append(meant)
+                for meant, name, is_sent in _named_at(db, line):
+                    if digest_of(name) != line.digest:
+                        continue
+                    names.append(name)
+                    if isinstance(meant, Ref):
+                        refs.append(meant)
+                    elif is_sent and line.by != member:
+                        # Of a session of one's own another member has only what was sent.
+                        sent = execute(db, "sent_of_session", session=meant)
+                        refs += [Ref(row["kind"], row["id"]) for row in sent]
+                    else:
+                        sessions.append(meant)
         return ForgetMatch(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(sessions)), tuple(names))
 
     @transaction
@@ -286,18 +292,23 @@ def _also(row: Row, worked: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str]]:
-    """What may be meant by a kind and a time, with all the names that each may have on the server."""
+def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str, bool]]:
+    """What may be meant by a kind and a time, with all the names that each may have on the server, and
+    whether this machine has sent it."""
     if line.of == "session":
-        rows = execute(db, "sessions_named_at", at=line.at)
-        return [(row["session"], row["name"] or name_of_session(row["session"])) for row in rows]
+        rows = execute(db, "sessions_named_at", at=line.at).fetchall()
+        return [
+            (row["session"], row["name"] or name_of_session(row["session"]), row["name"] is not None)
+            for row in rows
+        ]
     if line.of not in _TABLES:
         return []
     kind = convert(line.of, SharedKind)
-    found: list[tuple[Ref | str, str]] = []
+    found: list[tuple[Ref | str, str, bool]] = []
     for row in execute(db, f"{_TABLES[kind]}_named_at", at=line.at):
         ref = Ref(kind, row["id"])
-        found += [(ref, name) for name in {_name(kind, row), row["name"]} if name]
+        sent = row["name"] is not None
+        found += [(ref, name, sent) for name in {_name(kind, row), row["name"]} if name]
     return found
 
 

@@ -66,7 +66,7 @@ ORDER BY c.transaction, c.kind, c.memory_id LIMIT :limit;
 
 -- name: forgets_to_carry_out
 -- What a machine has not acknowledged.
-SELECT f.id, f.kind, f.digest, f.at FROM team_acknowledgements AS a JOIN team_forgets AS f ON f.id = a.forget_id
+SELECT f.id, f.kind, f.digest, f.at, f.member FROM team_acknowledgements AS a JOIN team_forgets AS f ON f.id = a.forget_id
 WHERE a.member = :member AND a.machine = :machine AND a.acknowledged_at_epoch IS NULL ORDER BY f.id LIMIT :limit;
 
 -- name: acknowledge

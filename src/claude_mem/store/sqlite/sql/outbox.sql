@@ -320,6 +320,15 @@ UNION ALL
 SELECT s.claude_session_id, t.name FROM team_sent AS t CROSS JOIN sdk_sessions AS s ON s.id = t.memory_id
 WHERE t.kind = 'session' AND s.created_at_epoch = :at;
 
+-- name: sent_of_session
+-- What the server has of a session, or is about to have.
+SELECT t.kind, t.memory_id AS id FROM team_sent AS t
+LEFT JOIN observations AS o ON t.kind = 'observation' AND o.id = t.memory_id
+LEFT JOIN session_summaries AS y ON t.kind = 'summary' AND y.id = t.memory_id
+LEFT JOIN user_prompts AS u ON t.kind = 'prompt' AND u.id = t.memory_id
+WHERE COALESCE(o.session_id, y.session_id, u.session_id) = (SELECT id FROM sdk_sessions WHERE claude_session_id = :session)
+ORDER BY t.kind, t.memory_id;
+
 -- name: sessions_of_others
 -- The sessions of other members.
 SELECT claude_session_id AS session, author FROM sdk_sessions WHERE author > '' ORDER BY author, created_at_epoch;

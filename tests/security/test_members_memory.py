@@ -13,6 +13,8 @@ from tests.security.test_injection import CANARY, ORDER, POISON
 from tests.unit.recall.remembering import DAY, House, house
 
 from claude_mem.api.filters import FilterRequest, Page
+from claude_mem.model.errors import AmbiguousProject
+from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.privacy import tags
 from claude_mem.recall.fence import TAG
@@ -155,3 +157,26 @@ def _builtins(value: object) -> dict[str, object]:
 
     found: dict[str, object] = to_builtins(value)
     return found
+
+
+def test_a_members_project_whose_key_is_the_name_of_ones_own_does_not_take_its_place(memory: House) -> None:
+    memory.keep("Cranes are painted yellow")
+    own = memory.project()
+    trap = Origin(key=own.name, name=own.name, root="")
+    done = memory.store.transfer.absorb(
+        shared_session("trap", trap, "A trap", at=NOON), own=False, author="ada"
+    )
+    assert done.refused == ()
+    assert memory.store.projects.by_key(own.name) is not None
+    found = memory.store.projects.find(own.name)
+    assert found is not None
+    assert found.key == own.key
+
+
+def test_where_neither_has_a_directory_the_name_of_both_is_refused(memory: House) -> None:
+    for key in ("git.example/acme/quay", "quay"):
+        origin = Origin(key=key, name="quay", root="")
+        memory.store.transfer.absorb(shared_session(key, origin, "A pier", at=NOON), own=False, author="ada")
+    with pytest.raises(AmbiguousProject):
+        memory.store.projects.find("quay")
+    assert memory.store.projects.find("git.example/acme/quay") is not None

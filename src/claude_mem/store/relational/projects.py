@@ -24,9 +24,18 @@ _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "m
 
 class Projects(Part):
     def find(self, given: str) -> Project | None:
-        if found := self.by_key(given):
-            return found
-        rows = self._rows("projects_by_name", given=given)
+        """By its key or its name. Whoever shares a project chooses its key: one that is the name of another
+        project does not take its place."""
+        found, rows = self.by_key(given), self._rows("projects_by_name", given=given)
+        if found is not None:
+            others = [row for row in rows if row["id"] != found.id]
+            if not others or (found.root and not others[0]["root"]):
+                return found
+            if found.root or not others[0]["root"]:
+                shown = {name: getattr(found, name) for name in _TOLD_APART}
+                raise AmbiguousProject(
+                    given, [shown, *({name: row[name] for name in _TOLD_APART} for row in others)]
+                )
         first = [row for row in rows if row["standing"] == rows[0]["standing"]]
         if len(first) > 1:
             raise AmbiguousProject(given, [{name: row[name] for name in _TOLD_APART} for row in first])

@@ -212,7 +212,7 @@ CHANGES = frozenset(
         *("injections.note_injection", "injections.note_rendering"),
         *("deletion.forget", "deletion.delete", "deletion.finish_forgetting", "transfer.absorb"),
         *("copies.forget", "copies.clear_drafts"),
-        *("text_index.prepare", "text_index.step", "text_index.catch_up"),
+        *("text_index.prepare", "text_index.step", "text_index.tidy", "text_index.catch_up"),
         *("vectors.put", "vectors.remove", "vectors.clear"),
         *("embeddings.begin", "embeddings.embedded", "embeddings.settle", "embeddings.note_used"),
         "vectors.changes",  # for the index of a process, which looks up for each caller what it finds

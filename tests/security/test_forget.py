@@ -16,7 +16,7 @@ from claude_mem.model.errors import StoreUnavailable
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Ref
-from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete
+from claude_mem.store.sqlite import SqliteStore, page_scan, secure_delete, text_index
 from claude_mem.store.values import ForgetPlan, Injection, Revision, Selection
 
 CANARY = "zarquonvex"
@@ -93,6 +93,22 @@ def lived_in(life: Life) -> None:
         if number == 60:
             life.store.upkeep.checkpoint()
     life.keeping.injections.note_injection(Injection("s1", "SessionStart", ("4",), 9, NOON))
+
+
+def test_no_byte_of_forgotten_words_is_left_if_the_index_was_just_being_tidied(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_index, "MERGED_PAGES", 1)
+    life.indexing.prepare()
+    lived_in(life)
+    life.indexing.catch_up()
+    assert life.indexing.tidy(), "there is more to do"
+    life.keeping.deletion.forget(life.keeping.deletion.plan(Selection(text=CANARY)))
+    assert life.bytes_left() == {}
+    while life.indexing.tidy():
+        pass
+    assert life.bytes_left() == {}
+    assert life.bytes_left("harmless")
 
 
 @pytest.mark.parametrize("indexed", [True, False])

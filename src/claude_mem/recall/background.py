@@ -61,10 +61,15 @@ class BackgroundWork:
             return work()
 
     def step(self) -> bool:
-        """Indexes or renders some of what is new; False: nothing is left."""
+        """Indexes or renders some of what is new, or else tidies the index; False: nothing is left."""
         with self._indexing:
             indexed = self._store.text_index.step(hurried=False)
-        return bool(indexed) or self._rendered()
+        return bool(indexed) or self._rendered() or self._tidied()
+
+    def _tidied(self) -> bool:
+        with self._indexing, suppress(StoreUnavailable):
+            return self._store.text_index.tidy()
+        return False
 
     def _rendered(self) -> bool:
         try:

@@ -337,6 +337,10 @@ class TextIndex(Protocol):
     def step(self, *, hurried: bool = True) -> int:
         """Index some new rows; returns how many. 0: up to date. `hurried`: in a short transaction."""
 
+    def tidy(self) -> bool:
+        """A short step of what makes searches faster, when nothing else is to be done; False: nothing is
+        left."""
+
 
 class VectorTable(Protocol):
     """Vectors, stored in the database."""

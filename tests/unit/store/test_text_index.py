@@ -62,6 +62,52 @@ def content(store: SqliteStore) -> tuple[list[Any], ...]:
     return store.writer.run(read)
 
 
+def segments(store: SqliteStore) -> int:
+    with store.readers.read() as db:
+        (count,) = db.execute("SELECT COUNT(DISTINCT segid) FROM memory_text_idx").fetchone()
+    return int(count)
+
+
+def test_an_index_that_is_tidied_has_few_segments_and_finds_the_same(
+    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+) -> None:
+    index.prepare()
+    for number in range(43):
+        keep(f"heron {number}")
+        index.catch_up()
+    before, found = content(store), finds(store, "heron")
+    assert segments(store) > 6
+    while index.tidy():
+        pass
+    assert segments(store) <= 6, "at most one of each size, and sizes double"
+    assert content(store) == before
+    assert finds(store, "heron") == found == 43
+
+
+def test_a_tidy_index_is_not_written_until_something_is_indexed(
+    store: SqliteStore, index: TextIndex, keep: Callable[[str], Ref]
+) -> None:
+    index.prepare()
+    keep("heron")
+    index.catch_up()
+    while index.tidy():
+        pass
+    before = store.writer.run(lambda db: db.total_changes)
+    assert not index.tidy()
+    assert store.writer.run(lambda db: db.total_changes) == before
+    for title in ("ibis", "egret"):
+        keep(title)
+        index.catch_up()
+    assert index.tidy()
+
+
+def test_an_index_is_told_once_to_merge_two_segments(store: SqliteStore, index: TextIndex) -> None:
+    index.prepare()
+    before = store.writer.run(lambda db: db.total_changes)
+    index.prepare()
+    assert store.writer.run(lambda db: db.total_changes) == before
+
+
 def test_what_is_accepted_and_settled_is_found(store: SqliteStore, index: TextIndex, events: Events) -> None:
     tool = ToolCall("Bash", '{"command": "zebra"}', "", "t1")
     store.events.accept(new_events(events.prompt("a quokka"), events.make(Kind.TOOL_USE, tool=tool)))

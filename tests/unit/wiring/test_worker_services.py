@@ -53,6 +53,18 @@ def remember(store: SqliteStore, title: str, number: int = 0) -> None:
     store.memories.remember(seen, ORIGIN, session="s", at=NOON + number)
 
 
+def test_the_index_is_tidied_once_everything_is_indexed_and_rendered(tmp_path: Path) -> None:
+    with recalling(tmp_path) as (assembled, store):
+        for number in range(43):
+            remember(store, "heron", number)
+            store.text_index.catch_up()
+        while assembled.background.step():
+            pass
+        with store.readers.read() as db:
+            (segments,) = db.execute("SELECT COUNT(DISTINCT segid) FROM memory_text_idx").fetchone()
+        assert segments <= 6, "at most one of each size, and sizes double"
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
 def test_on_a_full_disk_what_is_indexed_is_found(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", "2m") as disk, recalling(disk) as (assembled, store):

@@ -53,6 +53,10 @@ class TextIndex(Part):
             _index(db, kind, ids)
         return len(found)
 
+    def tidy(self) -> bool:
+        """Autovacuum does that."""
+        return False
+
     def catch_up(self) -> None:
         while self.step():
             pass

@@ -16,7 +16,8 @@ from pathlib import Path
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.store.relational import forget
 from claude_mem.store.relational.part import Connection, execute
-from claude_mem.store.sqlite.connection import SqliteConnection, Writer, empty_log, vacuum
+from claude_mem.store.sqlite import text_index
+from claude_mem.store.sqlite.connection import Writer, empty_log, vacuum
 from claude_mem.store.sqlite.page_scan import PageScan
 from claude_mem.store.values import ForgetPlan, Forgotten
 
@@ -76,8 +77,8 @@ def overwrite_deleted(writer: Writer, is_left: Callable[[], bool]) -> None:
 
 
 def merge(writer: Writer) -> None:
-    writer.run(lambda db: _merge(db, -PAGES))
-    while writer.run(lambda db: _merge(db, PAGES)):
+    writer.run(lambda db: text_index.merge_segments(db, -PAGES))
+    while writer.run(lambda db: text_index.merge_segments(db, PAGES)):
         pass
 
 
@@ -90,10 +91,3 @@ def cut_off(writer: Writer) -> None:
                 "the deleted text is still in the log, because a reader keeps it open; run forget again"
             )
         time.sleep(LOOK_AGAIN_S)
-
-
-def _merge(db: SqliteConnection, pages: int) -> bool:
-    """Whether there was anything left to do: a step that does nothing changes one row, its own."""
-    before = db.total_changes
-    execute(db, "merge_words", pages=pages)
-    return db.total_changes - before >= 2

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -30,11 +31,18 @@ from claude_mem.store.relational.text_document import VERSION, TextDocument, doc
 from claude_mem.store.relational.text_matcher import Matcher, Span
 from claude_mem.store.values import TextMatch
 
+if TYPE_CHECKING:
+    from claude_mem.store.sqlite.connection import SqliteConnection, Writer
+
 STEP = 128
 UNHURRIED = 8
 """So many times as many rows in one transaction when nobody waits: a large index is made sooner."""
 MOST_TEXT = 1_000_000
 """Characters of one transaction, more than a step's rows mostly have: it holds up no writer for longer."""
+
+
+MERGED_PAGES = 64
+"""Of the index, rewritten in one transaction while it is tidied: a few milliseconds."""
 
 
 class _Drafts(Struct, frozen=True):
@@ -48,12 +56,19 @@ class _Drafts(Struct, frozen=True):
 class TextIndex(Part):
     """One at a time: its owner is one loop of the worker, or a caller who has just added something."""
 
+    _writer: Writer
+    _is_tidy = False
+    """Whether there is nothing to merge: the last try found nothing, and no rows were indexed since."""
+
     def prepare(self) -> None:
         """Begin anew if the index was made by another version's rules."""
         with self._readers.read() as db:
             made_by = derived(db, "text_version")
+            merges_pairs = execute(db, "merges_pairs").fetchone()[0]
         if made_by != VERSION:
             self.rebuild()
+        if not merges_pairs:
+            self._change("merge_pairs")
 
     @transaction
     def rebuild(self, db: Connection) -> None:
@@ -70,8 +85,18 @@ class TextIndex(Part):
             drafts = _draft(db, STEP if hurried else STEP * UNHURRIED)
         if drafts is None:
             return 0
+        self._is_tidy = False
         self._write(drafts)
         return max(1, len(drafts.entries))
+
+    def tidy(self) -> bool:
+        """Each transaction that indexes rows adds a segment, and each word of a query is looked up in all of
+        them. Two segments of about the same size are merged into one, so a large index has few of them, and
+        each word is rewritten seldom."""
+        if self._is_tidy:
+            return False
+        self._is_tidy = not self._writer.run(lambda db: merge_segments(db, MERGED_PAGES))
+        return not self._is_tidy
 
     def catch_up(self) -> None:
         while self.step():
@@ -84,6 +109,14 @@ class TextIndex(Part):
         for made in drafts.entries:
             _add(db, made)
         execute(db, "set_derived", name=f"text_upto_{drafts.kind}", value=str(drafts.upto))
+
+
+def merge_segments(db: SqliteConnection, pages: int) -> bool:
+    """Whether there was anything to merge: a step that does nothing changes one row, its own. A negative
+    number of pages begins to merge all segments into one, in which no deleted word is left."""
+    before = db.total_changes
+    execute(db, "merge_segments", pages=pages)
+    return db.total_changes - before >= 2
 
 
 def unindexed_count(db: Connection) -> int:

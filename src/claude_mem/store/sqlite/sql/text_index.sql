@@ -40,6 +40,18 @@ INSERT INTO memory_text (rowid, title, body, names, tool) VALUES (:memory_key, :
 INSERT INTO memory_text (memory_text, rowid, title, body, names, tool)
 VALUES ('delete', :memory_key, :title, :body, :names, :tool);
 
+-- name: merges_pairs
+-- Whether two segments of a size are enough to be merged; unless it is said, SQLite waits for four.
+SELECT COUNT(*) FROM memory_text_config WHERE k = 'usermerge' AND v = 2;
+
+-- name: merge_pairs
+-- Let two be enough.
+INSERT INTO memory_text (memory_text, rank) VALUES ('usermerge', 2);
+
+-- name: merge_segments
+-- Rewrite some pages of the index; negative: and begin to make it one segment, in which no deleted word is left.
+INSERT INTO memory_text (memory_text, rank) VALUES ('merge', :pages);
+
 -- name: files_of
 -- The files a memory is about.
 SELECT path, how FROM memory_files WHERE memory_key = :memory_key;

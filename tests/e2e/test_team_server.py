@@ -16,6 +16,7 @@ from tests.harness.team_servers import Caller, Reply, session_records
 from tests.harness.workers import until
 
 from claude_mem.serve.http.guard import MOST_BYTES
+from claude_mem.team.outgoing import unique_session
 
 SHOP, DEN = "git.example/acme/shop", "git.example/acme/den"
 
@@ -137,6 +138,17 @@ def test_a_push_that_is_not_lines_or_too_large_is_refused(team: Team) -> None:
     assert team.ada.ask("POST", "/api/team/push", b"x" * (MOST_BYTES + 1)).status == 413
     many = [{"kind": "project", "key": str(number), "name": "x"} for number in range(1_002)]
     assert team.ada.ask("POST", "/api/team/push", many).status == 400
+
+
+def test_a_session_whose_name_anybody_can_compute_is_its_machines_alone(team: Team) -> None:
+    adas, bens = (unique_session("user-0123456789ab", f"{name}/laptop") for name in ("ada", "ben"))
+    assert team.ada.get("/api/team")["machine"] == team.ben.get("/api/team")["machine"] == "laptop"
+    over_mcp = f"team-mcp-{'0' * 24}"
+    for session in (adas, over_mcp):
+        answer = team.ben.post("/api/team/push", session_records(session, SHOP, "taken away"))
+        assert [index for index, _ in answer["refused"]] == [1, 2, 3]
+    for caller, session in ((team.ada, adas), (team.ben, bens)):
+        assert caller.post("/api/team/push", session_records(session, SHOP, "mine"))["refused"] == []
 
 
 def test_no_record_is_taken_that_would_hold_up_the_pulls_of_others(team: Team) -> None:

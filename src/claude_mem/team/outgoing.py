@@ -27,6 +27,7 @@ _WORDS = re.compile(r"\w{2,}")
 _MOSTLY = 0.7
 
 _OF_PROJECT = re.compile(r"(?:[a-z_]+-)+(?:[0-9a-f]{12}|[0-9a-f]{16})")
+_OF_MACHINE = re.compile(rf"({_OF_PROJECT.pattern})-[0-9a-f]{{12}}")
 
 Fit = Callable[[Record], Record]
 """Scrubs a record once more. Raises ValueError if it is not fit to be sent; `str()` says why."""
@@ -121,6 +122,12 @@ def unique_session(session: str, machine: str) -> str:
     if not is_of_project(session):
         return session
     return f"{session}-{hashlib.sha256(machine.encode()).hexdigest()[:12]}"
+
+
+def is_of_another_machine(session: str, machine: str) -> bool:
+    """Whether it is what another machine calls a session of this kind: its id can be computed by anybody."""
+    found = _OF_MACHINE.fullmatch(session)
+    return found is not None and unique_session(found[1], machine) != session
 
 
 def is_of_project(session: str) -> bool:

@@ -15,10 +15,7 @@ from claude_mem.model.refs import TYPES, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
 from claude_mem.recall.edit import LONGEST_TEXT, LONGEST_TITLE, first_line, text_field
 from claude_mem.serve.mcp_tools import ToolMemory
-from claude_mem.serve.team_server.team_routes import TeamCall, push_records
-
-CLIENT = "team-mcp"
-"""The client of sessions that hold what was saved over the server's MCP."""
+from claude_mem.serve.team_server.team_routes import MCP_CLIENT, TeamCall, push_records
 
 
 def of(call: TeamCall) -> ToolMemory:
@@ -52,7 +49,7 @@ def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAn
         "source": "user",
         "at": now,
     }
-    about = {"session_id": session, "project": project.key, "client": CLIENT, "created_at": now}
+    about = {"session_id": session, "project": project.key, "client": MCP_CLIENT, "created_at": now}
     done = push_records(services, [{"kind": "session", **about}, observation])
     if done.refused:
         raise InvalidInput("project", done.refused[0][1])
@@ -70,7 +67,7 @@ def _saved(call: TeamCall, session: str, at: int, title: str) -> Ref:
 def _own_session(call: TeamCall, project: str) -> str:
     """One for each member and project."""
     whose = f"{call.identity.member}/{project}"
-    return f"{CLIENT}-{hashlib.sha256(whose.encode(errors='replace')).hexdigest()[:24]}"
+    return f"{MCP_CLIENT}-{hashlib.sha256(whose.encode(errors='replace')).hexdigest()[:24]}"
 
 
 def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnswer:

@@ -23,8 +23,12 @@ from claude_mem.serve.team_server.server_metrics import prometheus_text
 from claude_mem.serve.team_server.serving import Serving, TeamServices
 from claude_mem.store.team import Identity
 from claude_mem.store.values import ImportResult
+from claude_mem.team.outgoing import is_of_another_machine
 
 routes = Routes()
+
+MCP_CLIENT = "team-mcp"
+"""The client of sessions that hold what was saved over the server's MCP."""
 
 
 class TeamCall(ReadingCall, frozen=True, kw_only=True):
@@ -103,20 +107,26 @@ def who(call: TeamCall) -> api.TeamAnswer:
 def push(call: TeamCall) -> ImportAnswer:
     if call.lines is None:
         raise Refusal(415, "not_lines", f"Content-Type must be {LINES}.")
-    done = absorb_lines(call.lines, partial(push_records, call.services))
+    machine = f"{call.identity.member}/{call.identity.machine}"
+    done = absorb_lines(call.lines, partial(push_records, call.services, machine=machine))
     call.serving.notify_change()
     return done
 
 
-def push_records(services: TeamServices, given: Sequence[Mapping[str, Any]]) -> ImportResult:
+def push_records(
+    services: TeamServices, given: Sequence[Mapping[str, Any]], *, machine: str | None = None
+) -> ImportResult:
     """The acting member's, scrubbed before anything of them is stored. What may not be stored is named by its
-    number."""
+    number. `machine`: which of them sends it; None: the server itself does."""
     records: list[Record] = []
     places: list[int] = []
     refused: list[tuple[int, str]] = []
     now = services.clock()
     for place, record in enumerate(given):
         check_head(record)
+        if machine is not None and _is_reserved(str(record.get("session_id")), machine):
+            refused.append((place, "A session of this name is another machine's, or the server's own."))
+            continue
         try:
             records.append(fit_members(record, services.clean, now))
         except UnfitRecord as why:
@@ -126,6 +136,11 @@ def push_records(services: TeamServices, given: Sequence[Mapping[str, Any]]) -> 
     done = services.sharing.push(records)
     refused += [(places[number], why) for number, why in done.refused]
     return ImportResult(done.taken, done.known, tuple(sorted(refused)))
+
+
+def _is_reserved(session: str, machine: str) -> bool:
+    """Names that anybody can compute: whoever takes one first would keep out its owner."""
+    return session.startswith(f"{MCP_CLIENT}-") or is_of_another_machine(session, machine)
 
 
 @routes.get(

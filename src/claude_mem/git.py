@@ -39,23 +39,25 @@ NOWHERE = Origin(key="unknown", name="unknown", root="")
 
 
 class Origins:
-    """Resolves working directories; remembers the last few answers for a moment."""
+    """Resolves working directories; the last few answers hold for a moment, or until another branch is
+    checked out: what is made on a branch must not be taken for the former one's."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._known: dict[str, tuple[int, Origin]] = {}
+        self._known: dict[str, tuple[int, str, Origin]] = {}
 
     def of(self, cwd: str | None) -> Origin:
         if not cwd:
             return NOWHERE
         now = self._clock()
-        found_at, origin = self._known.get(cwd, (None, NOWHERE))
-        if found_at is not None and 0 <= now - found_at < REMEMBER_MS:
+        found_at, head, origin = self._known.get(cwd, (None, "", NOWHERE))
+        if found_at is not None and 0 <= now - found_at < REMEMBER_MS and head == _checked_out(origin):
             return origin
         origin = resolve(Path(cwd))
+        head = _checked_out(origin)
         if len(self._known) >= MOST_REMEMBERED:
             self._known.clear()
-        self._known[cwd] = (now, origin)
+        self._known[cwd] = (now, head, origin)
         return origin
 
 
@@ -69,6 +71,16 @@ def resolve(cwd: Path) -> Origin:
     main, worktree = place
     origin = _repository(Path(main)) or _plain(Path(main))
     return replace(origin, worktree=worktree, branch=None, commit=None)
+
+
+def _checked_out(origin: Origin) -> str:
+    """What HEAD says; "" where there is none."""
+    top = Path(origin.worktree or origin.root)
+    dot_git = top / ".git"
+    try:
+        return _content((dot_git if dot_git.is_dir() else _linked(top, dot_git)) / "HEAD")
+    except (OSError, ValueError):
+        return ""
 
 
 def _plain(cwd: Path) -> Origin:

@@ -104,10 +104,20 @@ def test_an_answer_is_remembered_for_a_moment_and_then_asked_again(repository: P
     now = 1_000_000
     origins = Origins(lambda: now)
     first = origins.of(str(repository))
-    git(repository, "checkout", "-q", "-b", "topic")
+    git(repository, "remote", "add", "origin", "https://example.com/moved/shop.git")
     assert origins.of(str(repository)) is first
     now += 10_000
-    assert origins.of(str(repository)).branch == "topic"
+    assert origins.of(str(repository)).remote == "example.com/moved/shop"
+
+
+def test_after_a_checkout_the_branch_is_the_new_one_at_once(repository: Path, tmp_path: Path) -> None:
+    worktree = tmp_path / "other"
+    git(repository, "worktree", "add", "-q", str(worktree))
+    origins = Origins(lambda: 1_000_000)
+    for at, branch in ((repository, "topic"), (worktree, "second")):
+        origins.of(str(at))
+        git(at, "checkout", "-q", "-b", branch)
+        assert origins.of(str(at)).branch == branch
 
 
 def test_after_a_clock_set_back_an_answer_is_asked_again(repository: Path) -> None:

@@ -25,7 +25,7 @@ class JoinRequest(Body, frozen=True, kw_only=True):
 class LeaveRequest(Body, frozen=True, kw_only=True):
     keep_copies: Annotated[bool, doc("Keep others' memories on this machine.", False)] = False
     without_server: Annotated[
-        bool, doc("Leave even if the server cannot be told: it keeps what it has.", False)
+        bool, doc("Leave even if the server cannot be reached: it keeps what you shared.", False)
     ] = False
 
 
@@ -47,7 +47,7 @@ class SendNowRequest(ProjectParams, frozen=True, kw_only=True):
 
 class TeamPinRequest(Body, frozen=True, kw_only=True):
     ids: Annotated[MemoryIds, doc("Observations of one's own.", [12])]
-    pinned: Annotated[bool, doc("False: not pinned for the team any more.", True)] = True
+    pinned: Annotated[bool, doc("False: no longer pinned for the team.", True)] = True
 
 
 # -- Answers --
@@ -63,7 +63,7 @@ class SharedProjectInfo(Struct, frozen=True, kw_only=True):
     name: Annotated[str, doc("Its name.", "shop")]
     prompts: Annotated[bool, doc("Whether prompts are shared.", False)]
     waiting: Annotated[Count, doc("How many of its memories are still to be sent.", 3)]
-    sent: Annotated[Count, doc("How many the server has.", 120)]
+    sent: Annotated[Count, doc("How many the server has as they are now.", 120)]
 
 
 class AuthorCount(Struct, frozen=True):
@@ -83,7 +83,7 @@ class SharingStatus(Struct, frozen=True, kw_only=True):
     ] = None
     error: Annotated[str | None, doc("What was in the way of the last one.", None)] = None
     failing_since: Annotated[Milliseconds | None, doc("Since when it fails.", None)] = None
-    stopped: Annotated[str | None, doc("Why the server is not called any more.", None)] = None
+    stopped: Annotated[str | None, doc("Why the server is no longer called.", None)] = None
     share_when: Annotated[str, doc("When a branch's memories are shared: merged or always.", "merged")]
     shares_all: Annotated[bool, doc("Whether new projects are shared, too.", False)]
     due: Annotated[Count, doc("How many memories are about to be sent.", 0)]

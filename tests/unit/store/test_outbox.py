@@ -291,6 +291,17 @@ def test_what_waits_is_counted_by_its_reason_and_can_be_sent_at_once(shelf: Shel
     assert [each.at_once for each in shelf.outbox.due(10)] == [True]
 
 
+def test_what_was_offered_counts_as_sent_once_the_server_has_it(shelf: Shelf) -> None:
+    shelf.add("Prices are integers")
+    shelf.outbox.share(shelf.project(), prompts=False)
+    (offered,) = shelf.send()
+    (project,) = shelf.outbox.projects()
+    assert (project.sent, project.waiting) == (0, 1)
+    shelf.outbox.settle([offered.item])
+    (project,) = shelf.outbox.projects()
+    assert (project.sent, project.waiting) == (1, 0)
+
+
 def test_leaving_forgets_the_server_and_shares_nothing(shelf: Shelf) -> None:
     shelf.add("Prices are integers")
     shelf.outbox.join(LINK)

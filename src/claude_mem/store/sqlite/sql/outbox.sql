@@ -27,7 +27,8 @@ LEFT JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.ses
 GROUP BY 1;
 
 -- name: sent_by_project
--- How many of each project's memories the server has.
+-- How many of each project's memories the server has as they are. Those being offered are noted before they
+-- are sent, and listed until the server has them.
 SELECT COALESCE(o.project_id, s.project_id) AS project_id, COUNT(*) AS memories
 FROM team_sent AS b
 LEFT JOIN observations AS o ON b.kind = 'observation' AND o.id = b.memory_id
@@ -35,6 +36,7 @@ LEFT JOIN session_summaries AS y ON b.kind = 'summary' AND y.id = b.memory_id
 LEFT JOIN user_prompts AS u ON b.kind = 'prompt' AND u.id = b.memory_id
 LEFT JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.session_id)
 WHERE b.kind <> 'session'
+  AND NOT EXISTS (SELECT 1 FROM team_outbox AS l WHERE l.kind = b.kind AND l.memory_id = b.memory_id)
 GROUP BY 1;
 
 -- name: share_project

@@ -130,3 +130,5 @@ def test_a_machine_that_has_joined_no_team_is_told_so(tmp_path: Path) -> None:
         done = Mem(tmp_path / "data")("team", "member", "list", code=1)
         assert "joined" in done.stderr
         assert Worker(tmp_path / "data").refused("GET", "/api/team")[:2] == (409, "no_team")
+        assert Mem(tmp_path / "data").json("team", code=0)["joined"] is False
+        assert Mem(tmp_path / "data").json("team", "--sync", code=1)["joined"] is False

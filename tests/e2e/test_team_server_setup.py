@@ -27,6 +27,8 @@ def test_from_an_empty_database_to_the_first_answer(tmp_path: Path) -> None:
     """As `server init` and `server run` are typed."""
     url = bare_database()
     mem = Mem(tmp_path / "none", CLAUDE_MEM_DATABASE_URL=url)
+    for early in (("member", "list"), ("key", "list"), ("project", "list"), ("audit",)):
+        assert "server init" in mem("server", *early, code=1).stderr
     made = mem.json("server", "init", "--admin", "ada", "--machine", "laptop")
     assert mem("server", "init", code=1).stdout == ""
     with team_servers.running(url, "--drain", "0") as server:

@@ -62,7 +62,7 @@ GROUPS = {  # heading: name: (module, purpose)
     "Team": {
         "join": ("commands.join_team", "join a team's server, to share memory with others or other machines"),
         "share": ("commands.share_project", "share a project's memory with the team, from this machine"),
-        "unshare": ("commands.share_project", "share nothing more of a project"),
+        "unshare": ("commands.share_project", "stop sharing a project"),
         "team": ("commands.share_project", "show the team: who you are, what is shared, what waits and why"),
         "server": ("commands.server_setup", "run and manage the server of a team's memory"),
         "leave": ("commands.join_team", "leave the team, and take your memory back from its server"),

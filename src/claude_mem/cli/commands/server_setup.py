@@ -30,7 +30,7 @@ def add(commands: Commands) -> None:
             "newer) that CLAUDE_MEM_DATABASE_URL names. The address is never given as an\n"
             "argument: it has a password, and `ps` shows arguments."
         ),
-        example="claude-mem server init --admin ada\nclaude-mem server run --listen 0.0.0.0:37780",
+        example="claude-mem server init --admin ada --url https://memory.example.com\nclaude-mem server run",
         run=lambda _: help_of(parser),
         json=False,
     )
@@ -92,7 +92,7 @@ def add(commands: Commands) -> None:
         metavar="N",
         help="requests that one key may make a second (default: 50), and four times as many at once",
     )
-    add_people(verbs, Manager("claude-mem server", lambda: directory(load_settings())))
+    add_people(verbs, Manager("claude-mem server", _team))
 
 
 @contextmanager
@@ -105,6 +105,14 @@ def directory(settings: Settings) -> Iterator[Directory]:
             yield found
     except (InvalidInput, NotFound) as error:
         raise ClaudeMemError(str(error)) from None
+
+
+@contextmanager
+def _team() -> Iterator[Directory]:
+    with directory(load_settings()) as found:
+        if not found.members():
+            raise ClaudeMemError("This database has no team yet. Run: claude-mem server init")
+        yield found
 
 
 def _init(args: argparse.Namespace) -> int:
@@ -132,6 +140,9 @@ def _run(args: argparse.Namespace) -> int:
 
     if (args.cert is None) != (args.key is None):
         raise UsageError("--cert and --key belong together.")
+    for file in (args.cert, args.key):
+        if file is not None:
+            file.open("rb").close()  # an error that names it, before anything starts
     settings = load_settings()
     host, port = args.listen if isinstance(args.listen, tuple) else _listen(args.listen)
     options = server_process.ServerOptions(
@@ -150,6 +161,8 @@ def _listen(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdecimal() or int(port) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT.")
+    if ":" not in text:
+        return "127.0.0.1", int(port)
     return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - `:443` is what the user asked for
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import OK, Commands, UsageError
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError
 from claude_mem.cli.commands.team_admin import add_admin
 from claude_mem.hook.notices import age
 
@@ -83,7 +83,7 @@ def _run_share(args: argparse.Namespace) -> int:
 def _run_unshare(args: argparse.Namespace) -> int:
     body = _chosen(args) | {"take_back": args.take_back}
     status = request("POST", "/api/sharing/unshare", body=body)
-    said = "Not shared any more."
+    said = "No longer shared."
     said += " What was shared is being deleted from the server." if args.take_back else ""
     return output.result(status, "\n".join([said, *_shared(status)]), as_json=args.json)
 
@@ -94,7 +94,9 @@ def _run_team(args: argparse.Namespace) -> int:
             status = request("POST", "/api/sharing/exchange", body={}, within_s=SLOW_S)
     else:
         status = request("GET", "/api/sharing")
-    return output.result(status, "\n".join(status_text(status)), as_json=args.json, code=OK)
+    failed = args.sync and (not status["joined"] or bool(status["stopped"] or status["error"]))
+    code = WRONG if failed else OK
+    return output.result(status, "\n".join(status_text(status)), as_json=args.json, code=code)
 
 
 def status_text(status: dict[str, Any]) -> list[str]:
@@ -127,6 +129,8 @@ def _shared(status: dict[str, Any]) -> list[str]:
         prompts = ", with prompts" if each["prompts"] else ""
         sent = f"{each['sent']:,} sent, {each['waiting']:,} to be sent"
         lines.append(f"Shared: {output.clean(each['name'])}{prompts} ({sent})")
+        if each["key"].startswith("/"):
+            lines.append("  It has no git remote: only a machine that has it at the same path finds it.")
     if status["shares_all"]:
         lines.append("New projects are shared, too.")
     return lines or ["No project is shared."]

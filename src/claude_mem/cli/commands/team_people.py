@@ -90,7 +90,7 @@ def add_people(verbs: Commands, manager: Manager) -> None:
     granted.add_argument("level", choices=("read", "write", "admin"))
     ended = project.add(
         "revoke",
-        "take a member's access to a project back",
+        "take back a member's access to a project",
         example=f"{prog} project revoke git.example/acme/shop ben",
         run=partial(_end_grant, manager),
     )
@@ -131,7 +131,7 @@ def _add(manager: Manager, args: argparse.Namespace) -> int:
 
 
 def _remove(manager: Manager, args: argparse.Namespace) -> int:
-    text = f"{args.name} is no member any more, and the member's keys have ended."
+    text = f"{args.name} is no longer a member, and the member's keys have ended."
     return _changed(
         manager, lambda found: found.remove_member(args.name), {"removed": args.name}, text, as_json=args.json
     )
@@ -169,7 +169,7 @@ def _grant(manager: Manager, args: argparse.Namespace) -> int:
 
 def _end_grant(manager: Manager, args: argparse.Namespace) -> int:
     new = api.NewGrant(project=args.project, member=args.member, level="none")
-    text = f"{args.member} has no access to {args.project} any more."
+    text = f"{args.member} no longer has access to {args.project}."
     return _changed(manager, lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
 
 

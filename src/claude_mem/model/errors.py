@@ -94,7 +94,7 @@ class StoreForbidden(StoreError):
 class StoreUnavailable(StoreError):
     def __init__(self, detail: str) -> None:
         self.detail = detail
-        super().__init__(f"The database cannot be written: {detail}.")
+        super().__init__(f"The database cannot be used: {detail.rstrip('.?')}.")
 
 
 class EventUnreadable(ClaudeMemError):

@@ -21,6 +21,10 @@ from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_u
 KEY_FILE = "team.key"
 LONGEST_KEY = 200
 
+NO_MEMORIES = (
+    "There are no memories of this directory yet. Work in it first, or save one: claude-mem remember TEXT"
+)
+
 
 class NotJoined(InvalidInput):
     def __init__(self) -> None:
@@ -103,7 +107,11 @@ class Membership:
             if failure.status == 401 and not wanted.without_server:
                 return False  # the key has ended: with this machine's leaving, or before
             if not wanted.without_server:
-                raise
+                raise TeamFailure(
+                    f"{failure} To leave without it: claude-mem leave --without-server",
+                    status=failure.status,
+                    code=failure.code,
+                ) from failure
             return False
         return True
 
@@ -199,7 +207,10 @@ class Membership:
             raise InvalidInput("project", "Specify a project or a working directory (cwd).")
         found = self._project_of(wanted.filters)
         if found is None:
-            raise InvalidInput("cwd", "There are no memories of that directory yet.")
+            raise InvalidInput(
+                "cwd",
+                NO_MEMORIES,
+            )
         return found
 
 

@@ -24,7 +24,7 @@ class Again(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """The key is not accepted any more: calling again would not help."""
+    """The key is no longer accepted: calling again would not help."""
 
     reason: str
 

@@ -129,12 +129,11 @@ class TeamServer:
             calls=self._calls,
         )
         if isinstance(found, Unreached):
-            raise TeamFailure(f"The team's server {found.trouble}.", code=found.trouble)
+            raise TeamFailure(_unreached(found.trouble), code=found.trouble)
         if found.status != 200:
             code, field = _word(found.body, "code"), _word(found.body, "field")
-            says = f"The team's server returned status {found.status}{f', {code}' if code else ''}."
             raise TeamFailure(
-                says,
+                _refused(found.status, code),
                 status=found.status,
                 code=code,
                 field=field,
@@ -152,6 +151,30 @@ class TeamServer:
             return ssl.create_default_context(cafile=self._ca)
         except (OSError, ssl.SSLError) as error:
             raise TeamFailure(f"The certificates in {self._ca} cannot be read: {error}.") from error
+
+
+def _unreached(trouble: str) -> str:
+    hint = " If its certificate is private: claude-mem join URL --ca FILE" if "TLS" in trouble else ""
+    return f"The team's server {trouble}.{hint}"
+
+
+def _refused(status: int, code: str) -> str:
+    """What it means, where a user can do something about it."""
+    returned = f"status {status}{f', {code}' if code else ''}"
+    if 300 <= status < 400:
+        return f"The address leads to another one ({returned}). Join with the address it leads to."
+    match status, code:
+        case 401, _:
+            return (
+                f"The team's server does not accept this key ({returned}): it was revoked, has ended, or "
+                "belongs to another server. Ask an admin for a new key, and join with it."
+            )
+        case 404, "no_route" | "":
+            return f"This is not the address of a team's server ({returned}). Check it, and join again."
+        case 421, _:
+            return f"The team's server has another address ({returned}): join with its --public-url."
+        case _:
+            return f"The team's server returned {returned}."
 
 
 def _word(body: bytes, name: str) -> str:

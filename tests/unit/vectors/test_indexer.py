@@ -291,7 +291,7 @@ def test_a_database_that_cannot_be_used_stops_nothing(memories: Memories) -> Non
     embedding = VectorIndexer(memories.source, builtin(memories), Letters())
     memories.store.close()
     assert embedding.step(0) == 0
-    assert embedding.trouble == "The database cannot be written: it was closed."
+    assert embedding.trouble == "The database cannot be used: it was closed."
     with pytest.raises(StoreError):
         embedding.waiting()
 

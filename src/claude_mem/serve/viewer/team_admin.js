@@ -97,7 +97,7 @@ function membersOf(members, after) {
   const remove = async (name) => {
     const says = [`${name}'s keys end at once. What ${name} has shared stays with the team.`];
     if (await sure(`Remove ${name}?`, says, "Remove"))
-      await changed("/api/team/members/remove", { id: name }, `${name} is no member any more.`, after);
+      await changed("/api/team/members/remove", { id: name }, `${name} is no longer a member.`, after);
   };
   return h(
     "section",
@@ -128,7 +128,7 @@ function membersOf(members, after) {
 
 function keysOf(keys, members, after) {
   const revoke = async ({ id, member, machine }) => {
-    const says = [`${member}'s machine ${machine} can send and receive nothing any more, until it gets another key.`];
+    const says = [`${member}'s machine ${machine} can no longer send or receive anything, until it gets another key.`];
     if (await sure(`Revoke ${id}?`, says, "Revoke"))
       await changed("/api/team/keys/revoke", { id }, `${id} has ended.`, after);
   };
@@ -203,7 +203,7 @@ function grantsOf(grants, members, mayGrant, after) {
     changed(
       "/api/team/projects",
       { project, member, level },
-      level === "none" ? `${member} has no access to ${project} any more.` : `${member} ${LEVELS[level]} ${project}.`,
+      level === "none" ? `${member} no longer has access to ${project}.` : `${member} ${LEVELS[level]} ${project}.`,
       after,
     );
   const keys = [...new Set(grants.map(({ project }) => project))].filter((key) => mayGrant && mayGrant(key));

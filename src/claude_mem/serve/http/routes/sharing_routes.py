@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 FAILED = Answer(502, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
 NO_TEAM = Answer(
-    409, "This worker's store is shared by several machines anyhow: there is nothing to join.", Error
+    409, "This worker's store is already shared by several machines, so it cannot join a team.", Error
 )
 
 

@@ -88,7 +88,7 @@ function page({ sharing, team, forgets, projects, admin }, act) {
 function troubles({ stopped, error, failing_since: since }, team) {
   const says = stopped || error || team?.trouble;
   const meanwhile = stopped
-    ? "The server is not called any more."
+    ? "The server is no longer called."
     : "What is shared waits on this machine, and recall works as before.";
   return (
     says &&
@@ -157,7 +157,7 @@ function projectsOf(sharing, { items, hasMore }, act) {
 const sharedRow = ({ key }, state, name, id, act) => [
   h("a", { class: "title", href: link("project", id) }, name),
   toggle(`Share ${name}`, Boolean(state), async () => {
-    if (state) return act("/api/sharing/unshare", { project: key }, `${name} is not shared any more. The team keeps what it has.`);
+    if (state) return act("/api/sharing/unshare", { project: key }, `${name} is no longer shared. The team keeps what it has.`);
     const says = [
       `Every member of the team who may read ${name} will find its observations and summaries, from the first one on.`,
       "Prompts, and what tools read and wrote, stay on this machine.",

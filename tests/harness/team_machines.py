@@ -58,7 +58,8 @@ class Machine:
         workers.settled(self.data)
 
     def sync(self) -> Any:
-        return self.mem.json("team", "--sync")
+        """The status, also of an exchange that failed."""
+        return self.mem.json("team", "--sync", code=None)
 
     def found(self, query: str, root: Path) -> list[dict[str, Any]]:
         """The results that have one of these words; something is always near in meaning."""

@@ -94,7 +94,7 @@ def _left(left: dict[str, Any]) -> str:
     lines = [
         "Left the team. What you shared was deleted from the server."
         if left["told_server"]
-        else "Left the team. The server was not told, and keeps what it has."
+        else "Left the team. Its server keeps what you shared: it could not be reached, or the key had ended."
     ]
     if left["deleted_sessions"]:
         deleted = output.plural(left["deleted_sessions"], "session")

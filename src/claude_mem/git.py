@@ -79,7 +79,7 @@ def _checked_out(origin: Origin) -> str:
     dot_git = top / ".git"
     try:
         return _content((dot_git if dot_git.is_dir() else _linked(top, dot_git)) / "HEAD")
-    except (OSError, ValueError):
+    except Exception:  # anybody's files, as in `_repository`; a loop of links is a RuntimeError
         return ""
 
 

@@ -398,9 +398,8 @@ def main() -> None:
     costs, one = [], None
     with tempfile.TemporaryDirectory(prefix="claude-mem-team-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        folder.chmod(0o755)  # PostgreSQL runs as another user, where we are root
         for count in counts:
-            with fleet(folder, f"team{count}", count) as servers:
+            with fleet(f"team{count}", count) as servers:
                 say(f"{count:,} members: cost …")
                 members = members_of(servers, words)
                 costs.append(cost(servers, members, words, turns))

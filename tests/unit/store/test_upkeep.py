@@ -54,7 +54,9 @@ def test_a_step_gives_back_no_more_than_its_pages(open_store: OpenStore) -> None
         grown_and_emptied(store)
         before = room_of(store).size()
         store.writer.alone(upkeep._step)
-        assert before.size - room_of(store).size().size == upkeep.PAGES * 4096
+        given = (before.size - room_of(store).size().size) // 4096
+        # SQLite's own map of pages takes one page in a thousand, which may go with them.
+        assert given in (upkeep.PAGES, upkeep.PAGES + 1)
 
 
 def test_a_little_that_is_unused_is_left_for_what_comes(open_store: OpenStore) -> None:

@@ -27,8 +27,7 @@ LEFT JOIN sdk_sessions AS s ON s.id = COALESCE(o.session_id, y.session_id, u.ses
 GROUP BY 1;
 
 -- name: sent_by_project
--- How many of each project's memories the server has as they are. Those being offered are noted before they
--- are sent, and listed until the server has them.
+-- How many of each project's memories the server has; those being sent are noted before, and listed until it has them.
 SELECT COALESCE(o.project_id, s.project_id) AS project_id, COUNT(*) AS memories
 FROM team_sent AS b
 LEFT JOIN observations AS o ON b.kind = 'observation' AND o.id = b.memory_id

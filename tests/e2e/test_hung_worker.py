@@ -166,7 +166,7 @@ def test_a_hook_has_a_hung_worker_replaced_and_the_events_become_memory(data: Pa
         workers.until(lambda: holder(data) not in (pid, None), "another worker holds the lock")
         (data / "hang").unlink()
         workers.drained(data)
-        assert f"process {pid} did not answer" in (data / "logs/worker.log").read_text()
+        assert f"process {pid} stopped responding" in (data / "logs/worker.log").read_text()
         start = {"session_id": "s2", "cwd": "/", "hook_event_name": "SessionStart", "source": "startup"}
         said = json.loads(hook_process.run(data, json.dumps(start).encode()).out)
         assert str(pid) in said["systemMessage"]

@@ -18,6 +18,8 @@ OTHERWISE = {
     "mcp": "test_mcp.py",
     "statusline": "test_statusline.py",
     "restore": "test_cli.py",  # it ends the worker
+    "server": "test_team_server_setup.py",
+    **dict.fromkeys(("join", "leave", "share", "unshare", "team"), "test_team.py"),
 }
 """Those that are always a process, or too much for here, and where they are one."""
 

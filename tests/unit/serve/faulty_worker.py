@@ -120,10 +120,17 @@ def build(settings: Settings, version: str = "0.1.0") -> Services:
     before(intake, "drain", slow)
     before(pump, "step", observing)
     pump.abort = abort  # type: ignore[method-assign]
+    hanging = replace(services.observing, model=model)
+
+    def interrupt() -> None:
+        hanging.interrupt()
+        services.interrupt()
+
     return replace(
         asking(services, ask),
         version=version,
-        observing=replace(services.observing, model=model),
+        observing=hanging,
+        interrupt=interrupt,
         maintenance={**services.maintenance, "upkeep": (folder / "maintained").touch},
         close=close,
     )

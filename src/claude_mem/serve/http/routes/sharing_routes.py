@@ -16,7 +16,7 @@ from claude_mem.team.wire import TeamFailure
 routes = Routes()
 T = TypeVar("T")
 
-FAILED = Answer(502, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
+FAILED = Answer(424, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
 NO_TEAM = Answer(
     409, "This worker's store is already shared by several machines, so it cannot join a team.", Error
 )
@@ -125,4 +125,4 @@ def _reported() -> Iterator[None]:
     try:
         yield
     except TeamFailure as failure:
-        raise Refusal(502, "team_failed", str(failure)) from None
+        raise Refusal(424, "team_failed", str(failure)) from None

@@ -19,7 +19,7 @@ S = TypeVar("S", bound=Struct)
 FORBIDDEN = Answer(403, "This machine's key may not do that: see `admin`, `scopes` and `projects`.", Error)
 UNKNOWN = Answer(404, "No such member or key.", Error)
 NOT_JOINED = Answer(409, "This machine has not joined a team.", Error)
-FAILED = Answer(502, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
+FAILED = Answer(424, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
 ADMIN = (FORBIDDEN, NOT_JOINED, FAILED)
 
 
@@ -138,4 +138,4 @@ def _refusal(failure: TeamFailure, missing: str, refused: dict[str, str]) -> Ref
         case 400 if failure.field in refused:
             return Refusal(400, "bad_field", refused[failure.field], field=failure.field)
         case _:
-            return Refusal(502, "team_failed", str(failure))
+            return Refusal(424, "team_failed", str(failure))

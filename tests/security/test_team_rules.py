@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 from tests.contracts.store_contract import NOON
@@ -395,6 +395,7 @@ def emptied(team: Team) -> list[str]:
 
 @pytest.mark.timeout(1_800)  # a story asks the database some thousand times
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@example(story=[Step("attack", "ben", ("UPDATE sdk_sessions SET project_id = 1",))])
 @given(story=steps)
 def test_nobody_sees_or_changes_what_they_may_not(team: Team, story: list[Step]) -> None:
     told = Story(team, emptied(team))

@@ -132,6 +132,19 @@ CREATE OR REPLACE TRIGGER key_changed AFTER INSERT OR UPDATE OF revoked_at_epoch
 CREATE OR REPLACE TRIGGER grant_changed AFTER INSERT OR UPDATE OR DELETE ON team_grants
     FOR EACH ROW EXECUTE FUNCTION team_changed();
 
+-- What a member shares stays in the project that it was shared with: the index goes by the project.
+CREATE OR REPLACE FUNCTION session_stays() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = claude_mem, pg_temp AS $$
+BEGIN
+    IF NEW.project_id <> OLD.project_id AND acting_member() IS NOT NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'A session stays in its project.';
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE OR REPLACE TRIGGER session_stays BEFORE UPDATE OF project_id ON sdk_sessions
+    FOR EACH ROW EXECUTE FUNCTION session_stays();
+
 -- The rules. They are made anew, so that none of an older version is left.
 
 DO $$
@@ -203,10 +216,6 @@ CREATE POLICY seen ON observation_sightings FOR SELECT
     USING (EXISTS (SELECT 1 FROM sdk_sessions AS s
                    WHERE s.id = session_id AND s.project_id = ANY ((SELECT readable_projects())::bigint[]))
            AND observation_id IN (SELECT o.id FROM observations AS o WHERE o.id = observation_id));
-CREATE POLICY added ON observation_sightings FOR INSERT
-    WITH CHECK (is_own_session(session_id)
-                AND project_of_session(session_id) IN (SELECT UNNEST(writable_projects()))
-                AND observation_id IN (SELECT o.id FROM observations AS o WHERE o.id = observation_id));
 
 -- What a machine does not share: only its member sees it.
 CREATE POLICY seen ON pending_messages FOR SELECT

@@ -30,7 +30,8 @@ from tests.harness import hook_process, payloads
 
 from claude_mem.agents import launcher
 from claude_mem.hook import paths
-from claude_mem.serve import control, pause_switches
+from claude_mem.serve import control
+from claude_mem.serve.data_dir import pause_recording
 from measure import Run, in_turn, machine, table
 
 PLAIN = payloads.bash("toolu_1", stdout="line of output\n" * 110)
@@ -114,7 +115,7 @@ def main() -> None:
         stopped = stack.enter_context(hung(where))
         down, full = absent(where, "down"), absent(where, "full", spooled=100_000)
         paused = absent(where, "paused")
-        pause_switches.pause(paused, None)
+        pause_recording(paused, None)
 
         (where / "home").mkdir()
         home = stack.enter_context(worker(where / "home", ".claude-mem"))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.harness import checker, hook_process, payloads, workers
 
-from claude_mem import settings, wiring
+from claude_mem import settings
 from claude_mem.serve import control
+from claude_mem.wiring import database
 
 
 def damage(database: Path) -> None:
@@ -24,7 +25,7 @@ def test_a_damaged_database_is_restored_from_the_newest_backup_and_the_user_is_t
     with workers.running(data):
         hook_process.run(data, payloads.bash("toolu_1"))
         workers.drained(data)
-    wiring.backup(settings.load(hook_process.environment(data)))
+    database.backup(settings.load(hook_process.environment(data)))
     damage(data / "claude-mem.db")
     with workers.running(data):
         hook_process.run(data, payloads.bash("toolu_2"))

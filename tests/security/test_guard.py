@@ -11,7 +11,7 @@ from tests.unit.serve.driving import Driven, Reply
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
-from claude_mem.serve.http.routes import memory_routes, project_routes, team_admin_routes, viewer_routes
+from claude_mem.serve.http.routes import memory_routes, project_routes, sharing_routes, viewer_routes
 
 BODY = (
     b'{"claudeSessionId":"victim","userPrompt":"x","prompt":"x","tool_name":"Read","isProcessing":true,'
@@ -25,7 +25,7 @@ NEEDING_MORE = {
     or row.path in ("/api/backfill", "/api/backfill/known", "/api/recording")
 }
 """Routes that may have to be told of what."""
-WITHOUT_A_TEAM = {row.path for row in team_admin_routes.routes}
+WITHOUT_A_TEAM = {row.path for row in sharing_routes.routes if row.path.startswith("/api/team")}
 """Routes that ask the team's server."""
 READS = [(method, path) for method, path in ROUTES if method == "GET" and path != "/stream"]
 

@@ -164,14 +164,14 @@ def chosen_agents(args: argparse.Namespace) -> list[Agent]:
 
 
 def _install(args: argparse.Namespace) -> int:
-    from claude_mem import wiring
+    from claude_mem.wiring import database
 
     agents = chosen_agents(args)
     if (args.statusline or args.settings) and CLAUDE_CODE not in [agent.name for agent in agents]:
         output.message("--settings and --statusline are only for Claude Code: they change nothing here.")
     with _lock():
         data_dir = settings.data_directory().absolute()
-        if problem := wiring.foreign(Settings(data_dir=data_dir)):
+        if problem := database.foreign(Settings(data_dir=data_dir)):
             raise ClaudeMemError(
                 f"{problem}\nIt was not changed. Use a separate directory:\n"
                 "  export CLAUDE_MEM_DATA_DIR=~/.claude-mem-py\n  claude-mem install"
@@ -241,10 +241,10 @@ def _titles(agents: Iterable[Agent]) -> str:
 def _report(
     chosen: Settings, targets: list[InstallTarget], left_out: LeftOut, args: argparse.Namespace
 ) -> int:
-    from claude_mem import wiring
     from claude_mem.imports.sources import adoptable
+    from claude_mem.wiring import observer_setup
 
-    planned, observer = [target.prepared.plan for target in targets], wiring.choice(chosen)
+    planned, observer = [target.prepared.plan for target in targets], observer_setup.choice(chosen)
     for note in (note for plan in planned for note in plan.notes):
         output.message(note)
     if theirs := adoptable(chosen):

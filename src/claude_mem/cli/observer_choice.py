@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Callable
 
-from claude_mem import wiring
 from claude_mem.agents.file_changes import Change, read_text
 from claude_mem.cli import output
 from claude_mem.hook import paths
@@ -21,6 +20,7 @@ from claude_mem.model.structs import replace
 from claude_mem.providers import registry
 from claude_mem.settings import Settings, editor
 from claude_mem.settings.resolution import is_blank, read_file
+from claude_mem.wiring import observer_setup
 
 KEY = "CLAUDE_MEM_PROVIDER"
 OFFLINE = "offline"
@@ -29,7 +29,9 @@ NAMES = (*(each.name for each in registry.PROVIDERS), OFFLINE)
 
 def usual(chosen: Settings) -> str:
     """The first answer offered: `claude` where it can observe. Else `auto`, which is offline until it can."""
-    return "claude" if wiring.choice(replace(chosen, provider="auto")).provider == "claude" else "auto"
+    return (
+        "claude" if observer_setup.choice(replace(chosen, provider="auto")).provider == "claude" else "auto"
+    )
 
 
 def change(
@@ -77,7 +79,7 @@ def ask(chosen: Settings) -> Callable[[str], str]:
 def menu(chosen: Settings, names: list[str]) -> str:
     lines = ["Who should turn what is recorded into memory? You can change this later."]
     for number, name in enumerate(names, 1):
-        found = wiring.choice(replace(chosen, provider=name))
+        found = observer_setup.choice(replace(chosen, provider=name))
         lines.append(f"  {number}  {cost(chosen, name)}")
         lines += [f"     Not ready: {found.problem}"] if found.problem else []
     return "\n".join(lines)

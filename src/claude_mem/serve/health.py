@@ -23,7 +23,7 @@ from claude_mem.api.system import (
 from claude_mem.hook.notices import age
 from claude_mem.model.errors import StoreError
 from claude_mem.model.jobs import Job
-from claude_mem.serve import pause_switches, queue_history
+from claude_mem.serve.data_dir import PauseState, pause_state
 from claude_mem.serve.services import PROTOCOL, Running, Services, resident_bytes
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
@@ -56,7 +56,21 @@ def _alert(services: Services, waiting: int, age_ms: int) -> str | None:
     limits = chosen.queue_alert_events, chosen.queue_alert_minutes
     if limits[0] and waiting > limits[0]:
         waiting = max(0, waiting - services.store.events.progress(0).waiting)
-    return queue_history.alert(waiting, age_ms, *limits)
+    return queue_alert(waiting, age_ms, *limits)
+
+
+def queue_alert(waiting: int, oldest_age_ms: float, most_events: int, most_minutes: int) -> str | None:
+    """One sentence when more wait, or for longer, than the settings allow; 0: no such limit."""
+    reasons = []
+    if most_events and waiting > most_events:
+        reasons.append(f"more than {most_events:,} events (CLAUDE_MEM_QUEUE_ALERT_EVENTS)")
+    if most_minutes and oldest_age_ms > most_minutes * 60_000:
+        reasons.append(f"longer than {most_minutes:,} minutes (CLAUDE_MEM_QUEUE_ALERT_MINUTES)")
+    if not reasons:
+        return None
+    many = "1 event is" if waiting == 1 else f"{waiting:,} events are"
+    oldest = f", the oldest for {age(oldest_age_ms / 1000)}" if oldest_age_ms else ""
+    return f"{many} waiting{oldest}: {' and '.join(reasons)}."
 
 
 def sample_queue(running: Running) -> None:
@@ -214,7 +228,7 @@ def worker_state(running: Running) -> WorkerState:
         drops = services.intake.drops()
     except (StoreError, OSError) as error:
         trouble = trouble or str(error)
-    paused = pause_switches.look(services.settings.data_dir)
+    paused = pause_state(services.settings.data_dir)
     observer = services.observing.state()
     # An event is proof, wherever the agent keeps its settings; and transcripts are followed without hooks.
     connected = running.events_seen or services.follow is not None or services.is_connected()
@@ -236,7 +250,7 @@ def worker_state(running: Running) -> WorkerState:
 
 def banners(
     trouble: str | None,
-    paused: pause_switches.PauseState,
+    paused: PauseState,
     observer: Mapping[str, object],
     queue: QueueStatus | None,
     drops: Mapping[str, int],

@@ -10,7 +10,9 @@ the same without a session_id                        ->  for the session last na
 {"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: the output of `/mem`, for the user
 anything else                                        ->  {"error":…}
 
-Recall queries are answered in threads of their own (`ask_pool`).
+Recall queries are answered in a few threads of their own (`AskPool`). A hook waits for a fraction of a
+second, then gives up. So the queue is short, a query whose caller has left is not looked up, and a lookup
+that hangs blocks neither the worker's other threads nor its shutdown: another takes its place.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ import logging
 import os
 import socket
 import sys
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -29,11 +33,128 @@ import msgspec
 from msgspec import Struct
 
 from claude_mem.model.errors import EventUnreadable, StoreError
-from claude_mem.serve import event_reports
-from claude_mem.serve.ask_pool import AskPool
+from claude_mem.serve.http.routes import session_routes
 from claude_mem.serve.requests import Refusal, parse
 from claude_mem.serve.services import BACKLOG, Running
 from claude_mem.serve.worker_log import name_of
+
+log = logging.getLogger("claude_mem.serve")
+
+ASK_THREADS = 4
+MOST_ASK_THREADS = 16
+"""Including those whose lookup hangs. Beyond it, no query is answered until one of them returns."""
+MOST_WAITING = 8
+"""Open questions; any further one gets an empty answer at once."""
+ASK_WITHIN_S = 5.0
+"""After this the asker has left, and a lookup that is still running counts as hung."""
+LONGEST_CONTEXT = 10_000
+"""Characters, as the client counts them (in UTF-16). It shows only the beginning of a longer text."""
+
+Question = dict[str, object]
+
+
+class ContextTooLong(Exception):
+    """If it were cut, the end of the fence would be missing."""
+
+
+class _Lookup(Struct):
+    question: Question
+    answer: asyncio.Future[str]
+    runs: bool = False
+    is_left: bool = False  # its asker has left
+
+
+class AskPool:
+    """Answers each question in a thread, a few at a time; `record_mishap` receives what `ask` raises. Belongs
+    to one event loop; only that changes its state."""
+
+    def __init__(
+        self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
+    ) -> None:
+        self._ask, self._record_mishap = ask, record_mishap
+        self._loop = asyncio.get_running_loop()
+        self._places = asyncio.Semaphore(ASK_THREADS)
+        self._open: list[_Lookup] = []
+        self._over = False
+        self._threads = 0  # including those that hang
+        self.hung = 0
+        """Lookups whose askers have left, and which have not returned."""
+
+    async def __call__(self, question: Question) -> str:
+        """The context for the model; empty if it is not found in time."""
+        if self._over or len(self._open) >= MOST_WAITING or self.hung >= MOST_ASK_THREADS:
+            return ""
+        lookup = _Lookup(question, self._loop.create_future())
+        self._open.append(lookup)
+        try:
+            async with asyncio.timeout(ASK_WITHIN_S), self._places:
+                self._start(lookup)
+                return await lookup.answer
+        except TimeoutError:
+            return ""
+        finally:
+            self._open.remove(lookup)
+            self._leave(lookup)
+
+    def stop(self) -> None:
+        """Answers open questions with an empty text; the threads end with their current lookup."""
+        self._over = True
+        for lookup in self._open:
+            _resolve(lookup, "")
+
+    def _start(self, lookup: _Lookup) -> None:
+        if self._threads >= MOST_ASK_THREADS or lookup.answer.done():
+            _resolve(lookup, "")
+            return
+        try:
+            # A daemon: a lookup that hangs must not keep the worker from exiting.
+            name = f"ask-{self._threads}"
+            threading.Thread(target=self._look_up, args=(lookup,), name=name, daemon=True).start()
+        except RuntimeError as error:  # no thread can be started; the next question tries again
+            self._record_mishap("ask", error)
+            _resolve(lookup, "")
+            return
+        lookup.runs = True
+        self._threads += 1
+
+    def _look_up(self, lookup: _Lookup) -> None:
+        try:
+            found: str | Exception = _checked(self._ask(lookup.question))
+        except Exception as error:  # counted: the session continues without memory
+            found = error
+        with suppress(RuntimeError):  # the worker has ended in the meantime
+            self._loop.call_soon_threadsafe(self._end, lookup, found)
+
+    def _end(self, lookup: _Lookup, found: str | Exception) -> None:
+        lookup.runs = False
+        self._threads -= 1
+        self.hung -= lookup.is_left
+        if isinstance(found, Exception):
+            self._record_mishap("ask", found)
+        _resolve(lookup, "" if isinstance(found, Exception) else found)
+
+    def _leave(self, lookup: _Lookup) -> None:
+        """Its asker waits no more. If it still runs it hangs, and its place is another's."""
+        if lookup.runs:
+            lookup.is_left = True
+            self.hung += 1
+            if not self._over:
+                log.warning(
+                    "a recall hook's question was not answered within %g s; %d hang", ASK_WITHIN_S, self.hung
+                )
+
+
+def _resolve(lookup: _Lookup, text: str) -> None:
+    if not lookup.answer.done():
+        lookup.answer.set_result(text)
+
+
+def _checked(context: str) -> str:
+    length = len(context) + sum(character > "\uffff" for character in context)
+    if length > LONGEST_CONTEXT:
+        raise ContextTooLong(f"{length} characters")
+    return context
+
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -175,10 +296,10 @@ class HookListener:
             case "observation":
                 output = message.get("tool_response", message.get("tool_output"))
                 return await self._report(
-                    connection, event_reports.TOOL_USE, message, _TOOL_USE, tool_response=output
+                    connection, session_routes.TOOL_USE, message, _TOOL_USE, tool_response=output
                 )
             case "finalize":
-                return await self._report(connection, event_reports.STOP, message, _LAST_WORDS)
+                return await self._report(connection, session_routes.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
                     # In this order and with this spacing: hooks do not parse it, they cut the string out.
@@ -239,7 +360,7 @@ class HookListener:
             session = connection.session or await asyncio.to_thread(self._only_open_session)
         connection.session = session
         payload: dict[str, Any] = {name: message.get(name) for name in names} | more
-        report = partial(event_reports.report, self._running, event, session, **payload)
+        report = partial(session_routes.report, self._running, event, session, **payload)
         return {"ok": True, **msgspec.to_builtins(await asyncio.to_thread(report))}
 
     def _only_open_session(self) -> str:

@@ -20,14 +20,13 @@ from typing import NoReturn
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
 from claude_mem.model.structs import replace
-from claude_mem.serve import control, data_dir, handover, lock, worker_log
-from claude_mem.serve.handover import Handover
+from claude_mem.serve import control, data_dir, lock, replacement, worker_log
 from claude_mem.serve.health import sample_queue
 from claude_mem.serve.http.app import worker_app
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
-from claude_mem.serve.queue_history import Sampler
-from claude_mem.serve.services import Running, Services, log
+from claude_mem.serve.replacement import Handover
+from claude_mem.serve.services import QueueSampler, Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
 from claude_mem.team.exchange import Done
@@ -208,7 +207,9 @@ def run(
     try:
         left = [f"left as it is: {each}" for each in data_dir.prepare_data_dir(settings.data_dir)]
         os.chdir(settings.data_dir)
-        if from_hook and handover.must_yield(version, handover.read(HANDOVER), time.time_ns() // 10**6):
+        if from_hook and replacement.must_yield(
+            version, replacement.read_handover(HANDOVER), time.time_ns() // 10**6
+        ):
             return 0
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
             if replaced is not None:
@@ -258,13 +259,13 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
     loop.set_exception_handler(worker_log.log_loop_error)
     token = data_dir.ensure_token(Path(paths.TOKEN))
     running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock, token), loop=loop)
-    running.queue_history = Sampler(Path(paths.QUEUE_HISTORY))
+    running.queue_history = QueueSampler(Path(paths.QUEUE_HISTORY))
     running.queue_history.load()
     for wanted in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(wanted, running.stop)
 
     def on_wake(hook_version: str) -> None:
-        if handover.is_newer(hook_version, than=version):
+        if replacement.is_newer(hook_version, than=version):
             _make_way(running, version, hook_version)
 
     listeners = Listeners(running, worker_app(running), token, on_wake)
@@ -298,10 +299,10 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
 
 def _make_way(running: Running, version: str, hook_version: str) -> None:
     now = running.services.clock()
-    if not handover.should_hand_over(version, hook_version, handover.read(HANDOVER), now):
+    if not replacement.should_hand_over(version, hook_version, replacement.read_handover(HANDOVER), now):
         return
     try:
-        handover.write(HANDOVER, Handover(hook_version, now))
+        replacement.write_handover(HANDOVER, Handover(hook_version, now))
     except OSError as error:
         # Without the record nothing would keep two installs from handing over for ever: stay.
         running.record_mishap("handover", error)

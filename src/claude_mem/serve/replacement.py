@@ -1,6 +1,12 @@
-"""Takes the place of a worker that holds the lock and no longer answers: when that is safe, and seldom.
+"""When one worker replaces another: a newer version takes over, or a worker that no longer answers is ended.
 
-Nobody is judged by a number in a file: only the lock's holder, as the kernel names it at that moment, is ever
+Handover: an upgraded hook sends its version with every wake. A worker that receives a newer one stops between
+jobs and starts its own interpreter once more: after an upgrade in place that is the new version. If it is
+still the old one (two installs side by side), it finds the record of the handover and exits; the newer
+install's hooks start their own.
+
+A worker that holds the lock and does not answer is ended only when that is safe, and seldom. No number in a
+file is trusted: only the lock's holder, as the kernel names it at that moment, is ever
 signalled, and only if it is this user's, runs our worker detached, has once come up, and was not stopped by a
 signal or a debugger. What it had leased goes back to the queue; nothing that was accepted is lost.
 """
@@ -9,6 +15,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 import stat
 import subprocess
@@ -19,9 +26,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 
-from claude_mem.files import write_file
+from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control, lock
@@ -167,3 +175,76 @@ def _is_recent(stamp: Path) -> bool:
         return abs(time.time() - stamp.stat().st_mtime) < REST_S
     except FileNotFoundError:
         return False
+
+
+HONOURED_MS = 60 * 60 * 1000
+"""For how long a worker started by an older hook stays away after a handover."""
+
+_VERSION = re.compile(
+    r"(?P<release>\d{1,9}(?:\.\d{1,9}){0,5})"
+    r"(?:(?P<stage>a|b|rc)(?P<nth>\d{1,9}))?"
+    r"(?:\.post(?P<post>\d{1,9}))?(?:\.dev(?P<dev>\d{1,9}))?(?:\+[a-z0-9.]{1,40})?",
+    re.ASCII,
+)
+_STAGES = {"a": 1, "b": 2, "rc": 3, None: 4}
+
+Order = tuple[tuple[int, ...], int, int, int, int, int]
+
+
+class Handover(Struct, frozen=True):
+    to: str
+    at: int  # epoch milliseconds
+
+
+def version_order(version: str) -> Order | None:
+    """A key that sorts versions as packaging does; None for an invalid one."""
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        return None
+    release = [int(part) for part in match["release"].split(".")]
+    while len(release) > 1 and release[-1] == 0:
+        release.pop()
+    is_dev = match["dev"] is not None
+    stage = 0 if is_dev and not (match["stage"] or match["post"]) else _STAGES[match["stage"]]
+    return (
+        tuple(release),
+        stage,
+        int(match["nth"] or 0),
+        int(match["post"]) + 1 if match["post"] else 0,
+        0 if is_dev else 1,
+        int(match["dev"] or 0),
+    )
+
+
+def is_newer(one: str, than: str) -> bool:
+    """False if either is not a valid version."""
+    first, second = version_order(one), version_order(than)
+    return first is not None and second is not None and first > second
+
+
+def should_hand_over(running: str, hook: str, last: Handover | None, now: int) -> bool:
+    """Whether a worker of version `running` makes way on hearing from a hook of version `hook`."""
+    if not is_newer(hook, than=running):
+        return False
+    # It made way a moment ago and runs again because a person said so: that stands.
+    return last is None or not _is_honoured(last, now) or is_newer(hook, than=last.to)
+
+
+def must_yield(starting: str, last: Handover | None, now: int) -> bool:
+    """Whether a worker that a hook started must exit, because a newer version took over."""
+    return last is not None and _is_honoured(last, now) and is_newer(last.to, than=starting)
+
+
+def _is_honoured(last: Handover, now: int) -> bool:
+    return 0 <= now - last.at < HONOURED_MS
+
+
+def read_handover(path: Path) -> Handover | None:
+    """The last handover; None when there was none, or its record says nothing."""
+    record = read_object(path)
+    to, at = record.get("to"), record.get("at")
+    return Handover(to, at) if isinstance(to, str) and type(at) is int else None
+
+
+def write_handover(path: Path, handover: Handover) -> None:
+    write_file(path, msgspec.json.encode(handover))

@@ -12,9 +12,13 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
+import msgspec
 from msgspec import Struct, field
 
+from claude_mem.api.system import QueueHistory, QueueSample
+from claude_mem.files import write_file
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreError
 from claude_mem.observe.observer import Observer
@@ -31,12 +35,50 @@ from claude_mem.recall.project_admin import ProjectAdmin
 from claude_mem.recall.record_exchange import Exporter, Importer
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http.signin import Visitors
-from claude_mem.serve.queue_history import Sampler
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.worker_log import name_of
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.team.membership import Membership
+
+SAMPLE_EVERY_MS = 5 * 60 * 1000
+MOST_SAMPLES = 24 * 60 * 60 * 1000 // SAMPLE_EVERY_MS
+LARGEST_HISTORY = 1 << 20
+
+
+class QueueSampler(Struct):
+    """The last day in steps of five minutes, of each the longest queue seen. Written to a file with each new
+    step, so that a restart continues it; steps without a worker are missing."""
+
+    path: Path | None = None
+    samples: list[QueueSample] = field(default_factory=list)
+
+    def load(self) -> None:
+        """A file that cannot be read is a day that is not known."""
+        with suppress(OSError, msgspec.DecodeError):
+            if self.path is not None and self.path.stat().st_size <= LARGEST_HISTORY:
+                self.samples = msgspec.json.decode(self.path.read_bytes(), type=list[QueueSample])[
+                    -MOST_SAMPLES:
+                ]
+
+    def add(self, now: int, waiting: int, oldest_age_ms: int) -> None:
+        at = now - now % SAMPLE_EVERY_MS
+        last = self.samples[-1] if self.samples else None
+        if last is not None and last.at == at:
+            longest = QueueSample(at, max(last.waiting, waiting), max(last.oldest_age_ms, oldest_age_ms))
+            self.samples = [*self.samples[:-1], longest]
+            return
+        # A clock that was set back: what it had noted for later never happened.
+        kept = [each for each in self.samples if now - MOST_SAMPLES * SAMPLE_EVERY_MS < each.at < at]
+        self.samples = [*kept, QueueSample(at, waiting, oldest_age_ms)][-MOST_SAMPLES:]
+        if self.path is not None:
+            with suppress(OSError):  # a full disk: it is only a plot
+                write_file(self.path, msgspec.json.encode(self.samples))
+
+    def as_answer(self) -> QueueHistory:
+        found = self.samples
+        return QueueHistory(every_ms=SAMPLE_EVERY_MS, since=found[0].at if found else None, samples=found)
+
 
 log = logging.getLogger("claude_mem.serve")
 
@@ -168,7 +210,7 @@ class Running(Struct):
     """The state of recording at the last look; None: it was not looked at yet."""
     mishaps: Counter[str] = field(default_factory=Counter)
     """Exceptions that the worker's loops survived, by the loop's name."""
-    queue_history: Sampler = field(default_factory=Sampler)
+    queue_history: QueueSampler = field(default_factory=QueueSampler)
     hung_asks: Callable[[], int] = lambda: 0
     """How many recall queries of hooks are still running although their callers have timed out."""
     loop: asyncio.AbstractEventLoop | None = None

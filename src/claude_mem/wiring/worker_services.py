@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+import random
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
+from claude_mem.model.records import Record
 from claude_mem.model.structs import replace
 from claude_mem.observe import prompt
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -32,7 +34,7 @@ from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
 from claude_mem.recall.project_admin import ProjectAdmin, is_directory
-from claude_mem.recall.record_exchange import Exporter, Importer
+from claude_mem.recall.record_exchange import Exporter, Importer, UnfitRecord, fit_members
 from claude_mem.recall.search import Search
 from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice
@@ -42,11 +44,13 @@ from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.base import Store
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.values import Injection
-from claude_mem.team.membership import Membership
+from claude_mem.store.values import ImportResult, Injection
+from claude_mem.team.exchange import Exchange, Sides
+from claude_mem.team.membership import KEY_FILE, Membership, read_key
+from claude_mem.team.merged import MergedBranches
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.wiring import database, observer_setup, team_membership
+from claude_mem.wiring import database, observer_setup
 
 log = logging.getLogger("claude_mem")
 
@@ -98,7 +102,7 @@ def _build(settings: Settings) -> Services:
         closing.callback(observing.interrupt)
         membership = None
         if isinstance(store, SqliteStore):
-            membership = team_membership.build(settings, store, recall, clean=intake.cleaned, notify=notify)
+            membership = build_membership(settings, store, recall, clean=intake.cleaned, notify=notify)
         past = Backfill(settings, store, intake)
         follow = None
         if settings.watch:
@@ -265,7 +269,7 @@ def _build_search(
         zone=local_zone,
         key_of=lambda cwd: origin_of(cwd).key,
         facts_of=git_facts.facts,
-        member=partial(team_membership.member_of, store),
+        member=partial(member_of, store),
     )
     return git_facts, background, search, resolver
 
@@ -319,3 +323,55 @@ def _open(settings: Settings) -> tuple[Store, Callable[[float], Collection[str]]
             f"The damaged files are in {store.recovered.quarantined}.",
         )
     return store, None
+
+
+def build_membership(
+    settings: Settings,
+    store: SqliteStore,
+    recall: Recall,
+    *,
+    clean: Callable[[str], str],
+    notify: Callable[[str], None],
+) -> Membership:
+    key_file = settings.data_path(KEY_FILE)
+
+    def fit(record: Record) -> Record:
+        return fit_members(record, clean, now())
+
+    def absorb(records: Sequence[Record], author: str) -> ImportResult:
+        """What is not fit to be stored is left out, and so is what it would have been needed for."""
+        fitting = []
+        for record in records:
+            try:
+                fitting.append(fit(record))
+            except UnfitRecord:
+                continue
+        return store.transfer.absorb(fitting, own=False, author=author)
+
+    exchange = Exchange(
+        store.outbox,
+        Sides(
+            absorb=absorb,
+            forget=recall.deleter.carry_out,
+            fit=fit,
+            key=partial(read_key, key_file),
+            notify=notify,
+        ),
+        MergedBranches(store.outbox, now, always=settings.share_when == "always"),
+        now,
+        random.random,
+    )
+    return Membership(
+        exchange,
+        key_file,
+        now,
+        share_when=settings.share_when,
+        project_of=recall.injector.resolver.project,
+        forget_sessions=partial(recall.deleter.carry_out, ()),
+    )
+
+
+def member_of(store: Store) -> str | None:
+    """Who this machine is in its team; None: it has joined none."""
+    link = store.outbox.link() if isinstance(store, SqliteStore) else None
+    return link.member if link else None

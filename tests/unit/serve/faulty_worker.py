@@ -22,7 +22,7 @@ from claude_mem.model.memory import Failure, Paused
 from claude_mem.model.structs import replace
 from claude_mem.providers.registry import Prompt, Reply
 from claude_mem.recall.inject import Injector
-from claude_mem.serve import ask_pool
+from claude_mem.serve import hook_socket
 from claude_mem.serve.data_dir import prepare_data_dir
 from claude_mem.serve.lifecycle import run
 from claude_mem.serve.services import Services
@@ -157,9 +157,9 @@ def main() -> int:
     parser.add_argument("--from-hook", action="store_true")
     parser.add_argument("--successor", type=json.loads)
     parser.add_argument("--delete-timeout-ms", type=int, default=15_000)
-    parser.add_argument("--ask-within-s", type=float, default=ask_pool.WITHIN_S)
+    parser.add_argument("--ask-within-s", type=float, default=hook_socket.ASK_WITHIN_S)
     given = parser.parse_args()
-    ask_pool.WITHIN_S = given.ask_within_s
+    hook_socket.ASK_WITHIN_S = given.ask_within_s
     return run(
         Settings(
             given.data_dir,

@@ -13,9 +13,8 @@ import pytest
 from tests.unit.serve.faulty_worker import asking, built
 
 from claude_mem.hook import worker_link
-from claude_mem.serve import ask_pool, health, hook_socket, sockets
-from claude_mem.serve.ask_pool import AskPool, Question
-from claude_mem.serve.hook_socket import HookListener
+from claude_mem.serve import health, hook_socket, sockets
+from claude_mem.serve.hook_socket import AskPool, HookListener, Question
 from claude_mem.serve.services import Running
 
 PATIENCE_S = 20.0
@@ -95,10 +94,10 @@ def test_a_failure_is_an_empty_answer_and_counted(tmp_path: Path) -> None:
         raise LookupError(question)
 
     async def talk(running: Running, _: HookListener) -> None:
-        for _again in range(ask_pool.MOST_WAITING + 2):  # none of them takes a place for good
+        for _again in range(hook_socket.MOST_WAITING + 2):  # none of them takes a place for good
             assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
 
-    assert serving(tmp_path, ask, talk).mishaps == Counter(ask=ask_pool.MOST_WAITING + 2)
+    assert serving(tmp_path, ask, talk).mishaps == Counter(ask=hook_socket.MOST_WAITING + 2)
 
 
 class Hanging:
@@ -113,7 +112,7 @@ class Hanging:
         return "late"
 
     async def is_full(self) -> None:
-        for _ in range(ask_pool.THREADS):
+        for _ in range(hook_socket.ASK_THREADS):
             assert await asyncio.to_thread(self.at_work.acquire, timeout=PATIENCE_S)
 
 
@@ -122,14 +121,14 @@ def test_when_all_hang_the_next_is_refused_at_once_and_those_behind_them_are_not
 
     async def ask() -> None:
         answers = AskPool(hanging.ask, lambda *_: None)
-        held = [asyncio.create_task(answers({})) for _ in range(ask_pool.MOST_WAITING)]
+        held = [asyncio.create_task(answers({})) for _ in range(hook_socket.MOST_WAITING)]
         await hanging.is_full()
         with pytest.raises(StopIteration) as refused:  # it ends before it waits even once
             answers({}).send(None)
         assert refused.value.value == ""
         assert not any(task.done() for task in held)
         answers.stop()
-        assert await asyncio.gather(*held) == [""] * ask_pool.MOST_WAITING
+        assert await asyncio.gather(*held) == [""] * hook_socket.MOST_WAITING
         hanging.let_go.set()
 
     asyncio.run(ask())
@@ -140,7 +139,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     hanging = Hanging()
 
     async def talk(_: Running, line: HookListener) -> None:
-        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(ask_pool.THREADS)]
+        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(hook_socket.ASK_THREADS)]
         await hanging.is_full()
         await line.stop()
         assert {json.loads(await task)["context"] for task in held} == {""}
@@ -148,7 +147,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     try:
         serving(tmp_path, hanging.ask, talk)
         hung = [thread for thread in threading.enumerate() if thread.name.startswith("ask-")]
-        assert len(hung) == ask_pool.THREADS
+        assert len(hung) == hook_socket.ASK_THREADS
         assert all(thread.daemon for thread in hung)  # else the interpreter would wait for them
     finally:
         hanging.let_go.set()
@@ -173,7 +172,7 @@ class SomeHang(Hanging):
     async def hangs(self, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         """Asks until so many more lookups hang, each left by its asker soon."""
         with monkeypatch.context() as hasty:
-            hasty.setattr(ask_pool, "WITHIN_S", 0.05)
+            hasty.setattr(hook_socket, "ASK_WITHIN_S", 0.05)
             while times:
                 assert json.loads(await say(folder, HANG))["context"] == ""
                 times -= self.at_work.acquire(blocking=False)
@@ -198,8 +197,11 @@ def test_lookups_that_hang_give_their_places_and_threads_back_and_health_counts_
     hanging = SomeHang()
 
     async def talk(running: Running, _: HookListener) -> None:
-        for hung in (ask_pool.THREADS, 2 * ask_pool.THREADS):  # as many as there are places, in all
-            await hanging.hangs(tmp_path, monkeypatch, ask_pool.THREADS)
+        for hung in (
+            hook_socket.ASK_THREADS,
+            2 * hook_socket.ASK_THREADS,
+        ):  # as many as there are places, in all
+            await hanging.hangs(tmp_path, monkeypatch, hook_socket.ASK_THREADS)
             assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
             assert await told_hung(running) == hung
         hanging.let_go.set()
@@ -218,11 +220,11 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
     hanging = SomeHang()
 
     async def talk(running: Running, _: HookListener) -> None:
-        await hanging.hangs(tmp_path, monkeypatch, ask_pool.MOST_THREADS)
+        await hanging.hangs(tmp_path, monkeypatch, hook_socket.MOST_ASK_THREADS)
         for _again in range(2):
             assert json.loads(await say(tmp_path, ASK))["context"] == ""
-        assert await told_hung(running) == ask_pool.MOST_THREADS
-        assert len(ours()) == ask_pool.MOST_THREADS
+        assert await told_hung(running) == hook_socket.MOST_ASK_THREADS
+        assert len(ours()) == hook_socket.MOST_ASK_THREADS
         hanging.let_go.set()
         await none_hangs(running)
         assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
@@ -244,7 +246,7 @@ def test_a_machine_that_has_no_thread_to_spare_for_a_while_silences_recall_no_lo
         del line
         with monkeypatch.context() as patched:
             patched.setattr(threading.Thread, "start", refuse)
-            for _again in range(ask_pool.MOST_WAITING):
+            for _again in range(hook_socket.MOST_WAITING):
                 await say(tmp_path, ASK)
         assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
 

@@ -86,11 +86,11 @@ def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
 
 def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
     """Offline, the user's model, and for comparison the cheapest one known."""
-    from claude_mem import wiring
     from claude_mem.providers import registry
+    from claude_mem.wiring import observer_setup
 
     models = {}
-    if (provider := wiring.choice(chosen).provider) != "offline":
+    if (provider := observer_setup.choice(chosen).provider) != "offline":
         models[provider] = chosen.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
     models.setdefault("anthropic", registry.BY_NAME["anthropic"].usual_model or registry.CHEAP_CLAUDE)
     return estimate(map(catalog.transcripts(agent).count, seen.fresh), list(models.items()))

@@ -17,7 +17,8 @@ from claude_mem.cli.client import quoted
 from claude_mem.cli.commands import Commands, UsageError, slash_flag
 from claude_mem.hook import notices, paths
 from claude_mem.model.jobs import OPEN_STATUSES
-from claude_mem.serve import control, pause_switches
+from claude_mem.serve import control
+from claude_mem.serve.data_dir import pause_recording, pause_state, resume_recording
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
 """Set by the client for whatever it runs."""
@@ -50,13 +51,13 @@ def _run(args: argparse.Namespace) -> int:
     data_dir = settings.data_directory()
     if args.session:
         session = _whole_id(data_dir, session)
-    changed = (pause_switches.pause if args.pauses else pause_switches.resume)(data_dir, session)
+    changed = (pause_recording if args.pauses else resume_recording)(data_dir, session)
     if changed:
         # The worker looks now, so that an open viewer shows it. It holds without: hooks look too. Nothing is
         # requested but a look: were it late, it could undo what was switched since.
         with suppress(OSError):
             control.request(data_dir, "GET", "/api/status", deadline_s=WITHIN_S)
-    now = pause_switches.look(data_dir)
+    now = pause_state(data_dir)
     data = {
         "changed": changed,
         "session": session,
@@ -87,11 +88,11 @@ def _whole_id(data_dir: Path, given: str) -> str:
 
 
 def paused_text(session: str | None, changed: bool, slash: bool = False) -> str:
-    already, resume = "" if changed else " already", how_to_resume(session, slash)
+    already, resume_recording = "" if changed else " already", how_to_resume(session, slash)
     if session is None:
-        return f"Paused{already}: nothing is recorded and nothing is injected. {resume}"
+        return f"Paused{already}: nothing is recorded and nothing is injected. {resume_recording}"
     paused = "from now on, it is not recorded and nothing is injected into it."
-    return f"Paused{already} for one session: {paused}\n{resume}"
+    return f"Paused{already} for one session: {paused}\n{resume_recording}"
 
 
 def how_to_resume(session: str | None, slash: bool) -> str:
@@ -103,7 +104,7 @@ def how_to_resume(session: str | None, slash: bool) -> str:
 
 def resumed_text(session: str | None, changed: bool, slash: bool = False) -> str:
     data_dir = settings.data_directory()
-    now = pause_switches.look(data_dir)
+    now = pause_state(data_dir)
     if now.everything is not None:
         ended = "is no longer" if changed else "was not"
         but = "but everything is paused: nothing is recorded."

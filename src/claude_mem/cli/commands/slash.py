@@ -173,9 +173,10 @@ def _items(path: str, **query: object) -> list[dict[str, Any]]:
 
 def _chosen() -> str:
     """The observer by the settings: the worker is not running."""
-    from claude_mem import settings, wiring
+    from claude_mem import settings
+    from claude_mem.wiring import observer_setup
 
     try:
-        return wiring.choice(settings.load()).provider
+        return observer_setup.choice(settings.load()).provider
     except ClaudeMemError as error:
         return f"none: {error}"

@@ -40,12 +40,12 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from claude_mem import wiring
+    from claude_mem.wiring import database
 
     chosen = client.load_settings()
     since = args.since or datetime.now(UTC).date() - timedelta(days=args.days - 1)
     with output.waiting("Counting ..."):
-        found = wiring.survey(chosen, thorough=False)
+        found = database.survey(chosen, thorough=False)
         if found.problem:
             raise ClaudeMemError(found.problem)
         if not found.exists:
@@ -53,7 +53,7 @@ def _run(args: argparse.Namespace) -> int:
         if found.schema != found.known_schema:
             raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
         midnight = datetime.combine(since, time.min, UTC)
-        ever, counted = (wiring.tally(chosen, at) for at in (0, int(midnight.timestamp() * 1000)))
+        ever, counted = (database.tally(chosen, at) for at in (0, int(midnight.timestamp() * 1000)))
     return output.result(
         as_data(since, counted, chosen, ever=ever),
         render(since, counted, chosen, ever=ever),

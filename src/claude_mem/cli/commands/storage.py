@@ -59,13 +59,13 @@ def add(commands: Commands) -> None:
 
 
 def _backup(args: argparse.Namespace) -> int:
-    from claude_mem import wiring
+    from claude_mem.wiring import database
 
     chosen = client.load_settings()
     if chosen.database_url is None and not chosen.database.exists():
         raise ClaudeMemError(client.NO_DATABASE)
     with output.waiting("Copying the database ..."):
-        made = wiring.backup(chosen)
+        made = database.backup(chosen)
     return output.result({"path": str(made), "bytes": made.stat().st_size}, str(made), as_json=args.json)
 
 
@@ -87,16 +87,16 @@ def _restore(args: argparse.Namespace) -> int:
 
 def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
     """The backup, and where the previous database is now. A worker that ran runs again, whatever happens."""
-    from claude_mem import wiring
     from claude_mem.serve import control
     from claude_mem.serve.lock import LockHeld
+    from claude_mem.wiring import database
 
     was_running = False
     try:
         for attempts_left in reversed(range(ATTEMPTS)):
             was_running |= control.stop(chosen.data_dir)
             try:
-                done = wiring.restore(chosen, file)
+                done = database.restore(chosen, file)
             except LockHeld:
                 if not attempts_left:
                     raise

@@ -17,7 +17,8 @@ from claude_mem.cli import client, output
 from claude_mem.cli.commands import OK, WRONG, Commands, help_of
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices, paths
-from claude_mem.serve import control, pause_switches
+from claude_mem.serve import control
+from claude_mem.serve.data_dir import pause_state
 from claude_mem.settings import Settings
 
 LOOK_EVERY_S = 0.25
@@ -195,20 +196,20 @@ def _logs(args: argparse.Namespace) -> int:
 
 def worker_report(settings: Settings) -> dict[str, Any]:
     """From the worker itself while it runs, else from the files in the data directory. None: not known."""
-    from claude_mem import wiring
+    from claude_mem.wiring import database
 
     worker = control.status(settings.data_dir)
     health: dict[str, Any] = dict(worker.health or {})
     queue, recall = health.get("queue") or {}, health.get("recall") or {}
     unindexed, unembedded = (recall.get(name, {}).get("waiting") for name in ("index", "vectors"))
     if not queue:
-        seen = wiring.survey(settings)
+        seen = database.survey(settings)
         figures, unindexed, unembedded = seen.figures, seen.unindexed, seen.unembedded
         if figures is not None:
             queue = asdict(figures)
             if figures.oldest_ready_at is not None:
                 queue["oldestAgeMs"] = time.time() * 1000 - figures.oldest_ready_at
-    paused_at = pause_switches.look(settings.data_dir).everything
+    paused_at = pause_state(settings.data_dir).everything
     return {
         "state": worker.state,
         "pid": worker.pid,

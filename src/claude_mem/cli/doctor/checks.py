@@ -26,7 +26,7 @@ from claude_mem.cli.doctor.facts import (
 )
 from claude_mem.cli.status import NO_DISK
 from claude_mem.hook import notices
-from claude_mem.serve.pause_switches import PauseState
+from claude_mem.serve.data_dir import PauseState
 from claude_mem.settings import resolution
 
 SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes about 10

@@ -23,8 +23,8 @@ from claude_mem import settings
 from claude_mem.agents import TITLES, catalog
 from claude_mem.agents.catalog import Agent
 from claude_mem.hook import drop_counters, paths, spool_writer
-from claude_mem.serve import control, pause_switches, replacement
-from claude_mem.serve.pause_switches import PauseState
+from claude_mem.serve import control, replacement
+from claude_mem.serve.data_dir import PauseState, pause_state
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import without_password
 from claude_mem.vectors.embedders import STATIC
@@ -199,7 +199,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "recall": Question(lambda: _recall(chosen)),
         "drops": Question(lambda: _drops(data_dir / paths.DROPS)),
         "disk": Question(lambda: _disk(data_dir)),
-        "paused": Question(lambda: pause_switches.look(data_dir)),
+        "paused": Question(lambda: pause_state(data_dir)),
         "connected": Question(lambda: _connected(chosen)),
     }
     configuration = (
@@ -390,15 +390,15 @@ def _drops(path: Path) -> dict[str, int]:
 
 
 def _survey(chosen: Settings, *, thorough: bool = True) -> Survey:
-    from claude_mem import wiring  # all of the application: only where it is needed
+    from claude_mem.wiring import database  # all of the application: only where it is needed
 
-    return wiring.survey(chosen, thorough=thorough)
+    return database.survey(chosen, thorough=thorough)
 
 
 def _observing(chosen: Settings) -> ObserverFacts:
-    from claude_mem import wiring
+    from claude_mem.wiring import observer_setup
 
-    who, (_, problem) = wiring.choice(chosen), wiring.mode_in_force(chosen)
+    who, (_, problem) = observer_setup.choice(chosen), observer_setup.mode_in_force(chosen)
     return ObserverFacts(
         who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd, lacks=who.problem
     )

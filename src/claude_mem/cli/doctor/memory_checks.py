@@ -18,7 +18,6 @@ from claude_mem.cli.doctor.facts import (
     WorkerFacts,
 )
 from claude_mem.hook import notices
-from claude_mem.serve.queue_history import alert as queue_alert
 from claude_mem.vectors.embedders import RECOMMENDED, STATIC
 
 if TYPE_CHECKING:
@@ -83,6 +82,8 @@ def _queue(queue: QueueFigures, facts: Facts) -> Finding:
         alert = worker.queue_alert
     elif isinstance(chosen, Configuration):
         waiting = queue.ready + (facts.spool.files if isinstance(facts.spool, SpoolFacts) else 0)
+        from claude_mem.serve.health import queue_alert  # all of the worker: only where none answers
+
         alert = queue_alert(waiting, age_s * 1000, chosen.alert_events, chosen.alert_minutes)
     else:
         alert = None

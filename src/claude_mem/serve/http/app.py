@@ -30,7 +30,6 @@ from claude_mem.serve.http.routes import (
     settings_routes,
     sharing_routes,
     system_routes,
-    team_admin_routes,
     viewer_routes,
 )
 from claude_mem.serve.requests import Refusal, parse, read, read_query
@@ -65,7 +64,6 @@ TABLE: tuple[Endpoint, ...] = (
     *viewer_routes.routes,
     *settings_routes.routes,
     *sharing_routes.routes,
-    *team_admin_routes.routes,
     *system_routes.routes,
     *_own,
 )

@@ -15,7 +15,7 @@ from claude_mem.cli.doctor.checks import judge_pause
 from claude_mem.cli.doctor.facts import Disk, Facts, Unknown
 from claude_mem.cli.doctor.memory_checks import judge_growth
 from claude_mem.model.structs import replace
-from claude_mem.serve.pause_switches import PauseState
+from claude_mem.serve.data_dir import PauseState
 from claude_mem.store.values import DatabaseSize, Survey
 
 MIB = 1 << 20

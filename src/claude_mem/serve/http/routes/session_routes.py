@@ -1,4 +1,5 @@
-"""Both generations of the documents' session API: `/sessions/{id}/…` and `/api/sessions/…`."""
+"""Both generations of the documents' session API: `/sessions/{id}/…` and `/api/sessions/…`; and
+`report`, which stores an event reported over HTTP or `hook.sock`, in the format of a hook's payload."""
 
 from __future__ import annotations
 
@@ -9,11 +10,52 @@ from msgspec import Struct, structs
 from starlette.responses import Response
 
 from claude_mem.api import sessions as api
+from claude_mem.api.sessions import ReportResult
 from claude_mem.model.jobs import Session
 from claude_mem.privacy.private_turns import is_wholly_private
-from claude_mem.serve.event_reports import END, PROMPT, START, STOP, TOOL_USE, report
 from claude_mem.serve.http.router import UNKNOWN_SESSION, Answer, Call, Routes, respond
 from claude_mem.serve.requests import Refusal
+from claude_mem.serve.services import Running
+from claude_mem.serve.worker_log import REQUEST
+
+PROMPT = "UserPromptSubmit"
+TOOL_USE = "PostToolUse"
+STOP = "Stop"
+START = "SessionStart"
+END = "SessionEnd"
+
+LONGEST_ID = 1024
+
+
+def report(
+    running: Running, event: str, session: object, *, client: str | None = None, **payload: object
+) -> ReportResult:
+    """Commit one event; durable on return. `client`: the program it happened in, None: Claude Code. Raises
+    Refusal, EventUnreadable, StoreUnavailable."""
+    if not isinstance(session, str) or not session.strip():
+        raise Refusal(400, "missing_field", "The session's id is missing.", field="session_id")
+    if len(session) > LONGEST_ID:
+        message = f"The session's id is longer than {LONGEST_ID} characters."
+        raise Refusal(400, "bad_field", message, field="session_id")
+    given = {name: value for name, value in payload.items() if value is not None}
+    try:
+        named = {"client": client} if client else {}
+        accepted = running.services.intake.receive(
+            event, {"session_id": session, **given}, request=REQUEST.get(), **named
+        )
+    except RecursionError:
+        raise Refusal(400, "too_deep", "The event is nested too deeply to be stored.") from None
+    running.events_seen = True
+    running.notify_queued()
+    is_stored = accepted.fresh or accepted.duplicate
+    found = running.services.store.sessions.find(accepted.session_ids[0] if accepted.session_ids else session)
+    return ReportResult(
+        "queued" if is_stored else "skipped",
+        accepted.session_ids[0] if accepted.session_ids else None,
+        accepted.duplicate > 0,
+        found.pending if found else 0,
+    )
+
 
 POLL_S = 0.02
 

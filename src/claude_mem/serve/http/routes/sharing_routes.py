@@ -1,4 +1,6 @@
-"""What this machine shares with its team: joining, leaving, sharing, and how the exchange goes."""
+"""What this machine shares with its team: joining, leaving, sharing, the exchange; and, for an admin, the
+team's members, keys and grants: requests that the worker forwards to the team's server with this machine's
+key, which the caller never sees."""
 
 from __future__ import annotations
 
@@ -6,7 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from msgspec import Struct
+
 from claude_mem.api import sharing as api
+from claude_mem.api import team
 from claude_mem.api.fields import Error
 from claude_mem.serve.http.router import Answer, Call, Routes
 from claude_mem.serve.requests import Refusal
@@ -15,6 +20,7 @@ from claude_mem.team.wire import TeamFailure
 
 routes = Routes()
 T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 
 FAILED = Answer(424, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
 NO_TEAM = Answer(
@@ -126,3 +132,128 @@ def _reported() -> Iterator[None]:
         yield
     except TeamFailure as failure:
         raise Refusal(424, "team_failed", str(failure)) from None
+
+
+FORBIDDEN = Answer(403, "This machine's key may not do that: see `admin`, `scopes` and `projects`.", Error)
+UNKNOWN = Answer(404, "No such member or key.", Error)
+NOT_JOINED = Answer(409, "This machine has not joined a team.", Error)
+ADMIN = (FORBIDDEN, NOT_JOINED, FAILED)
+
+
+@routes.get("/api/team", "Who this machine is in its team, and what its key may do.", team.TeamAnswer, *ADMIN)
+def who(call: Call) -> team.TeamAnswer:
+    return _forward(call, "GET", "/api/team", team.TeamAnswer)
+
+
+@routes.get("/api/team/members", "The team's members.", team.MembersAnswer, *ADMIN)
+def members(call: Call) -> team.MembersAnswer:
+    return _forward(call, "GET", "/api/team/members", team.MembersAnswer)
+
+
+@routes.post("/api/team/members", "Add a member.", team.MemberInfo, *ADMIN)
+def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
+    refused = f"There is a member named {body.name} already, or nobody may have that name."
+    return _forward(call, "POST", "/api/team/members", team.MemberInfo, body, refused={"name": refused})
+
+
+@routes.post(
+    "/api/team/members/remove",
+    "Remove a member. The member's keys end; what the member shared stays.",
+    team.MembersAnswer,
+    UNKNOWN,
+    *ADMIN,
+)
+def remove_member(call: Call, body: team.Removal) -> team.MembersAnswer:
+    return _forward(
+        call,
+        "POST",
+        "/api/team/members/remove",
+        team.MembersAnswer,
+        body,
+        missing=f"There is no member named {body.id}.",
+        refused={"id": f"{body.id} is the only admin. Make somebody else an admin first."},
+    )
+
+
+@routes.get("/api/team/keys", "The keys: for admins all, else one's own.", team.KeysAnswer, *ADMIN)
+def keys(call: Call) -> team.KeysAnswer:
+    return _forward(call, "GET", "/api/team/keys", team.KeysAnswer)
+
+
+@routes.post("/api/team/keys", "Make a key. It is shown once.", team.NewKeyAnswer, *ADMIN)
+def add_key(call: Call, body: team.NewKey) -> team.NewKeyAnswer:
+    refused = {
+        "member": f"There is no member named {body.member}.",
+        "scopes": "A key that may write must be able to read as well.",
+    }
+    return _forward(call, "POST", "/api/team/keys", team.NewKeyAnswer, body, refused=refused)
+
+
+@routes.post("/api/team/keys/revoke", "End a key at once.", team.KeysAnswer, UNKNOWN, *ADMIN)
+def revoke_key(call: Call, body: team.Removal) -> team.KeysAnswer:
+    missing = f"There is no valid key {body.id}."
+    return _forward(call, "POST", "/api/team/keys/revoke", team.KeysAnswer, body, missing=missing)
+
+
+@routes.get(
+    "/api/team/projects",
+    "Who may do what in which project, as far as this machine's member may know.",
+    team.GrantsAnswer,
+    *ADMIN,
+)
+def grants(call: Call) -> team.GrantsAnswer:
+    return _forward(call, "GET", "/api/team/projects", team.GrantsAnswer)
+
+
+@routes.post(
+    "/api/team/projects",
+    "Specify what a member may do in a project that one administers.",
+    team.GrantsAnswer,
+    *ADMIN,
+)
+def grant(call: Call, body: team.NewGrant) -> team.GrantsAnswer:
+    refused = {
+        "project": f"The server has no project with the key {body.project}.",
+        "member": f"There is no member named {body.member}.",
+    }
+    return _forward(call, "POST", "/api/team/projects", team.GrantsAnswer, body, refused=refused)
+
+
+@routes.get("/api/team/audit", "What was changed in the team, and by whom.", team.AuditAnswer, *ADMIN)
+def audit(call: Call, query: team.AuditQuery) -> team.AuditAnswer:
+    path = f"/api/team/audit?limit={query.limit}&before={query.before}"
+    return _forward(call, "GET", path, team.AuditAnswer)
+
+
+def _forward(
+    call: Call,
+    method: str,
+    path: str,
+    shape: type[S],
+    body: Struct | None = None,
+    *,
+    missing: str = "",
+    refused: dict[str, str] | None = None,
+) -> S:
+    """`missing` and `refused` (by field): what to answer when the server refuses. The server's own message
+    is not shown."""
+    membership = call.services.membership
+    found = membership.exchange.server() if membership else None
+    if found is None:
+        raise Refusal(409, "no_team", NOT_JOINED.about)
+    try:
+        return found[1].manage(method, path, shape, body)
+    except TeamFailure as failure:
+        raise _refusal(failure, missing, refused or {}) from None
+
+
+def _refusal(failure: TeamFailure, missing: str, refused: dict[str, str]) -> Refusal:
+    match failure.status:
+        case 403:
+            return Refusal(403, failure.code or "forbidden", "This machine's key may not do that.")
+        case 404 if missing:
+            return Refusal(404, "not_found", missing)
+        case 400 if failure.field in refused:
+            return Refusal(400, "bad_field", refused[failure.field], field=failure.field)
+        case _:
+            return Refusal(424, "team_failed", str(failure))

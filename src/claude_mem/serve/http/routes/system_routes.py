@@ -15,7 +15,8 @@ from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import NotFromTheStart
 from claude_mem.model.structs import replace
-from claude_mem.serve import mcp, mcp_tools, pause_switches, worker_log
+from claude_mem.serve import mcp, mcp_tools, worker_log
+from claude_mem.serve.data_dir import pause_recording, resume_recording
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import Answer, Call, Routes, respond
 from claude_mem.serve.mcp_tools import ToolMemory
@@ -138,7 +139,7 @@ def status(call: Call) -> Struct:
 @routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.", api.WorkerState)
 def record(call: Call, body: api.RecordingRequest) -> Struct:
     """As `claude-mem off` and `on` do."""
-    change = pause_switches.pause if body.paused else pause_switches.resume
+    change = pause_recording if body.paused else resume_recording
     try:
         change(call.services.settings.data_dir, body.session or None)
     except OSError as error:

@@ -70,14 +70,16 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     yield from _wrapped("> ", demo["session"]["prompts"][0]["prompt"], "you")
     yield [("tool", "  ● Edit  "), ("text", ", ".join(edits))]
     yield [("tool", "  ● Bash  "), ("text", commands[-1])]
+    yield [("dim", "  …")]
+    yield from _wrapped("> ", demo["session"]["prompts"][-1]["prompt"], "you")
     yield []
-    yield [("dim", "Session 2, a new conversation")]
-    yield [("mem", "  claude-mem adds at the start:")]
+    yield [("dim", "Session 2")]
+    yield [("mem", "  claude-mem injects at the start:")]
     for line in _start(demo["context"]):
         yield [("mem", "  │ "), ("text", line)]
     yield []
     yield from _wrapped("> ", demo["prompt"], "you")
-    yield [("mem", "  claude-mem adds to the prompt:")]
+    yield [("mem", "  claude-mem injects with the prompt:")]
     for line in textwrap.wrap(_observation(demo["reminder"]), WIDTH - 4):
         yield [("mem", "  │ "), ("text", line)]
     yield []

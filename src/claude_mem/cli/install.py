@@ -33,16 +33,16 @@ def add(commands: Commands) -> None:
         more=(
             "Connects every coding agent that it finds, or those that you name:\n"
             f"{', '.join(name for name in TITLES if name not in NOT_RUN)}.\n"
-            "These were never run with it, so it connects them only if you name them:\n"
+            "These were not tested with claude-mem, so it connects them only if you name them:\n"
             f"{', '.join(NOT_RUN)}.\n"
-            "For Claude Code it installs a plugin with Claude Code's own commands or, with\n"
-            "--settings, adds to its settings file; for the others it adds to their settings.\n"
-            "Running it again changes nothing, or updates it. If no agent is installed yet,\n"
-            "Claude Code will find claude-mem connected when it is.\n"
+            "For Claude Code, it installs a plugin with Claude Code's own commands or, with\n"
+            "--settings, edits its settings file. For the others, it edits their settings.\n"
+            "Running it again changes nothing, or updates the connection. If no agent is\n"
+            "installed yet, it prepares the connection to Claude Code.\n"
             "\n"
-            "It asks once who turns events into memory, and saves the answer as\n"
+            "It asks once which observer turns events into memories, and saves the answer as\n"
             "CLAUDE_MEM_PROVIDER. With --yes and without --observer, it is your own Claude\n"
-            "Code while that is logged in, otherwise offline."
+            "Code if that is logged in, otherwise offline."
         ),
         example=(
             "claude-mem install --dry-run\n"
@@ -61,7 +61,7 @@ def add(commands: Commands) -> None:
     install.add_argument(
         "--observer",
         choices=observer_choice.NAMES,
-        help="who turns events into memory; without it you are asked once",
+        help="what turns events into memories; without it you are asked once",
     )
     more = "Your memory stays in the data directory until you delete it."
     uninstall = commands.add("uninstall", more=more, example="claude-mem uninstall", run=_uninstall)
@@ -123,7 +123,7 @@ class LeftOut:
         if is_all and len(self.errors) == 1:
             raise next(error for _, error in self.errors.values())
         messages = [
-            f"{agent.title} is left out: {catalog.in_words(error)}" for agent, error in self.errors.values()
+            f"{agent.title} was skipped: {catalog.in_words(error)}" for agent, error in self.errors.values()
         ]
         if is_all and messages:
             raise ClaudeMemError("\n".join(messages))
@@ -250,7 +250,7 @@ def _report(
     if theirs := adoptable(chosen):
         output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
     if observer.problem:
-        output.message(f"No notes can be written yet; events are kept until then: {observer.problem}")
+        output.message(f"Events are recorded, but cannot become memories yet: {observer.problem}")
     is_new = any(target.connects for target in targets)
     already = "" if is_new else " already"
     absent = [target.agent for target in targets if target.prepared.client is None]
@@ -259,7 +259,7 @@ def _report(
     if absent:
         it, are = ("it", "is") if len(absent) == 1 else ("they", "are")
         done += f" {_titles(absent)} {are} not installed yet;"
-        done += f" {it} will find claude-mem connected when {it} {are}."
+        done += f" {it} will be connected when {it} {are}."
     needs = [target.agent.needs for target in targets if target.agent.needs and target.connects]
     slash = any(target.agent.name == CLAUDE_CODE for target in targets)
     missing = absent[0].title if len(absent) == len(targets) else ""
@@ -280,14 +280,14 @@ def _report(
 def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: bool = True) -> list[str]:
     """`missing`: the agent, if it is not installed yet. `slash`: there is one that has /mem."""
     begin = f"install {missing} and start a session" if missing else "start a new session"
-    look = "/mem in a session of Claude Code, or claude-mem search" if slash else "claude-mem search"
-    pause = "/mem off in it, or CLAUDE_MEM_OFF=1 before it" if slash else "CLAUDE_MEM_OFF=1 before it"
+    look = "/mem in a Claude Code session, or claude-mem search" if slash else "claude-mem search"
+    pause = "/mem off in Claude Code, or CLAUDE_MEM_OFF=1" if slash else "CLAUDE_MEM_OFF=1"
     if chosen.data_dir != Path.home() / ".claude-mem":
         look += ", with CLAUDE_MEM_DATA_DIR set"
     return [
-        f"Next    {begin}: it will be remembered. To import past sessions: claude-mem backfill.",
+        f"Next    {begin}. To import past sessions: claude-mem backfill",
         f"Data    {output.short_path(chosen.data_dir)}, readable only by you. To search it: {look}.",
-        f"Pause   claude-mem off, and on again. One session: {pause}.",
+        f"Pause   claude-mem off; to resume: claude-mem on. For one session: {pause}",
         f"Model   {observer_choice.cost(chosen, provider)}",
         "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
     ]
@@ -326,9 +326,9 @@ def _uninstall(args: argparse.Namespace) -> int:
         left = {each.data_dir for agent, each in known.found if (agent, each) not in found}
         data_dirs = dict.fromkeys(each.data_dir for _, each in found if each.data_dir not in left)
         its = "their" if " and " in agents else "its"
-        restored = f"{its} settings are as they were before"
+        restored = f"{its} settings were restored"
         if not all(how.is_exact for how in plans):
-            restored = f"our entries were removed from {its} settings, which were changed since the install"
+            restored = f"claude-mem was removed from {its} settings, which had changed since the install"
         lines = [f"Disconnected from {agents}; {restored}."]
         lines += [line for data_dir in data_dirs if (line := _stopped(data_dir))]
         for note in (note for how in plans for note in how.notes):

@@ -77,7 +77,7 @@ def ask(chosen: Settings) -> Callable[[str], str]:
 
 
 def menu(chosen: Settings, names: list[str]) -> str:
-    lines = ["Who should turn what is recorded into memory? You can change this later."]
+    lines = ["What should turn recorded events into memories? You can change this later."]
     for number, name in enumerate(names, 1):
         found = observer_setup.choice(replace(chosen, provider=name))
         lines.append(f"  {number}  {cost(chosen, name)}")

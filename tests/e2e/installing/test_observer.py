@@ -77,7 +77,7 @@ def test_a_person_is_asked(user: Claude, typed: str, chosen: str) -> None:
     write_login(user.config)
     with Terminal(["bash", "--norc"], cwd=user.project, env=environment(user)) as terminal:
         terminal.enter("claude-mem install --settings")
-        terminal.wait_for("Who should turn what is recorded into memory?")
+        terminal.wait_for("What should turn recorded events into memories?")
         for word in typed.split():
             terminal.enter(word)
         if not typed:
@@ -92,7 +92,7 @@ def test_a_person_is_asked(user: Claude, typed: str, chosen: str) -> None:
 def test_whoever_does_not_answer_has_changed_nothing(user: Claude) -> None:
     with Terminal(["bash", "--norc"], cwd=user.project, env=environment(user)) as terminal:
         terminal.enter("claude-mem install --settings; echo left with $?")
-        terminal.wait_for("Who should turn what is recorded into memory?")
+        terminal.wait_for("What should turn recorded events into memories?")
         terminal.press("C-c")
         terminal.wait_for("left with 130")
     assert not user.data.exists()

@@ -243,9 +243,9 @@ def test_settings_are_called_as_before_only_if_they_are(machine: Mem, tmp_path: 
     machine("install", "--yes", "--observer", "offline")
     changed = tmp_path / ".gemini/settings.json"
     changed.write_text(json.dumps(json.loads(changed.read_text()) | {"mine": 1}))
-    assert "as they were before" not in machine("uninstall", "--yes").stdout
+    assert "were restored" not in machine("uninstall", "--yes").stdout
     machine("install", "--yes", "--observer", "offline")
-    assert "as they were before" in machine("uninstall", "--yes").stdout
+    assert "were restored" in machine("uninstall", "--yes").stdout
 
 
 def test_only_claude_code_can_be_connected_in_a_project(machine: Mem, tmp_path: Path) -> None:

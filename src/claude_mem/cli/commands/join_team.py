@@ -18,10 +18,10 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "join",
         more=(
-            "An admin of the team makes the key: claude-mem server key add. It is read\n"
-            "from stdin, from a file, or typed here, and is never an argument, which other\n"
-            "users of this machine could see. Nothing is shared until you run\n"
-            "`claude-mem share`."
+            "You need a key, which an admin of the team creates with `claude-mem team key add`\n"
+            "or `claude-mem server key add`. The command asks for it, or reads it from stdin\n"
+            "or a file. It is not an argument, because other users of this machine can see\n"
+            "arguments. Nothing is shared until you run `claude-mem share`."
         ),
         example=(
             "claude-mem join https://memory.example\n"
@@ -31,21 +31,23 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("url", metavar="URL", help="the server's address")
     parser.add_argument("--key-file", metavar="F", help="a file that contains the key")
-    parser.add_argument("--ca", metavar="F", help="certificates to trust, if the server's are private")
-    insecure = "allow plain HTTP to another machine: others can read the key"
+    parser.add_argument("--ca", metavar="F", help="a CA certificate to trust, if the server's is private")
+    insecure = "allow plain HTTP to another machine, although others can read the key"
     parser.add_argument("--insecure-http", action="store_true", help=insecure)
     parser = commands.add(
         "leave",
         more=(
-            "What you shared is deleted from the server and from others' machines. It stays\n"
-            "here, and cannot be shared with that team again. Others' memories are deleted\n"
-            "here, unless you pass --keep-copies."
+            "What you shared is deleted from the server and from other members' machines. It\n"
+            "stays on this machine, and cannot be shared with that team again. Other members'\n"
+            "memories are deleted from this machine unless you pass --keep-copies."
         ),
         example="claude-mem leave",
         run=_run_leave,
     )
-    parser.add_argument("--keep-copies", action="store_true", help="keep others' memories here")
-    without = "leave even if the server cannot be reached; it keeps what you shared"
+    parser.add_argument(
+        "--keep-copies", action="store_true", help="keep other members' memories on this machine"
+    )
+    without = "leave even if the server cannot be reached; what you shared stays on it"
     parser.add_argument("--without-server", action="store_true", help=without)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
@@ -76,7 +78,7 @@ def _key(file: str | None) -> str:
     else:
         key = sys.stdin.read(MOST_KEY)
     if not key.strip():
-        raise UsageError("No key. Pipe it into the command, or name its file: --key-file F")
+        raise UsageError("No key. Pass it on stdin or in a file: --key-file F")
     return key.strip()
 
 
@@ -91,14 +93,14 @@ def _run_leave(args: argparse.Namespace) -> int:
 
 
 def _left(left: dict[str, Any]) -> str:
-    lines = [
-        "Left the team. What you shared was deleted from the server."
-        if left["told_server"]
-        else "Left the team. Its server keeps what you shared: it could not be reached, or the key had ended."
-    ]
+    lines = ["Left the team. What you shared was deleted from the server."]
+    if not left["told_server"]:
+        unreached = "the server could not be reached, or your key is no longer valid"
+        lines = [f"Left the team. What you shared is still on the server: {unreached}."]
     if left["deleted_sessions"]:
         deleted = output.plural(left["deleted_sessions"], "session")
-        lines.append(f"Deleted here: {deleted} of others.")
+        lines.append(f"Deleted {deleted} of other members from this machine.")
     if left["kept_sessions"]:
-        lines.append(f"Kept here: {output.plural(left['kept_sessions'], 'session')} of others.")
+        kept = output.plural(left["kept_sessions"], "session")
+        lines.append(f"Kept {kept} of other members on this machine.")
     return "\n".join(lines)

@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
         more=(
             "Saved in this directory's project unless you pass --project. To start a project\n"
             "that does not exist yet, add --new-project. A lone `-` reads the text from\n"
-            "stdin. <private> text is removed, as always."
+            "stdin. <private> text is removed."
         ),
         example=(
             "claude-mem remember Deploys need the VPN.\n"
@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
     parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
     parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
     parser.add_argument("--off", action="store_true", help="unpin")
-    parser.add_argument("--team", action="store_true", help="for the team, too: memories of your own")
+    parser.add_argument("--team", action="store_true", help="also pin for the team; only your own memories")
 
 
 def _run_remember(args: argparse.Namespace) -> int:
@@ -90,7 +90,7 @@ def _run_pin(args: argparse.Namespace) -> int:
     if args.team:
         team = request("POST", "/api/sharing/pin", body=pinning)
         if others := team["missing"] if not args.off else ():
-            output.message(f"claude-mem: Not pinned for the team, because not your own: {', '.join(others)}.")
+            output.message(f"claude-mem: Not pinned for the team (not your own): {', '.join(others)}.")
     answer = request("POST", "/api/memory/pin", body=pinning)
     state = "no longer pinned" if args.off else "pinned"
     if args.json or answer["results"]:

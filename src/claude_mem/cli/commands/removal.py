@@ -31,9 +31,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "forget",
         more=(
-            "Deletes everything that matches all filters, after showing it and asking. It is\n"
-            "also removed from backups. Files written by `export` that contain it are listed;\n"
-            "--also-exports removes it from them too."
+            "Shows everything that matches all the filters, asks, and deletes it, also from\n"
+            "backups. Lists the files written by `export` that contain it; --also-exports\n"
+            "removes it from them too."
         ),
         example=(
             "claude-mem forget 123 s4\n"
@@ -50,7 +50,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
     parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
     parser.add_argument("--for-team", action="store_true", help=FOR_TEAM)
-    status = "show what was forgotten in the team, and which machines have yet to follow"
+    status = "list the team's deletions, and the machines that have not applied them yet"
     parser.add_argument("--status", action="store_true", help=status)
     change_flags(parser, "be deleted")
 
@@ -80,7 +80,7 @@ def _run_status(args: argparse.Namespace) -> int:
     ]
     if found["unreported"]:
         lines.append(f"Not yet reported to the server: {found['unreported']:,}")
-    text = "\n".join(lines) or "Nothing that was shared has been forgotten."
+    text = "\n".join(lines) or "No deletions."
     return output.result(found, text, as_json=args.json)
 
 
@@ -118,8 +118,8 @@ def _report(answer: dict[str, Any], *, as_json: bool, for_team: bool = False) ->
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
     if others := answer.get("of_others"):
-        whole = "They are being deleted for the team, too."
-        part = "The team keeps them. An admin of the project can delete them for the team: --for-team"
+        whole = "--for-team deletes them for the whole team."
+        part = "They stay with the team. An admin of the project can delete them for everyone: --for-team"
         output.message(f"Other members wrote {others} of these. {whole if for_team else part}")
     for line in copies_text(answer):
         output.message(line)

@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "server",
         more=(
-            "The server stores what members of a team share in a PostgreSQL database (15 or\n"
-            "newer) that CLAUDE_MEM_DATABASE_URL names. The address is never given as an\n"
-            "argument: it has a password, and `ps` shows arguments."
+            "The server stores what members of a team share, in a PostgreSQL database (15 or\n"
+            "newer). Set its address in CLAUDE_MEM_DATABASE_URL. It is not an argument,\n"
+            "because it contains a password and `ps` shows arguments."
         ),
         example="claude-mem server init --admin ada --url https://memory.example.com\nclaude-mem server run",
         run=lambda _: help_of(parser),
@@ -37,7 +37,7 @@ def add(commands: Commands) -> None:
     verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     init = verbs.add(
         "init",
-        "create the schema, the first admin and the first key, which is shown once",
+        "create the schema, the first admin and the first key",
         example=(
             "export CLAUDE_MEM_DATABASE_URL=postgresql://me:PASSWORD@localhost/claude_mem\n"
             "claude-mem server init --admin ada --url https://memory.example.com"
@@ -45,15 +45,15 @@ def add(commands: Commands) -> None:
         run=_init,
     )
     init.add_argument("--admin", type=member_name, default="admin", metavar="NAME", help="the first admin")
-    init.add_argument("--machine", metavar="NAME", help="the machine of the key (default: this one's name)")
-    init.add_argument("--url", type=_url, metavar="URL", help="where members will reach the server")
+    init.add_argument("--machine", metavar="NAME", help="the machine that uses the key (default: this one)")
+    init.add_argument("--url", type=_url, metavar="URL", help="the address that members use")
     run = verbs.add(
         "run",
-        "serve, in the foreground",
+        "run the server in the foreground",
         more=(
-            "Any number of processes may serve one database. SIGTERM stops one: /health says\n"
-            "so first, running requests finish, and it ends within ten seconds. SIGHUP reads\n"
-            "the certificate again. The log is JSON, on stderr."
+            "Several processes can serve the same database. On SIGTERM, /health answers 503\n"
+            "for --drain seconds, requests finish, and the process exits. On SIGHUP, it\n"
+            "reloads the certificate. The log is JSON, on stderr."
         ),
         example=(
             "claude-mem server run\n"
@@ -70,27 +70,27 @@ def add(commands: Commands) -> None:
         metavar="HOST:PORT",
         help=f"where to listen (default: {DEFAULT_LISTEN})",
     )
-    run.add_argument("--cert", type=Path, metavar="FILE", help="the certificate chain, PEM")
-    run.add_argument("--key", type=Path, metavar="FILE", help="its private key, PEM")
+    run.add_argument("--cert", type=Path, metavar="FILE", help="the TLS certificate chain (PEM)")
+    run.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM)")
     run.add_argument(
         "--public-url",
         type=_url,
         metavar="URL",
-        help="the address members use; other Host headers are refused",
+        help="the address that members use; requests with other Host headers are rejected",
     )
     run.add_argument(
         "--drain",
         type=_seconds,
         default=2.0,
         metavar="SECONDS",
-        help="how long /health answers 503 before it stops (default: 2)",
+        help="how long /health answers 503 before the process stops (default: 2)",
     )
     run.add_argument(
         "--rate",
         type=up_to(100_000),
         default=50,
         metavar="N",
-        help="requests that one key may make a second (default: 50), and four times as many at once",
+        help="requests per second and key (default: 50), with bursts of four times as many",
     )
     add_people(verbs, Manager("claude-mem server", _team))
 
@@ -123,10 +123,10 @@ def _init(args: argparse.Namespace) -> int:
     url = args.url or f"http://{DEFAULT_LISTEN}"
     data = {"url": url, "member": info.member, "machine": info.machine, "id": info.id, "key": key}
     text = (
-        f"The team's memory is ready. Its first admin is {info.member}.\n\n"
+        f"The team's server is set up. Its first admin is {info.member}.\n\n"
         f"  address  {url}\n"
         f"  key      {key}\n\n"
-        "The key is shown once. Start the server, and join it from your machine:\n\n"
+        "The key is shown only once. Start the server, then join it from your machine:\n\n"
         "  claude-mem server run\n"
         f"  claude-mem join {url}        # asks for the key"
     )
@@ -139,7 +139,7 @@ def _run(args: argparse.Namespace) -> int:
     from claude_mem.wiring import team_services
 
     if (args.cert is None) != (args.key is None):
-        raise UsageError("--cert and --key belong together.")
+        raise UsageError("--cert and --key must be used together.")
     for file in (args.cert, args.key):
         if file is not None:
             file.open("rb").close()  # an error that names it, before anything starts

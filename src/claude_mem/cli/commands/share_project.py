@@ -17,41 +17,43 @@ def add(commands: Commands) -> None:
     parser = commands.add(
         "share",
         more=(
-            "Observations and summaries of the project are sent to the team's server, and\n"
-            "from there to its members who may read the project. Prompts are sent only with\n"
-            "--prompts; what tools read and wrote is never sent. What was made on a branch is\n"
-            "sent once it is merged; --now sends what waits for that."
+            "Sends the project's observations and summaries to the team's server, and from\n"
+            "there to the members who may read the project. Prompts are sent only with\n"
+            "--prompts; tool inputs and outputs are never sent. Memories from a branch are\n"
+            "sent when the branch has been merged, or immediately with --now."
         ),
         example="claude-mem share --here\nclaude-mem share shop --prompts\nclaude-mem share --now",
         run=_run_share,
     )
-    _which(parser, "share every project, also those to come")
-    parser.add_argument("--prompts", action="store_true", help="share prompts, too")
-    parser.add_argument("--now", action="store_true", help="send what waits, whatever its branch")
+    _which(parser, "share all projects, including future ones")
+    parser.add_argument("--prompts", action="store_true", help="share prompts too")
+    parser.add_argument(
+        "--now", action="store_true", help="send all waiting memories, even of unmerged branches"
+    )
     parser = commands.add(
         "unshare",
         more=(
-            "The team keeps what it has. With --take-back that is deleted from the server and\n"
-            "from others' machines; it cannot be shared again."
+            "What was shared stays with the team. With --take-back it is deleted from the\n"
+            "server and from other members' machines, and cannot be shared again."
         ),
         example="claude-mem unshare shop\nclaude-mem unshare --all --take-back",
         run=_run_unshare,
     )
-    _which(parser, "every project")
-    parser.add_argument("--take-back", action="store_true", help="delete what was shared, for good")
+    _which(parser, "all projects")
+    parser.add_argument("--take-back", action="store_true", help="also delete what was shared, permanently")
     parser = commands.add(
         "team",
-        more="With --sync, exchange memories with the server first.",
+        more="With --sync, exits 1 if the exchange fails or this machine has not joined a team.",
         example="claude-mem team\nclaude-mem team --sync",
         run=_run_team,
     )
-    parser.add_argument("--sync", action="store_true", help="send and pull now")
+    parser.add_argument("--sync", action="store_true", help="exchange memories with the server first")
     add_admin(Commands(parser.add_subparsers(title="commands, for admins", metavar="COMMAND")))
 
 
 def _which(parser: argparse.ArgumentParser, all_of_them: str) -> None:
     parser.add_argument("project", nargs="?", metavar="PROJECT", help="the project's name or key")
-    parser.add_argument("--here", action="store_true", help="the project of this directory")
+    parser.add_argument("--here", action="store_true", help="this directory's project")
     parser.add_argument("--all", action="store_true", help=all_of_them)
 
 
@@ -74,16 +76,16 @@ def _run_share(args: argparse.Namespace) -> int:
             sent = request("POST", "/api/sharing/now", body=chosen, within_s=SLOW_S)
         count = output.plural(sent["memories"], "memory", "memories")
         failed = sent["status"]["error"]
-        text = f"{count} could not be sent now: {failed}" if failed else f"Sent what was waiting: {count}."
+        text = f"{count} could not be sent: {failed}" if failed else f"Sent {count}."
         return output.result(sent, text, as_json=args.json)
     status = request("POST", "/api/sharing/share", body=_chosen(args) | {"prompts": args.prompts})
-    return output.result(status, "\n".join(["Shared from now on.", *_shared(status)]), as_json=args.json)
+    return output.result(status, "\n".join(["Sharing is on.", *_shared(status)]), as_json=args.json)
 
 
 def _run_unshare(args: argparse.Namespace) -> int:
     body = _chosen(args) | {"take_back": args.take_back}
     status = request("POST", "/api/sharing/unshare", body=body)
-    said = "No longer shared."
+    said = "Sharing is off."
     said += " What was shared is being deleted from the server." if args.take_back else ""
     return output.result(status, "\n".join([said, *_shared(status)]), as_json=args.json)
 
@@ -110,12 +112,12 @@ def status_text(status: dict[str, Any]) -> list[str]:
     elif status["error"]:
         lines.append(f"Problem: {output.clean(status['error'])}")
     if status["due"]:
-        lines.append(f"About to be sent: {output.plural(status['due'], 'memory', 'memories')}")
+        lines.append(f"To be sent: {output.plural(status['due'], 'memory', 'memories')}")
     for each in status["waiting"]:
         count = output.plural(each["memories"], "memory", "memories")
         lines.append(f"Waiting: {count}: {output.clean(each['reason'])}")
     if status["forgets"]:
-        lines.append(f"To be forgotten by the server: {status['forgets']:,}")
+        lines.append(f"Deletions to be sent: {status['forgets']:,}")
     lines += _shared(status)
     for each in status["received"]:
         count = output.plural(each["memories"], "memory", "memories")
@@ -130,9 +132,9 @@ def _shared(status: dict[str, Any]) -> list[str]:
         sent = f"{each['sent']:,} sent, {each['waiting']:,} to be sent"
         lines.append(f"Shared: {output.clean(each['name'])}{prompts} ({sent})")
         if each["key"].startswith("/"):
-            lines.append("  It has no git remote: only a machine that has it at the same path finds it.")
+            lines.append("  No git remote: it reaches only machines that have it at the same path.")
     if status["shares_all"]:
-        lines.append("New projects are shared, too.")
+        lines.append("New projects are shared too.")
     return lines or ["No project is shared."]
 
 

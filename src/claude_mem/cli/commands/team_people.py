@@ -41,20 +41,22 @@ def add_people(verbs: Commands, manager: Manager) -> None:
         run=partial(_add, manager),
     )
     added.add_argument("name", type=member_name, metavar="NAME")
-    added.add_argument("--admin", action="store_true", help="the member manages members, keys and projects")
+    added.add_argument(
+        "--admin", action="store_true", help="let this member manage members, keys and projects"
+    )
     member.add("list", "list the members", example=f"{prog} member list", run=partial(_list_members, manager))
     removed = member.add(
         "remove",
-        "remove a member: its keys end, what it shared stays",
+        "remove a member and revoke their keys; what they shared stays",
         example=f"{prog} member remove ben",
         run=partial(_remove, manager),
     )
     removed.add_argument("name", type=member_name, metavar="NAME")
 
-    key = _level(verbs, "key", "make, list and revoke keys", f"{prog} key list")
+    key = _level(verbs, "key", "create, list and revoke keys", f"{prog} key list")
     made = key.add(
         "add",
-        "make a key for a member's machine; it is shown once",
+        "create a key for a member's machine; it is shown only once",
         example=f"{prog} key add ben laptop\n{prog} key add ci runner --scopes read",
         run=partial(_add_key, manager),
     )
@@ -64,21 +66,36 @@ def add_people(verbs: Commands, manager: Manager) -> None:
         "--scopes",
         default="read,write",
         metavar="LIST",
-        help="of read, write and admin, with commas (default: read,write)",
+        help="any of read, write and admin, separated by commas (default: read,write)",
     )
     made.add_argument(
-        "--days", type=up_to(3_660), default=365, metavar="N", help="it ends then (default: 365)"
+        "--days",
+        type=up_to(3_660),
+        default=365,
+        metavar="N",
+        help="the key expires after N days (default: 365)",
     )
     key.add(
-        "list", "list the keys; none is shown", example=f"{prog} key list", run=partial(_list_keys, manager)
+        "list",
+        "list keys by id, without the keys themselves",
+        example=f"{prog} key list",
+        run=partial(_list_keys, manager),
     )
     revoked = key.add(
-        "revoke", "end a key at once", example=f"{prog} key revoke k3", run=partial(_revoke, manager)
+        "revoke",
+        "revoke a key, with immediate effect",
+        example=f"{prog} key revoke k3",
+        run=partial(_revoke, manager),
     )
     revoked.add_argument("id", metavar="ID", help="an id from `key list`")
 
-    project = _level(verbs, "project", "say who may do what in which project", f"{prog} project list")
-    project.add("list", "list the grants", example=f"{prog} project list", run=partial(_list_grants, manager))
+    project = _level(verbs, "project", "list, grant and revoke access to projects", f"{prog} project list")
+    project.add(
+        "list",
+        "list who has access to which project",
+        example=f"{prog} project list",
+        run=partial(_list_grants, manager),
+    )
     granted = project.add(
         "grant",
         "let a member read, write or administer a project",
@@ -90,7 +107,7 @@ def add_people(verbs: Commands, manager: Manager) -> None:
     granted.add_argument("level", choices=("read", "write", "admin"))
     ended = project.add(
         "revoke",
-        "take back a member's access to a project",
+        "revoke a member's access to a project",
         example=f"{prog} project revoke git.example/acme/shop ben",
         run=partial(_end_grant, manager),
     )
@@ -98,7 +115,10 @@ def add_people(verbs: Commands, manager: Manager) -> None:
     ended.add_argument("member", type=member_name, metavar="MEMBER")
 
     audit = verbs.add(
-        "audit", "show what was changed in the team", example=f"{prog} audit", run=partial(_audit, manager)
+        "audit",
+        "show changes of members, keys and access, newest first",
+        example=f"{prog} audit",
+        run=partial(_audit, manager),
     )
     audit.add_argument("--limit", type=up_to(1_000), default=50, metavar="N", help="at most N (default: 50)")
 
@@ -111,7 +131,7 @@ def _level(verbs: Commands, name: str, purpose: str, example: str) -> Commands:
 def member_name(text: str) -> str:
     if not NAME.fullmatch(text) or text == "me":
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no member's name: use lower-case letters, digits, dots, dashes and underscores."
+            f"{text!r} is not a valid name: use lowercase letters, digits, dots, hyphens and underscores."
         )
     return text
 
@@ -126,12 +146,12 @@ def _changed(
 
 def _add(manager: Manager, args: argparse.Namespace) -> int:
     new = api.NewMember(name=args.name, admin=args.admin)
-    text = f"{args.name} is a member. Make a key: {manager.prog} key add {args.name} MACHINE"
+    text = f"Added {args.name}. To create a key: {manager.prog} key add {args.name} MACHINE"
     return _changed(manager, lambda found: found.add_member(new), to_builtins(new), text, as_json=args.json)
 
 
 def _remove(manager: Manager, args: argparse.Namespace) -> int:
-    text = f"{args.name} is no longer a member, and the member's keys have ended."
+    text = f"Removed {args.name} and revoked all their keys."
     return _changed(
         manager, lambda found: found.remove_member(args.name), {"removed": args.name}, text, as_json=args.json
     )
@@ -140,13 +160,13 @@ def _remove(manager: Manager, args: argparse.Namespace) -> int:
 def _add_key(manager: Manager, args: argparse.Namespace) -> int:
     scopes = tuple(dict.fromkeys(part.strip() for part in args.scopes.split(",") if part.strip()))
     if not scopes or not set(scopes) <= set(api.SCOPES):
-        raise UsageError(f"--scopes must be of {', '.join(api.SCOPES)}, with commas.")
+        raise UsageError(f"--scopes must be any of {', '.join(api.SCOPES)}, separated by commas.")
     new = api.NewKey(member=args.member, machine=args.machine[:64], scopes=scopes, days=args.days)
     with manager.people() as found:
         key, info = found.add_key(new)
     text = (
-        f"Key {info.id} of {info.member} for {info.machine}, with the scopes {', '.join(info.scopes)}:\n\n"
-        f"  {key}\n\nIt is shown once. On that machine: claude-mem join URL"
+        f"Key {info.id} for {info.member} on {info.machine} (scopes: {', '.join(info.scopes)}):\n\n"
+        f"  {key}\n\nIt is shown only once. On that machine, run: claude-mem join URL"
     )
     return output.result({"key": key, "info": to_builtins(info)}, text, as_json=args.json)
 
@@ -156,7 +176,7 @@ def _revoke(manager: Manager, args: argparse.Namespace) -> int:
         manager,
         lambda found: found.revoke_key(args.id),
         {"revoked": args.id},
-        f"{args.id} has ended.",
+        f"Revoked {args.id}.",
         as_json=args.json,
     )
 
@@ -184,21 +204,19 @@ def _list_members(manager: Manager, args: argparse.Namespace) -> int:
         (each.name, "admin" if each.admin else "", output.plural(each.keys, "key"), iso(each.created_at)[:10])
         for each in items
     ]
-    return _listing(items, rows, ("member", "", "keys", "since"), "There is no member.", as_json=args.json)
+    return _listing(items, rows, ("member", "", "keys", "since"), "No members.", as_json=args.json)
 
 
 def _list_keys(manager: Manager, args: argparse.Namespace) -> int:
     with manager.people() as found:
         items = found.keys()
     rows = [(each.id, each.member, each.machine, ",".join(each.scopes), _state(each)) for each in items]
-    return _listing(
-        items, rows, ("key", "member", "machine", "scopes", ""), "There is no key.", as_json=args.json
-    )
+    return _listing(items, rows, ("key", "member", "machine", "scopes", ""), "No keys.", as_json=args.json)
 
 
 def _state(key: api.KeyInfo) -> str:
     if key.revoked_at is not None:
-        return f"ended {iso(key.revoked_at)[:10]}"
+        return f"revoked {iso(key.revoked_at)[:10]}"
     used = f", used {iso(key.last_used_at)[:10]}" if key.last_used_at else ", never used"
     return (f"until {iso(key.expires_at)[:10]}" if key.expires_at else "valid") + used
 
@@ -207,7 +225,7 @@ def _list_grants(manager: Manager, args: argparse.Namespace) -> int:
     with manager.people() as found:
         items = found.grants()
     rows = [(each.project, each.member, each.level) for each in items]
-    empty = "Nobody has shared a project yet. A member does: claude-mem share"
+    empty = "No project has been shared yet. To share one: claude-mem share"
     return _listing(items, rows, ("project", "member", "level"), empty, as_json=args.json)
 
 
@@ -218,7 +236,7 @@ def _audit(manager: Manager, args: argparse.Namespace) -> int:
         (iso(each.at)[:19], each.member or "(server)", each.key, each.action, each.subject) for each in items
     ]
     head = ("time", "member", "key", "action", "of")
-    return _listing(items, rows, head, "Nothing was changed yet.", as_json=args.json)
+    return _listing(items, rows, head, "No changes yet.", as_json=args.json)
 
 
 def _listing(

@@ -37,8 +37,7 @@ from statistics import mean
 import corpora
 import dots
 from claude_mem.model.events import Origin
-from claude_mem.recall import fuse, rank
-from claude_mem.recall import injection_rules as rules
+from claude_mem.recall import fuse, rank, reminders
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.store.values import Injection
@@ -219,7 +218,7 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
     )
 
     def told(question: Question) -> Prompt:
-        with changed(rules, "ENOUGH", -math.inf):
+        with changed(reminders, "ENOUGH", -math.inf):
             evidence, considered = injector.considered(project, "", corpora.ROOT, question.text)
         hits = [hit for hit, is_injected in considered if is_injected]
         by_file = [bool(hit.parts.get("file")) for hit in hits]
@@ -286,7 +285,7 @@ def silence(title: str, every: Mapping[str, Prompts]) -> None:
     for name, asked in every.items():
         others = [each for other, each in every.items() if other != name]
         enough = max(ENOUGH, key=lambda threshold: _room(others, threshold))
-        shipped.append(PromptFigures.of(asked, rules.ENOUGH).all())
+        shipped.append(PromptFigures.of(asked, reminders.ENOUGH).all())
         left_out.append(PromptFigures.of(asked, enough).all())
         print(f"  {name:34}{_shown(shipped[-1])}   {_shown(left_out[-1])}  (at {enough:g})")
     averages = [[mean(column) for column in zip(*some, strict=True)] for some in (shipped, left_out)]

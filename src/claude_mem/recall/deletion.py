@@ -36,7 +36,7 @@ from claude_mem.model.records import (
 )
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
 from claude_mem.recall import json_shapes
-from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.background import OnChange
 from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver
 from claude_mem.store.base import Copies, Store
 from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Selection

@@ -28,7 +28,7 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation
 from claude_mem.model.refs import TYPES, Card, ObservationType, Ref, Source
 from claude_mem.privacy import excluded_projects
-from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.background import OnChange
 from claude_mem.store.base import Store
 from claude_mem.store.values import FieldValue, Revision
 

@@ -19,12 +19,11 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import command_history, json_shapes, query_paths, rank, reminders, render
-from claude_mem.recall import injection_rules as rules
+from claude_mem.recall import json_shapes, query_paths, rank, reminders, render
 from claude_mem.recall.filter_resolver import OWN, FilterResolver
-from claude_mem.recall.injection_rules import HookQuestion
 from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
+from claude_mem.recall.reminders import HookQuestion
 from claude_mem.recall.render import LastSession, Rendered, StartMaterial
 from claude_mem.recall.search import CheckStaleness, Search
 from claude_mem.recall.staleness import with_newer
@@ -124,8 +123,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         return {
             **_rendered_json(rendered),
             "evidence": round(evidence, 2),
-            "enough": rules.ENOUGH,
-            "beside": rules.BESIDE_THE_BEST,
+            "enough": reminders.ENOUGH,
+            "beside": reminders.BESIDE_THE_BEST,
             "hits": [
                 replace(json_shapes.result(hit, explain=True), selected=hit.card.ref in rendered.refs)
                 for hit, _ in considered
@@ -142,9 +141,9 @@ class Injector(Struct, frozen=True, kw_only=True):
         if project is None:
             return ""
         match question.event:
-            case rules.START:
+            case reminders.START:
                 rendered = self._started(self.relocated(project, origin), question)
-            case rules.PROMPT:
+            case reminders.PROMPT:
                 rendered = self.prompted(project, question.session, question.cwd, question.prompt)
             case _ if question.command:
                 rendered = self.before_command(project, question.session, question.command)
@@ -155,8 +154,8 @@ class Injector(Struct, frozen=True, kw_only=True):
             return delayed
         if rendered.text and question.session:
             about = (
-                question.file or command_history.about(question.command)
-                if question.event == rules.FILE
+                question.file or reminders.command_label(question.command)
+                if question.event == reminders.FILE
                 else None
             )
             self._note(question, question.event, rendered, about)
@@ -168,15 +167,17 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _delayed_start(self, project: Project, question: HookQuestion) -> str:
         """The start context, at the first tool, for a session that could not get it at its start."""
-        if question.source != rules.TOOL or self._was_started(question.session):
+        if question.source != reminders.TOOL or self._was_started(question.session):
             return ""
         started = self.start(project, reader=agent_of(question.session))
         if started.text:
-            self._note(question, rules.START, started)
+            self._note(question, reminders.START, started)
         return started.text
 
     def _was_started(self, session: str) -> bool:
-        return any(each.event == rules.START for each in self.store.injections.injections(session=session))
+        return any(
+            each.event == reminders.START for each in self.store.injections.injections(session=session)
+        )
 
     def start(
         self, project: Project, session: str = "", *, plain: bool = False, reader: str | None = None
@@ -199,7 +200,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return self.render_hits(prompt, [hit for hit, is_good in considered if is_good], agent_of(session))
 
     def render_hits(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
-        words, budget = rules.prompt_words(prompt), self.size.prompt_characters
+        words, budget = reminders.prompt_words(prompt), self.size.prompt_characters
         return reminders.render_prompt(
             hits, now=self.clock(), budget=budget, tz=self.zone(), words=words, reader=reader
         )
@@ -209,7 +210,7 @@ class Injector(Struct, frozen=True, kw_only=True):
     ) -> tuple[float, list[tuple[Hit, bool]]]:
         """The evidence that memory has an answer; and the memories that match a prompt, the best first, each
         with whether it is worth injecting."""
-        if not rules.is_worth_searching(prompt):
+        if not reminders.is_worth_searching(prompt):
             return 0.0, []
         filters = Filters(
             project_id=project.id, kinds=("observation", "summary"), until=prompted_at, superseded=False
@@ -219,17 +220,17 @@ class Injector(Struct, frozen=True, kw_only=True):
         found = self.search(
             prompt, filters, MOST_CONSIDERED, work, hurried=True, without=own.id if own else None
         )
-        evidence = rules.evidence(prompt, found.strength, found.unknown)
-        known = rules.injected_refs(self._injected(session))
+        evidence = reminders.evidence(prompt, found.strength, found.unknown)
+        known = reminders.injected_refs(self._injected(session))
         hits = [hit for hit in found.hits if hit.card.session != session]
-        return evidence, rules.considered(hits, known, is_answered=evidence >= rules.ENOUGH)
+        return evidence, reminders.considered(hits, known, is_answered=evidence >= reminders.ENOUGH)
 
     def before_command(self, project: Project, session: str, command: str) -> Rendered:
         """Once for each command and session, and again after a compaction."""
-        about = command_history.about(command)
+        about = reminders.command_label(command)
         if not self.command_hints or any(each.about == about for each in self._injected(session)):
             return Rendered()
-        return command_history.before_command(
+        return reminders.before_command(
             self.store.memories, project.id, session, command, now=self.clock(), tz=self.zone()
         )
 
@@ -238,7 +239,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         injected = self._injected(session)
         if not path or any(each.about == path for each in injected):
             return Rendered()
-        short, known = query_paths.path_inside(path, cwd, project.root), rules.injected_refs(injected)
+        short, known = query_paths.path_inside(path, cwd, project.root), reminders.injected_refs(injected)
         observed = Filters(project_id=project.id, kinds=("observation",), wrong=False)
         hits = [
             self._hit(each.card)
@@ -261,7 +262,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             if question.source == "resume"
             else self._forked_at(question)
         )
-        material = rules.of_others(self._material(project, question.session), question.session, since)
+        material = reminders.of_others(self._material(project, question.session), question.session, since)
         material = replace(material, reader=agent_of(question.session))
         if since is not None and not material.last and not material.relevant:
             return Rendered()
@@ -275,7 +276,9 @@ class Injector(Struct, frozen=True, kw_only=True):
     def _forked_at(self, question: HookQuestion) -> int | None:
         """When the session that a fork carries on was last answered. Nobody names it, and all that it saw
         and did is before that; None: never."""
-        return None if question.idle_s is None else self.clock() - question.idle_s * 1000 + rules.ROUNDED_MS
+        return (
+            None if question.idle_s is None else self.clock() - question.idle_s * 1000 + reminders.ROUNDED_MS
+        )
 
     def _material(self, project: Project, session: str) -> StartMaterial:
         own = self._own_summary(session)
@@ -349,7 +352,7 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _injected(self, session: str) -> list[Injection]:
         since = self.store.sessions.compacted_at(session)
-        return rules.still_present(self.store.injections.injections(session=session), since)
+        return reminders.still_present(self.store.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.check_staleness(card)

@@ -14,7 +14,7 @@ from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, enclosing_directories, repository_of
 from claude_mem.model.structs import replace
 from claude_mem.recall import json_shapes
-from claude_mem.recall.context_files import OnChange
+from claude_mem.recall.background import OnChange
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project, ProjectDetails
 

@@ -1,5 +1,5 @@
 """The text that is injected at a session's start, packed into a budget and fenced. Pure. What is injected
-later, at a prompt and before a file is touched, is in `reminders`."""
+later is in `reminders`."""
 
 from __future__ import annotations
 

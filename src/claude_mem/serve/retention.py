@@ -9,7 +9,7 @@ from pathlib import Path
 
 from claude_mem.api.projects import Freed, GcAnswer
 from claude_mem.model.clock import DAY_MS, now
-from claude_mem.recall.context_files import ContextFiles
+from claude_mem.recall.background import ContextFiles
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.values import Evidence

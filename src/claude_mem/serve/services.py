@@ -31,9 +31,9 @@ from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import MemoryDeleter
 from claude_mem.recall.edit import Corrections, MemoryWriter
 from claude_mem.recall.inject import Injector
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.project_admin import ProjectAdmin
 from claude_mem.recall.record_exchange import Exporter, Importer
-from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.worker_log import name_of
@@ -93,7 +93,7 @@ MOST_ANNOUNCEMENTS = 1_000
 class Recall(Struct, frozen=True, kw_only=True):
     """What reads and changes memory."""
 
-    memory: ViewerReader
+    memory: MemoryReader
     writer: MemoryWriter
     corrections: Corrections
     deleter: MemoryDeleter

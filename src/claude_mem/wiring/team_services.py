@@ -14,8 +14,8 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.refs import span
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.recall.filter_resolver import FilterResolver
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search
-from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.team_server.serving import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import KeySpan, Store
@@ -87,7 +87,7 @@ def build(settings: Settings) -> TeamServices:
             facts_of=_no_facts,
             member=_member,
         )
-        memory = ViewerReader(
+        memory = MemoryReader(
             store=store,
             engine=Search(store.memories, now, near, _not_stale),
             resolver=resolver,

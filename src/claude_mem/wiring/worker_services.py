@@ -23,20 +23,18 @@ from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.queue.backfill import Backfill
 from claude_mem.queue.intake import Intake
 from claude_mem.queue.spool_reader import Spool
-from claude_mem.recall.background import BackgroundWork, ContextUpdater
-from claude_mem.recall.context_files import ContextFiles
+from claude_mem.recall.background import BackgroundWork, ContextFiles, ContextUpdater
 from claude_mem.recall.cost import CostReport
-from claude_mem.recall.dates import local_zone
 from claude_mem.recall.deletion import ExportedFiles, MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
-from claude_mem.recall.filter_resolver import FilterResolver
+from claude_mem.recall.filter_resolver import FilterResolver, local_zone
 from claude_mem.recall.git_facts import GitFacts
 from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.project_admin import ProjectAdmin, is_directory
 from claude_mem.recall.record_exchange import Exporter, Importer, UnfitRecord, fit_members
 from claude_mem.recall.search import Search
-from claude_mem.recall.viewer_reader import ViewerReader
 from claude_mem.serve.data_dir import leave_notice
 from claude_mem.serve.retention import Retention
 from claude_mem.serve.services import Observing, Recall, Services
@@ -202,7 +200,7 @@ def build_recall(
     )
     spool = Spool()
     return Recall(
-        memory=ViewerReader(
+        memory=MemoryReader(
             store=store,
             engine=search,
             resolver=resolver,

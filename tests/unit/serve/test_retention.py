@@ -14,7 +14,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation
 from claude_mem.queue.spool_reader import Spool
-from claude_mem.recall.context_files import ContextFiles
+from claude_mem.recall.background import ContextFiles
 from claude_mem.recall.render import Rendered
 from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings

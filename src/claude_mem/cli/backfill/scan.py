@@ -99,12 +99,12 @@ def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
 def since_when(given: str | None, now: int) -> int | None:
     if given is None:
         return None
-    from claude_mem.recall import dates
+    from claude_mem.recall import filter_resolver
 
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     try:
-        return dates.interval(given, now, zone)[0]
+        return filter_resolver.interval(given, now, zone)[0]
     except ValueError as error:
         raise UsageError(str(error)) from None
 

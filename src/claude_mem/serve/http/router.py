@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from claude_mem.api.fields import Error
 from claude_mem.api.team import Scope
-from claude_mem.recall.viewer_reader import ViewerReader
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.services import Recall, Running, Services
 
 LINES = "application/x-ndjson"
@@ -36,7 +36,7 @@ Answers = Answer | type[Struct]
 class ReadingCall(Struct, frozen=True, kw_only=True):
     """One request, as a handler that only reads memory sees it: a worker's, or a team server's."""
 
-    memory: ViewerReader
+    memory: MemoryReader
     request: Request
     id: str = ""  # the value of `{id}` in the path
     lines: bytes | None = None  # a body of one JSON object a line, where the endpoint takes such

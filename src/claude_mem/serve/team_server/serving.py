@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from msgspec import Struct, field
 
 from claude_mem.model.clock import Clock
-from claude_mem.recall.viewer_reader import ViewerReader
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.team_server.admission import KeyChecker
 from claude_mem.serve.worker_log import name_of
 from claude_mem.store.base import Store
@@ -32,7 +32,7 @@ class TeamServices(Struct, frozen=True, kw_only=True):
     store: Store
     directory: Directory
     sharing: Sharing
-    memory: ViewerReader
+    memory: MemoryReader
     clean: Callable[[str], str]
     """Removes from a text what must not be stored."""
     acting_as: Callable[[Identity], AbstractContextManager[None]]

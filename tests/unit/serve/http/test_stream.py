@@ -16,7 +16,7 @@ from starlette.responses import StreamingResponse
 
 from claude_mem.api.memories import ForgetRequest
 from claude_mem.model.structs import replace
-from claude_mem.recall.viewer_reader import ViewerReader
+from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.http import stream
 from claude_mem.serve.http.router import Call
 from claude_mem.serve.http.stream import StreamPosition, format_event
@@ -41,7 +41,7 @@ def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]
 class Counting:
     """Passes every question on to a reader, and counts them by name."""
 
-    def __init__(self, memory: ViewerReader) -> None:
+    def __init__(self, memory: MemoryReader) -> None:
         self.questions: Counter[str] = Counter()
         self._memory = memory
 
@@ -81,7 +81,7 @@ async def until(name: str, events: AsyncIterator[bytes]) -> str:
 def first_event(parts: Services) -> tuple[str, Counter[str]]:
     """The id of the first event, and what the reader was asked for it."""
     counting = Counting(parts.recall.memory)
-    recall = replace(parts.recall, memory=cast(ViewerReader, counting))
+    recall = replace(parts.recall, memory=cast(MemoryReader, counting))
 
     async def listen() -> str:
         return await until("initial", await listening(Running(replace(parts, recall=recall))))

@@ -17,8 +17,7 @@ from tests.unit.recall.remembering import DAY, House, house
 from claude_mem.hook import paths
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.recall.background import COMPACTED, ContextUpdater
-from claude_mem.recall.context_files import KEEP_S, ContextFiles
+from claude_mem.recall.background import COMPACTED, KEEP_S, ContextFiles, ContextUpdater
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
 from claude_mem.recall.render import Rendered
 from claude_mem.store.values import Project

@@ -15,8 +15,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from claude_mem.cli.demo import replay
-
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = """\
 # The demo
@@ -60,7 +58,7 @@ def _run(*options: str) -> str:
 
 def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     """A first session, what the second is given, and a search: as pieces of text with their colours."""
-    payloads = list(map(json.loads, replay.recorded()))
+    payloads = list(map(json.loads, demo.recorded()))
     ends = next(number for number, each in enumerate(payloads) if each["hook_event_name"] == "Stop")
     turn = [each for each in payloads[:ends] if "tool_name" in each]
     files = [each["tool_input"]["file_path"] for each in turn if each["tool_name"] in ("Edit", "Write")]

@@ -26,7 +26,7 @@ from tests.harness.commands import Mem
 from tests.harness.team_machines import Machine, machine
 
 from claude_mem.agents import CLAUDE_CODE, launcher
-from claude_mem.cli.demo import replay
+from claude_mem.cli import demo
 
 ROOT = Path(__file__).resolve().parent.parent
 AGENTS = ROOT / "tests" / "fixtures" / "agents"
@@ -141,7 +141,7 @@ def _share(story: Story, ada: Machine, cwd: Path, url: str, key: str) -> None:
     story.chapter("Ada joins, and works with Claude Code on a branch")
     story.typed("ada", ada.mem, "join", url, given=key.encode())
     ada.git(cwd, "checkout", "-q", "-b", "decimal-comma")
-    replayed(ada, cwd, CLAUDE_CODE, map(json.loads, replay.recorded()))
+    replayed(ada, cwd, CLAUDE_CODE, map(json.loads, demo.recorded()))
     story.say("\n(A recorded session of 27 events ran through the hooks.)")
     story.typed("ada", ada.mem, "share", "--here", cwd=cwd)
     story.typed("ada", ada.mem, "team", "--sync", cwd=cwd)
@@ -162,7 +162,7 @@ def _recall(story: Story, ben: Machine, cwd: Path) -> None:
 
 def _forget_and_leave(story: Story, ada: Machine, ben: Machine, adas: Path, bens: Path) -> None:
     story.chapter("Ada forgets a session: it goes from the server, and from Ben's machine")
-    session = json.loads(replay.recorded()[0])["session_id"]
+    session = json.loads(demo.recorded()[0])["session_id"]
     story.say(f"\nFiles on Ben's machine that contain {WORDS!r}: {_files_with(WORDS, ben)}")
     story.typed("ada", ada.mem, "forget", "--session", session, "--yes", cwd=adas)
     ada.sync()

@@ -100,8 +100,9 @@ def _helps(command: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
     yield command.prog, command.format_help()
     for action in command._actions:
         if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                yield from _helps(inner)
+            is_top = command.prog == "claude-mem"  # as the table lists them, whichever module adds them
+            for name in command_line.COMMANDS if is_top else action.choices:
+                yield from _helps(action.choices[name])
 
 
 def settings_page() -> str:

@@ -15,7 +15,7 @@ from tests.harness.commands import command
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
-from claude_mem.cli.demo import replay
+from claude_mem.cli import demo
 from claude_mem.serve import control
 
 DEADLINE_S = 120
@@ -70,15 +70,15 @@ def run(env: dict[str, str], *args: str, code: int | None = None) -> subprocess.
 
 
 def test_the_recorded_session_holds_what_the_demo_says_it_hides() -> None:
-    recorded = b"\n".join(replay.recorded()).decode()
-    assert replay.FILE in recorded
-    for text in (*replay.HIDDEN.values(), replay.PUBLIC):
+    recorded = b"\n".join(demo.recorded()).decode()
+    assert demo.FILE in recorded
+    for text in (*demo.HIDDEN.values(), demo.PUBLIC):
         assert text in recorded
-    assert set(replay.INSTEAD) <= set(replay.HIDDEN)
+    assert set(demo.INSTEAD) <= set(demo.HIDDEN)
 
 
 def test_the_recorded_payloads_have_the_clients_shape() -> None:
-    for line in (*replay.recorded(), *replay.recorded("next.jsonl")):
+    for line in (*demo.recorded(), *demo.recorded("next.jsonl")):
         assert line.startswith(b'{"session_id":"')
         payload = json.loads(line)
         assert {"session_id", "transcript_path", "cwd", "hook_event_name"} <= set(payload)
@@ -88,10 +88,10 @@ def test_the_demo_shows_what_became_of_the_session_in_80_columns_and_leaves_noth
     said = shown.said
     assert (said.returncode, said.stderr) == (0, "")
     assert "parcel: completed, 4 prompts (1 private), 2 observations" in said.stdout
-    assert said.stdout.count("not found") == len(replay.HIDDEN)
+    assert said.stdout.count("not found") == len(demo.HIDDEN)
     assert len(said.stdout.splitlines()) <= 130
     assert max(map(len, said.stdout.splitlines())) <= 80
-    assert not any(text in said.stdout for text in replay.HIDDEN.values())
+    assert not any(text in said.stdout for text in demo.HIDDEN.values())
     assert shown.left == []
 
 
@@ -100,9 +100,9 @@ def test_the_demo_ends_with_what_the_next_session_is_told_a_search_and_a_files_h
     found, _, history = rest.partition("Show a file's history")
     assert "<claude-mem-context>\n  Memory of parcel" in told
     assert "Does the mail job still find its settings" in told  # what the last session was about
-    assert replay.QUERY in found
+    assert demo.QUERY in found
     assert "decimal comma" in found
-    assert replay.FILE in history
+    assert demo.FILE in history
     assert "decimal comma" in history
 
 
@@ -112,13 +112,13 @@ def test_the_demo_recalls_as_data_what_hook_and_worker_said(report: Any) -> None
     assert "parse_weight" in report["context"]
     assert "decimal comma" in report["reminder"]
     assert {"ref", "kind", "session_id", "project", "score"} <= set(report["results"][0])
-    assert all(replay.FILE in result["files"] for result in report["history"])
-    assert report["found"][replay.PUBLIC]
-    assert not any(report["found"][text] for text in replay.HIDDEN.values())
+    assert all(demo.FILE in result["files"] for result in report["history"])
+    assert report["found"][demo.PUBLIC]
+    assert not any(report["found"][text] for text in demo.HIDDEN.values())
 
 
 def test_the_demo_tells_the_same_as_data(report: Any) -> None:
-    assert len(report["hooks"]) == len(replay.recorded())
+    assert len(report["hooks"]) == len(demo.recorded())
     assert all(hook["code"] == 0 for hook in report["hooks"])
     session = report["session"]
     assert {observation["provider"] for observation in session["observations"]} == {"offline"}

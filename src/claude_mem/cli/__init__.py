@@ -34,7 +34,7 @@ def _main(arguments: list[str]) -> int:
 
         hook(arguments[0], *(arguments[2:3] if arguments[1:2] == ["--agent"] else ()))  # does not return
     if arguments == ["mcp"] and not posix.isatty(0):
-        from claude_mem.cli.bridge.loop import main as bridge
+        from claude_mem.cli.bridge import main as bridge
 
         bridge()  # does not return
     if arguments == ["statusline"]:

@@ -123,7 +123,7 @@ def _health() -> dict[str, Any]:
     """Raises OSError, also ValueError, if the worker does not answer in time, or not as it should."""
     import json
 
-    from claude_mem.cli.bridge.worker_http import exchange
+    from claude_mem.cli.bridge import exchange
 
     reply = exchange(HEALTH_REQUEST, QUICK_S)
     found = json.loads(reply.body) if reply and reply.status == 200 else None

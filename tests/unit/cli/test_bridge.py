@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from claude_mem.cli.bridge import json_rpc, loop, worker_http
-from claude_mem.cli.bridge.loop import Lines, TooLong
+from claude_mem.cli import bridge
+from claude_mem.cli.bridge import Lines, TooLong
 
 Handle = Callable[[bytes], bytes | None]
-SCRIPT = Path(loop.__file__).with_name("stdio.py")
+SCRIPT = Path(bridge.__file__).with_name("stdio.py")
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
@@ -90,8 +90,8 @@ class Client:
         reads, sink = os.pipe()
         self._reads = os.fdopen(reads, "rb")
         self._ours = [source, sink]
-        bridge = loop.Bridge(source, sink, b"/home/ada", start, **deadlines)
-        self._thread = threading.Thread(target=bridge.run)
+        running = bridge.Bridge(source, sink, b"/home/ada", start, **deadlines)
+        self._thread = threading.Thread(target=running.run)
         self._thread.start()
 
     def say(self, *messages: object) -> None:
@@ -164,21 +164,21 @@ class TestFraming:
     def test_the_id_of_one_that_is_too_long_is_found_where_clients_write_it(
         self, head: bytes, tail: bytes, id: object
     ) -> None:
-        answer = json.loads(json_rpc.too_long(head, tail, 9))
+        answer = json.loads(bridge.too_long_reply(head, tail, 9))
         assert (answer["id"], answer["error"]["code"]) == (id, -32600)
 
     @pytest.mark.parametrize("cut", range(0, 60, 7))
     def test_an_answer_that_is_cut_off_is_none(self, cut: int) -> None:
         whole = http(b'{"jsonrpc":"2.0"}', more="Mcp-Session-Id: v.c\r\n")
-        reply = worker_http.parse(whole)
+        reply = bridge.parse_reply(whole)
         assert reply is not None
         assert (reply.status, reply.session, reply.body) == (200, b"v.c", b'{"jsonrpc":"2.0"}')
-        assert worker_http.parse(whole[:cut]) is None
-        assert worker_http.parse(whole[:-1]) is None
+        assert bridge.parse_reply(whole[:cut]) is None
+        assert bridge.parse_reply(whole[:-1]) is None
 
     @pytest.mark.parametrize("line", [b"[", b"[]", b"[" * 100_000, b"{}"])
     def test_what_is_no_list_of_messages_is_no_batch(self, line: bytes) -> None:
-        assert json_rpc.split_batch(line) is None
+        assert bridge.split_batch(line) is None
 
 
 class TestCopying:
@@ -294,7 +294,7 @@ class TestFaults:
         source, writes = os.pipe()
         reads, sink = os.pipe()
         os.close(reads)
-        loop.Bridge(source, sink, b"", nobody).run()
+        bridge.Bridge(source, sink, b"", nobody).run()
         for fd in (source, writes, sink):
             os.close(fd)
 
@@ -340,10 +340,10 @@ class TestProcess:
 
     def test_it_imports_next_to_nothing(self) -> None:
         script = (
-            "import sys; sys.path.insert(0, sys.argv[1]); import claude_mem.cli.bridge.loop; "
+            "import sys; sys.path.insert(0, sys.argv[1]); import claude_mem.cli.bridge; "
             "print(*sorted(sys.modules))"
         )
-        source = str(Path(loop.__file__).parents[3])
+        source = str(Path(bridge.__file__).parents[3])
         found = subprocess.run(
             [sys.executable, "-I", "-S", "-c", script, source], capture_output=True, check=True, text=True
         ).stdout.split()

@@ -11,8 +11,8 @@ import pytest
 
 from claude_mem.cli import HOOK_VERBS, filter_flags, main
 from claude_mem.cli.commands import COMMANDS, build, hooks, run
-from claude_mem.cli.commands.parked_events import table
-from claude_mem.cli.commands.removal import copies_text
+from claude_mem.cli.commands.corrections import copies_text
+from claude_mem.cli.commands.maintenance import events_table
 
 
 def asked(*words: str) -> dict[str, object]:
@@ -232,7 +232,7 @@ def job(**differences: Any) -> dict[str, Any]:
 
 def test_a_row_says_which_event_where_when_how_often_and_why() -> None:
     jobs = [job(), job(id=1234, toolName=None, kind="subagent_stop", reason=None)]
-    assert table(jobs).splitlines() == [
+    assert events_table(jobs).splitlines() == [
         "  id  session   what          age      tries  reason",
         "  41  5694c0de  Bash          2 h          3  no XML",
         "1234  5694c0de  subagent st…  2 h          3",
@@ -241,10 +241,10 @@ def test_a_row_says_which_event_where_when_how_often_and_why() -> None:
 
 def test_events_of_two_sessions_of_one_agent_are_told_apart() -> None:
     ids = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
-    rows = table([job(claudeSessionId=id) for id in ids]).splitlines()[1:]
+    rows = events_table([job(claudeSessionId=id) for id in ids]).splitlines()[1:]
     assert [row.split()[1] for row in rows] == ["0199aaaa-1111", "0199aaaa-2222"]
 
 
 def test_a_row_is_never_wider_than_80_columns() -> None:
     wide = job(id=10**9, toolName="mcp__tracker__" + "x" * 60, reason="because " * 40)
-    assert max(map(len, table([wide]).splitlines())) <= 80
+    assert max(map(len, events_table([wide]).splitlines())) <= 80

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from claude_mem.cli import output
-from claude_mem.cli.demo import ANSWER, WIDTH, problems, render
-from claude_mem.cli.demo.replay import HIDDEN, PUBLIC, ProcessRun, Replay
+from claude_mem.cli.demo import ANSWER, HIDDEN, PUBLIC, WIDTH, ProcessRun, Replay, problems, render
 from claude_mem.model.structs import replace
 
 MEMORY = {

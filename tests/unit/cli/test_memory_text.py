@@ -7,7 +7,7 @@ from typing import Any
 
 from claude_mem.agents import agent_of
 from claude_mem.cli import memory_text
-from claude_mem.cli.commands import show
+from claude_mem.cli.commands import lookup
 from claude_mem.cli.memory_text import evidence_sections
 from claude_mem.cli.output import Paint, terminal, width
 
@@ -89,8 +89,8 @@ def test_what_a_member_of_the_team_did_says_whose_it_is() -> None:
     found = memory_text.found([theirs], [session(author="ada")], 80, PLAIN)
     for text in (found, memory_text.table([theirs], 80, PLAIN), memory_text.in_full(theirs, NOW, 80, PLAIN)):
         assert text.count("by ada in Codex") == 1
-    assert "by" not in show.sessions_table([session(status="active")]).splitlines()[0].split()
-    table = show.sessions_table([session(status="active", author="ada"), session(status="active")])
+    assert "by" not in lookup.sessions_table([session(status="active")]).splitlines()[0].split()
+    table = lookup.sessions_table([session(status="active", author="ada"), session(status="active")])
     head, adas, mine = (line.split() for line in table.splitlines())
     assert (head[1], adas[1], mine[1]) == ("by", "ada", "me")
 
@@ -99,9 +99,9 @@ def test_sessions_are_listed_by_agent_with_ids_that_tell_them_apart() -> None:
     ids = [f"codex:0199aaaa-{n}-7000-8000-000000000001" for n in (1111, 2222)]
     ids += ["opencode:ses_5f3a00000001ffe", "opencode:ses_5f3a00000002ffe", result()["session_id"]]
     items = [session(session_id=id, status="summarizing", client=agent_of(id), project="shop") for id in ids]
-    rows = [re.split(r"\s{2,}", row)[0] for row in show.sessions_table(items).splitlines()[1:]]
+    rows = [re.split(r"\s{2,}", row)[0] for row in lookup.sessions_table(items).splitlines()[1:]]
     assert rows == ["0199aaaa-1111", "0199aaaa-2222", "ses_5f3a00000001", "ses_5f3a00000002", "5694c0de"]
-    text = show.sessions_table(items)
+    text = lookup.sessions_table(items)
     for title in ("Codex", "OpenCode", "Claude Code", "between turns"):
         assert title in text
     assert max(map(width, text.splitlines())) <= terminal()
@@ -221,7 +221,7 @@ def test_a_session_has_its_prompts_and_summaries_to_their_last_word() -> None:
     prompt = result(ref="p1", kind="prompt", title=long, subtitle=None, prompt=long)
     summary = result(ref="s1", kind="summary", title=long, subtitle=None, request=long)
     found = {"session": {"session_id": "abc"}, "prompts": [prompt], "observations": []}
-    text = show.session_text(found | {"summaries": [summary]}, PLAIN)
+    text = lookup.session_text(found | {"summaries": [summary]}, PLAIN)
     assert text.count("word59") == 2
 
 
@@ -235,7 +235,7 @@ def test_a_session_is_told_by_time_with_its_prompt_first() -> None:
         "previous": {"session_id": "before"},
         "next": None,
     }
-    text = show.session_text(found, PLAIN)
+    text = lookup.session_text(found, PLAIN)
     assert text.index("p1  Please") < text.index("41  Empty") < text.index("s1  Fixed")
     assert "claude-mem show --session before" in text
 
@@ -257,7 +257,7 @@ def test_sessions_are_a_row_each_within_the_screen() -> None:
             "title": "y" * 300,
         },
     ]
-    lines = show.sessions_table(items).splitlines()
+    lines = lookup.sessions_table(items).splitlines()
     assert lines[1].split()[0] == "5694c0de"
     assert max(map(width, lines)) <= 80
 

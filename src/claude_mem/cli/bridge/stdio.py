@@ -8,6 +8,6 @@ import sys
 
 sys.path.insert(0, __file__.rsplit("/", 4)[0])
 
-from claude_mem.cli.bridge.loop import main
+from claude_mem.cli.bridge import main
 
 main()

@@ -1,4 +1,5 @@
-"""`claude-mem config`: shows settings, and changes settings.json.
+"""`claude-mem config`: shows settings, and changes settings.json. `claude-mem embedder`: changes what makes
+the vectors.
 
 The viewer changes most settings too. Those that name a program, an address or a key are changed here alone:
 the worker takes them only over its socket, which nobody else can open.
@@ -8,12 +9,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from claude_mem.cli import output
+from claude_mem.cli import client, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands, UsageError, help_of, unknown
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of, unknown
+from claude_mem.model.errors import ClaudeMemError, SettingsError
+from claude_mem.serve import control
+from claude_mem.settings import Settings, editor
+from claude_mem.settings.resolution import without_password
+from claude_mem.vectors import embedders
+from claude_mem.vectors.backend import Embedder, VectorsUnavailable
 
 NAME = 30
 
@@ -61,6 +73,7 @@ def add(commands: Commands) -> None:
         run=lambda args: _change(args, None),
     )
     unset.add_argument("key", metavar="KEY", help="the setting's name")
+    _add_embedder(commands)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -126,3 +139,207 @@ def _change(args: argparse.Namespace, value: object) -> int:
     if answer["shadowed"]:
         then = "An environment variable overrides it."
     return output.result(answer, f"{args.key} {saved}. {then}".rstrip(), as_json=args.json)
+
+
+EMBEDDER, EMBEDDER_MODEL, EMBEDDER_KEY = (
+    "CLAUDE_MEM_EMBEDDER",
+    "CLAUDE_MEM_EMBEDDER_MODEL",
+    "CLAUDE_MEM_EMBEDDER_KEY",
+)
+KNOWN = (
+    ("static", "included with claude-mem; ignores word order", ""),
+    (embedders.RECOMMENDED, "English, 90 MB", "fastembed"),
+    ("BAAI/bge-small-en-v1.5", "English, 70 MB", "fastembed"),
+    ("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", "50 languages, 220 MB", "fastembed"),
+    ("/path/to/folder", "an ONNX model and its tokenizer.json", "onnxruntime"),
+    ("http://127.0.0.1:11434/v1", "Ollama, LM Studio, or another OpenAI-compatible server", ""),
+)
+NEEDED = {"fastembed": "fastembed", "folder": "onnxruntime"}
+LOADING_S = 3.0
+
+
+def _add_embedder(commands: Commands) -> None:
+    parser = commands.add(
+        "embedder",
+        more=(
+            "An embedder turns text into vectors, which find related memories even if they\n"
+            "use other words than the query."
+        ),
+        example=f"claude-mem embedder use {embedders.RECOMMENDED}",
+        run=lambda _: help_of(parser),
+        json=False,
+    )
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    verbs.add("list", "list available embedders", example="claude-mem embedder list", run=_list_embedders)
+    use = verbs.add(
+        "use",
+        "change the embedder",
+        more=(
+            "Tests the embedder before anything is changed. Then the setting is saved, the\n"
+            "worker restarts, and all vectors are rebuilt in the background; until then,\n"
+            "search mostly uses full text. With a URL, the text of memories and queries is\n"
+            "sent there, without secrets and private text that were recognized."
+        ),
+        example=(
+            f"claude-mem embedder use {embedders.RECOMMENDED}\n"
+            "claude-mem embedder use ~/models/all-MiniLM-L6-v2\n"
+            "claude-mem embedder use http://127.0.0.1:11434/v1 --model nomic-embed-text\n"
+            "claude-mem embedder use static"
+        ),
+        run=_use_embedder,
+    )
+    use.add_argument("embedder", metavar="EMBEDDER", help="static, a model's name, a folder, or a URL")
+    use.add_argument("--model", metavar="NAME", help="the model at the URL")
+    use.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    verbs.add(
+        "status",
+        "show the embedder in use, and how many memories have no vector yet",
+        example="claude-mem embedder status",
+        run=_embedder_status,
+    )
+
+
+def _list_embedders(args: argparse.Namespace) -> int:
+    chosen = client.load_settings().embedder
+    rows = [
+        {"embedder": name, "about": about, "needs": needs or None, "in_use": name == chosen}
+        for name, about, needs in KNOWN
+    ]
+    if chosen not in {row["embedder"] for row in rows}:
+        shown = without_password(chosen)
+        rows.insert(0, {"embedder": shown, "about": "your setting", "needs": None, "in_use": True})
+    if args.json:
+        output.print_json({"items": rows})
+        return OK
+    for row in rows:
+        needs = f" (needs {row['needs']})" if row["needs"] and not find_spec(str(row["needs"])) else ""
+        print(f"{'*' if row['in_use'] else ' '} {row['embedder']}\n    {row['about']}{needs}")
+    output.message("To change it: claude-mem embedder use EMBEDDER")
+    return OK
+
+
+def _use_embedder(args: argparse.Namespace) -> int:
+    settings = client.load_settings()
+    value = _absolute(args.embedder)
+    kind = embedders.kind_of(value)
+    if args.model and kind != "endpoint":
+        raise UsageError("--model requires a URL.")
+    if overridden := [key for key in (EMBEDDER, EMBEDDER_MODEL) if os.environ.get(key)]:
+        raise UsageError(
+            f"{' and '.join(overridden)} is set in the environment, which overrides this. Unset it first."
+        )
+    changes: dict[str, object] = {EMBEDDER: None if kind == "static" else value}
+    changes[EMBEDDER_MODEL] = args.model if kind == "endpoint" else None
+    code = _confirm(value, kind, settings, yes=args.yes)
+    if code is not None:
+        return code
+    tried = _try(settings, changes)
+    request("POST", "/api/settings", body={"changes": changes})
+    stored = request("GET", "/api/stats")
+    with output.waiting("Restarting the worker ..."):
+        control.stop(settings.data_dir)
+        control.start(settings.data_dir)
+    memories = sum(int(stored[name]) for name in ("observations", "summaries", "prompts"))
+    data = {
+        "embedder": without_password(value),
+        "dimensions": tried.dimensions,
+        "per_second": round(tried.per_second, 1),
+        "memories": memories,
+    }
+    text = f"Using {without_password(value)} ({tried.dimensions} dimensions)."
+    if memories:
+        time_left = _duration(memories / tried.per_second)
+        text += (
+            f"\nThe vectors of {output.plural(memories, 'memory', 'memories')} are being rebuilt in the "
+            f"background, which takes about {time_left}.\nUntil then, search uses full text and the vectors "
+            "that are ready. Progress: claude-mem embedder status"
+        )
+    if settings.vectors == "off":
+        text += " Vectors are off. To turn them on: claude-mem config unset CLAUDE_MEM_VECTORS"
+    return output.result(data, text, as_json=args.json)
+
+
+def _absolute(given: str) -> str:
+    """The value to save: a folder as an absolute path."""
+    folder = Path(given).expanduser()
+    if "://" not in given and (folder.is_dir() or given.startswith(("/", "~", "."))):
+        if not folder.is_dir():
+            raise UsageError(f"{given} does not exist, or is not a folder.")
+        return str(folder.resolve())
+    return given
+
+
+def _confirm(value: str, kind: embedders.Kind, settings: Settings, *, yes: bool) -> int | None:
+    """None: continue. The user decides what is installed, and what leaves the machine."""
+    if kind == "endpoint":
+        from urllib.parse import urlsplit
+
+        from claude_mem.vectors.endpoint import is_of_this_machine
+
+        if not is_of_this_machine(value):
+            host = urlsplit(value).hostname
+            question = f"The text of all memories and queries will be sent to {host}. Continue?"
+            return output.confirm(question, f"Memories would be sent to {host}", yes=yes)
+    needed = NEEDED.get(kind)
+    if needed and find_spec(needed) is None:
+        command = [sys.executable, "-m", "pip", "install", needed]
+        question = f"This needs {needed}, which is not installed. Install it with pip now?"
+        code = output.confirm(question, f"{needed} is not installed: {' '.join(command)}", yes=yes)
+        if code is not None:
+            return code
+        if subprocess.run(command, stdout=sys.stderr, check=False).returncode:  # noqa: S603 our own words
+            raise ClaudeMemError(f"{needed} could not be installed. The embedder was not changed.")
+    if kind == "fastembed":
+        output.message(
+            f"Loading {value}. If needed, it is downloaded to {settings.data_path('models')} first ..."
+        )
+    return None
+
+
+def _try(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
+    """Raises UsageError, ClaudeMemError; nothing is changed then."""
+    from claude_mem.model.structs import replace
+
+    try:
+        wanted = replace(settings, **editor.applied(settings, changes))
+    except SettingsError as error:
+        raise UsageError(str(error)) from None
+    embedder: Embedder = embedders.build(wanted)
+    try:
+        with output.waiting("Testing the embedder ...", LOADING_S):
+            return embedders.tried(embedder, time.perf_counter)
+    except VectorsUnavailable as why:
+        raise ClaudeMemError(f"{why} The embedder was not changed.") from None
+    finally:
+        embedder.close()
+
+
+def _embedder_status(args: argparse.Namespace) -> int:
+    settings = client.load_settings()
+    state = _vector_state()
+    data = {"setting": without_password(settings.embedder), **state}
+    lines = [f"Setting: {data['setting']}"]
+    if state["state"] == "off":
+        lines.append("Vectors are off (CLAUDE_MEM_VECTORS). Search uses full text only.")
+    else:
+        lines.append(f"Worker:  {state['embedder'] or 'unknown'}")
+        waiting = output.plural(state["waiting"], "memory", "memories")
+        lines.append(f"Vectors: {f'{waiting} without one yet' if state['waiting'] else 'up to date'}")
+    if state["trouble"]:
+        lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")
+    code = WRONG if state["trouble"] else OK
+    return output.result(data, "\n".join(lines), as_json=args.json, code=code)
+
+
+def _vector_state() -> dict[str, Any]:
+    recall = request("GET", "/health").get("recall") or {}
+    vectors = recall.get("vectors") or {}
+    names = ("state", "embedder", "waiting", "trouble")
+    return {name: vectors.get(name) for name in names} | {"waiting": vectors.get("waiting") or 0}
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return output.plural(max(1, round(seconds)), "second")
+    minutes = seconds / 60
+    return f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"

@@ -1,13 +1,22 @@
-"""`claude-mem search`, `timeline` and `file`."""
+"""`claude-mem search`, `timeline`, `file`, `show` and `sessions`."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
 
+from claude_mem.agents import TITLES, short_id
 from claude_mem.cli import filter_flags, memory_text, output
-from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, Commands, slash_flag
-from claude_mem.model.refs import NEAREST
+from claude_mem.cli.client import pages, quoted, request
+from claude_mem.cli.commands import OK, Commands, UsageError, slash_flag
+from claude_mem.cli.output import Paint, fit, pad, width
+from claude_mem.hook import notices
+from claude_mem.model.refs import NEAREST, Ref
+from claude_mem.recall.label import byline
 
 RESULTS = 10
 NEAR = 3  # shown to a person, of what no word was found in
@@ -57,6 +66,7 @@ def add(commands: Commands) -> None:
     parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
     filter_flags.project(parser)
     filter_flags.limit(parser, FILE_RESULTS)
+    _add_show(commands)
 
 
 def _run_search(args: argparse.Namespace) -> int:
@@ -120,3 +130,139 @@ def _run_file(args: argparse.Namespace) -> int:
     else:
         output.message("No results.")
     return OK
+
+
+DELETED = "Private or deleted prompt"
+
+
+def _add_show(commands: Commands) -> None:
+    parser = commands.add(
+        "show",
+        more=(
+            "Use the ids that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
+            "prompt, e6 an event with a tool's full input and output. For a session, use the\n"
+            "agent's own id, or the start of it, as `sessions` shows it."
+        ),
+        example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
+        run=_run_show,
+    )
+    parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
+    parser.add_argument("--session", metavar="ID", help="this session, even if it looks like a memory id")
+    parser = commands.add(
+        "sessions",
+        example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
+        run=_run_sessions,
+    )
+    filter_flags.project(parser)
+    filter_flags.people(parser)
+    filter_flags.period(parser)
+    filter_flags.paging(parser, SESSIONS)
+
+
+def _run_show(args: argparse.Namespace) -> int:
+    if bool(args.session) == bool(args.refs):
+        raise UsageError("Specify either memory ids or --session.")
+    strange = [ref for ref in args.refs if Ref.parse(ref) is None]
+    if args.session or (strange and len(args.refs) == 1):
+        return _session(args.session or args.refs[0], as_data=args.json)
+    if strange:
+        raise UsageError(f"Invalid memory id {strange[0]!r}; expected something like 123, s4 or p5.")
+    return _memories(args.refs, as_data=args.json)
+
+
+def _memories(refs: list[str], *, as_data: bool) -> int:
+    found = request("POST", "/api/observations/batch", body={"ids": refs})
+    if as_data:
+        output.print_json(output.page(found, "results"))
+    elif found["results"]:
+        print("\n\n".join(_each(map(_with_prompt, found["results"]))))
+    return output.missing(found["missing"])
+
+
+def _session(id: str, *, as_data: bool) -> int:
+    found = request("GET", f"/api/session/{quoted(id)}")
+    return output.result(found, session_text(found, output.Paint(sys.stdout)), as_json=as_data)
+
+
+def session_text(found: dict[str, Any], paint: Paint) -> str:
+    about = found["session"]
+    head = f"Session {about.get('session_id') or about.get('id')}"
+    agent = TITLES.get(str(about.get("client")), about.get("client"))
+    by = byline(about.get("author"), None, None)
+    facts = (about.get("project"), session_state(about), by, agent, about.get("created_at"))
+    lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
+    memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
+    memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
+    for text in _each(memories_):
+        lines += ["", text]
+    for name, label in (("previous", "Previous session"), ("next", "Next session")):
+        if isinstance(found.get(name), dict):
+            other = found[name].get("session_id") or found[name].get("id")
+            lines += ["", f"{label}: claude-mem show --session {shlex.quote(str(other))}"]
+    return "\n".join(lines)
+
+
+def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
+    """An event that was a prompt, with its text, which is stored once, as the prompt."""
+    if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
+        return result
+    for each in pages("/api/prompts", {"session": result["session_id"]}):
+        if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
+            return result | {"title": each["title"], "text": each["prompt"]}
+    return result | {"title": DELETED}
+
+
+def _each(results: Iterable[dict[str, Any]]) -> list[str]:
+    now, paint, wide = time.time(), output.Paint(sys.stdout), output.terminal()
+    return [memory_text.in_full(result, now, wide, paint) for result in results]
+
+
+SESSIONS = 20
+HEADS = ("session", "by", "agent", "age", "status", "project")
+WIDEST = 16
+
+
+def _run_sessions(args: argparse.Namespace) -> int:
+    found = request("GET", "/api/sessions", filter_flags.query(args))
+    items, hint = found["items"], ""
+    if items:
+        more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
+        hint = f"Read one in full: claude-mem show --session {short_id(_id(items[0]))}.{more}"
+    return output.listing(found, items, sessions_table, "No sessions yet.", hint, as_json=args.json)
+
+
+def sessions_table(items: Sequence[dict[str, Any]]) -> str:
+    now = time.time()
+    heads, rows = list(HEADS), [[fit(cell, WIDEST) for cell in _cells(item, now)] for item in items]
+    if not any(item.get("author") for item in items):  # only one author: it need not be named
+        for row in (heads, *rows):
+            del row[HEADS.index("by")]
+    wide = [max(map(width, column)) for column in zip(heads, *rows, strict=True)]
+
+    def line(cells: Sequence[str], last: str) -> str:
+        first, *rest = (pad(cell, room) for cell, room in zip(cells, wide, strict=True))
+        row = " ".join([f"{first} ", *rest, ""])
+        return f"{row}{fit(last, output.terminal() - width(row))}".rstrip()
+
+    titles = [str(item.get("title") or item.get("first_user_prompt") or "") for item in items]
+    first = Paint(sys.stdout)("dim", line(heads, "prompt"))
+    return "\n".join([first, *map(line, rows, titles)])
+
+
+def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
+    at, client = item.get("created_at_epoch"), str(item.get("client") or "")
+    age = notices.age(now - at / 1000) if isinstance(at, int | float) else ""
+    agent = TITLES.get(client, client)
+    author, project = str(item.get("author") or "me"), str(item.get("project") or "")
+    return short_id(_id(item)), author, agent, age, session_state(item), project
+
+
+def session_state(session: dict[str, Any]) -> str:
+    """The same words as in the viewer: a turn is summarized as soon as it ends, and then the session is idle
+    until the next prompt. Not every agent says that a session is over."""
+    status = str(session.get("status") or "")
+    return "between turns" if status == "summarizing" else status
+
+
+def _id(item: dict[str, Any]) -> str:
+    return str(item.get("session_id") or item.get("id"))

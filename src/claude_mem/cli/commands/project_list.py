@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem.cli import output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import Commands, UsageError, change_flags, removal
+from claude_mem.cli.commands import Commands, UsageError, change_flags, corrections
 from claude_mem.cli.output import clean, fit, pad
 from claude_mem.hook import notices
 
@@ -57,11 +57,11 @@ def add(commands: Commands) -> None:
         "delete a project permanently",
         more="Same as `claude-mem forget --project`: shows what will be deleted, and asks.",
         example="claude-mem projects remove scratch --dry-run",
-        run=lambda args: removal.forget({"project": _one(args.name)["key"]}, args),
+        run=lambda args: corrections.forget({"project": _one(args.name)["key"]}, args),
     )
     remove.add_argument("name", metavar="NAME", help="its name or key")
-    remove.add_argument("--also-exports", action="store_true", help=removal.ALSO_EXPORTS)
-    remove.add_argument("--for-team", action="store_true", help=removal.FOR_TEAM)
+    remove.add_argument("--also-exports", action="store_true", help=corrections.ALSO_EXPORTS)
+    remove.add_argument("--for-team", action="store_true", help=corrections.FOR_TEAM)
     for verb in (rename, merge, remove):
         change_flags(verb, "change")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from claude_mem.cli.commands import on_off
+from claude_mem.cli.commands.maintenance import gc_text
 from claude_mem.cli.commands.project_list import merge_hint
-from claude_mem.cli.commands.storage import gc_text
 from claude_mem.cli.doctor import why_not
 from claude_mem.cli.doctor.checks import judge_pause
 from claude_mem.cli.doctor.facts import Disk, Facts, Unknown

@@ -1,13 +1,105 @@
-"""`claude-mem forget`."""
+"""`claude-mem remember`, `pin` and `forget`."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from difflib import get_close_matches
 from typing import Any
 
 from claude_mem.cli import filter_flags, memory_text, output
 from claude_mem.cli.client import SLOW_S, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
+from claude_mem.model.refs import TYPES
+
+MOST_BYTES = 400_000
+NEAR = 3  # names that may have been meant
+
+
+def add(commands: Commands) -> None:
+    parser = commands.add(
+        "remember",
+        more=(
+            "Saved in this directory's project unless you pass --project. To start a project\n"
+            "that does not exist yet, add --new-project. A lone `-` reads the text from\n"
+            "stdin. <private> text is removed."
+        ),
+        example=(
+            "claude-mem remember Deploys need the VPN.\n"
+            "claude-mem remember --type decision --file db/schema.sql - < notes.txt"
+        ),
+        run=_run_remember,
+    )
+    parser.add_argument("text", nargs="+", metavar="TEXT", help="the text to save, or -")
+    parser.add_argument("--title", metavar="T", help="its title (default: made from the text)")
+    parser.add_argument("--type", choices=TYPES, metavar="T", help="its type: " + ", ".join(TYPES))
+    parser.add_argument("--file", action="append", metavar="F", help="a related path; may be repeated")
+    parser.add_argument("--concept", action="append", metavar="C", help="a concept; may be repeated")
+    parser.add_argument("--project", metavar="P", help="the project it belongs to: its name or key")
+    create = "create the project P if it does not exist"
+    parser.add_argument("--new-project", action="store_true", help=create)
+    parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
+    parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
+    parser.add_argument("--off", action="store_true", help="unpin")
+    parser.add_argument("--team", action="store_true", help="also pin for the team; only your own memories")
+    _add_forget(commands)
+
+
+def _run_remember(args: argparse.Namespace) -> int:
+    text = _stdin() if args.text == ["-"] else " ".join(args.text)
+    if not text.strip():
+        raise UsageError("No text to save.")
+    if args.new_project and not args.project:
+        raise UsageError("--new-project needs --project P.")
+    if args.project and not args.new_project:
+        _know(args.project)
+    given = {
+        "text": text,
+        "title": args.title,
+        "type": args.type,
+        "files": args.file,
+        "concepts": args.concept,
+        "project": args.project,
+        "cwd": None if args.project else filter_flags.here(),
+    }
+    body = {name: value for name, value in given.items() if value is not None}
+    saved = request("POST", "/api/memory/save", body=body)
+    text = f"Already saved as {saved['ref']}." if saved["status"] == "known" else f"Saved as {saved['ref']}."
+    return output.result(saved, text, as_json=args.json)
+
+
+def _know(project: str) -> None:
+    """A typo must not become a project."""
+    try:
+        request("GET", "/api/sessions", {"project": project, "limit": 1})
+    except UsageError:
+        listed = request("GET", "/api/projects", {"limit": filter_flags.MOST})["items"]
+        names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
+        meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
+        hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+        raise UsageError(f"No project named {project!r}.{hint} To create it, add --new-project.") from None
+
+
+def _stdin() -> str:
+    raw = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise UsageError(f"The text is longer than {output.size(MOST_BYTES)}. Save a summary instead.")
+    return raw.decode(errors="replace")
+
+
+def _run_pin(args: argparse.Namespace) -> int:
+    pinning = {"ids": args.refs, "pinned": not args.off}
+    if args.team:
+        team = request("POST", "/api/sharing/pin", body=pinning)
+        if others := team["missing"] if not args.off else ():
+            output.message(f"claude-mem: Not pinned for the team (not your own): {', '.join(others)}.")
+    answer = request("POST", "/api/memory/pin", body=pinning)
+    state = "no longer pinned" if args.off else "pinned"
+    if args.json or answer["results"]:
+        text = "\n".join(f"{each['ref']} is {state}." for each in answer["results"])
+        output.result(answer, text, as_json=args.json)
+    return output.missing(answer["missing"])
+
 
 COUNTED = (
     ("sessions", "session", "sessions"),
@@ -18,7 +110,7 @@ COUNTED = (
 )
 FOR_TEAM = "also delete other members' memories for the team (for admins of the project)"
 ALSO_EXPORTS = "also remove it from files written by `export`"
-DONE = {
+COPY_STATES = {
     "holds": "Also found in",
     "rewritten": "Removed from",
     "removed": "Deleted",
@@ -27,7 +119,7 @@ DONE = {
 FILTERS = ("session", "project", "file", "since", "until", "text")
 
 
-def add(commands: Commands) -> None:
+def _add_forget(commands: Commands) -> None:
     parser = commands.add(
         "forget",
         more=(
@@ -40,7 +132,7 @@ def add(commands: Commands) -> None:
             "claude-mem forget --project shop --until 2025-12-31 --dry-run\n"
             "claude-mem forget --text 'internal host name' --yes"
         ),
-        run=_run,
+        run=_run_forget,
     )
     parser.add_argument("refs", nargs="*", metavar="ID", help="an id from `search`: 123, s4 or p5")
     parser.add_argument("--session", metavar="ID", help="everything in this session")
@@ -55,7 +147,7 @@ def add(commands: Commands) -> None:
     change_flags(parser, "be deleted")
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run_forget(args: argparse.Namespace) -> int:
     if args.status:
         return _run_status(args)
     given = {"ids": args.refs} | {name: getattr(args, name) for name in FILTERS}
@@ -96,7 +188,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     ]
     counted = _counted(found)
     if args.dry_run or not (counted or copies):
-        return _report(found, as_json=args.json)
+        return _report_deleted(found, as_json=args.json)
     if found["sample"] and not args.json:
         memory_text.print_table(found["sample"])
     what = counted or output.plural(len(copies), "copy", "copies")
@@ -105,10 +197,10 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     with output.waiting("Deleting, and rewriting backups ..."):
         body = selection | {"confirm": True, "exports": args.also_exports, "for_team": args.for_team}
         deleted = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
-    return _report(deleted, as_json=args.json, for_team=args.for_team)
+    return _report_deleted(deleted, as_json=args.json, for_team=args.for_team)
 
 
-def _report(answer: dict[str, Any], *, as_json: bool, for_team: bool = False) -> int:
+def _report_deleted(answer: dict[str, Any], *, as_json: bool, for_team: bool = False) -> int:
     if as_json:
         output.print_json(answer)
         return OK
@@ -137,7 +229,7 @@ def copies_text(answer: dict[str, Any]) -> list[str]:
     lines, copies = [], answer.get("elsewhere") or []
     for copy in copies:
         note = f" ({output.clean(copy['note'])})" if copy["note"] else ""
-        lines.append(f"{DONE.get(copy['done'], copy['done'])}: {output.clean(copy['path'])}{note}")
+        lines.append(f"{COPY_STATES.get(copy['done'], copy['done'])}: {output.clean(copy['path'])}{note}")
     if any(copy["kind"] == "export" and copy["done"] == "holds" and not copy["note"] for copy in copies):
         lines.append("Exports were not changed. To remove it from them too, add: --also-exports")
     if not answer["dry_run"] and answer.get("backups"):

@@ -1,0 +1,254 @@
+"""`claude-mem queue list|retry|drop`, `backup`, `restore` and `gc`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from claude_mem.agents import short_id
+from claude_mem.cli import client, output
+from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of
+from claude_mem.cli.filter_flags import up_to
+from claude_mem.hook import notices
+from claude_mem.model.errors import ClaudeMemError
+from claude_mem.settings import Settings
+
+ATTEMPTS = 3
+ITEMS = {
+    "evidence_old": "raw tool events older than CLAUDE_MEM_EVIDENCE_DAYS",
+    "evidence_large": "oldest raw tool events, above CLAUDE_MEM_EVIDENCE_MB",
+    "contexts": "rendered contexts of directories that are no longer used",
+    "markers": "old markers and unreadable spool files",
+    "backups": "old backups",
+    "free": "unused space in the database",
+}
+
+
+def add(commands: Commands) -> None:
+    daily = (
+        "Safe while the worker is running. The worker makes one backup a day and keeps\n"
+        "the last of each of the seven newest days. This applies to your own backups too:\n"
+        "copy one to another folder to keep it."
+    )
+    commands.add("backup", more=daily, example="claude-mem backup", run=_backup)
+    parser = commands.add(
+        "restore",
+        more=(
+            "Without a FILE it uses the newest intact backup. The current database is moved\n"
+            "aside, not deleted, and events in the spool are kept. A running worker is\n"
+            "restarted."
+        ),
+        example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
+        run=_restore,
+    )
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser = commands.add(
+        "gc",
+        more=(
+            "Deletes raw tool events past their retention limits, old backups and unused\n"
+            "files. Of backups, the last of each of the seven newest days is kept, two from\n"
+            "before upgrades, and three replaced and three damaged databases. All others are\n"
+            "deleted, including those you made with `claude-mem backup`. Observations,\n"
+            "summaries and prompts are never deleted. The worker does this gradually, every\n"
+            "hour; gc does it all now. --dry-run lists what would be deleted."
+        ),
+        example="claude-mem gc --dry-run\nclaude-mem gc",
+        run=_gc,
+    )
+    parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")
+    _add_queue(commands)
+
+
+def _backup(args: argparse.Namespace) -> int:
+    from claude_mem.wiring import database
+
+    chosen = client.load_settings()
+    if chosen.database_url is None and not chosen.database.exists():
+        raise ClaudeMemError(client.NO_DATABASE)
+    with output.waiting("Copying the database ..."):
+        made = database.backup(chosen)
+    return output.result({"path": str(made), "bytes": made.stat().st_size}, str(made), as_json=args.json)
+
+
+def _restore(args: argparse.Namespace) -> int:
+    chosen = client.load_settings()
+    if not chosen.data_dir.is_dir():
+        raise ClaudeMemError(f"Nothing to restore: {chosen.data_dir} does not exist.")
+    if args.file is not None and not args.file.is_file():
+        raise ClaudeMemError(f"{args.file} does not exist.")
+    question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
+    if code := output.confirm(question, "restore replaces the database", yes=args.yes):
+        return code
+    with output.waiting("Stopping the worker and restoring ..."):
+        source, moved_to = _replace_database(chosen, args.file)
+    data = {"restored_from": str(source), "moved_aside": moved_to and str(moved_to)}
+    text = f"Restored from {source}" + (f"\nThe previous database is now in {moved_to}" if moved_to else "")
+    return output.result(data, text, as_json=args.json)
+
+
+def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
+    """The backup, and where the previous database is now. A worker that ran runs again, whatever happens."""
+    from claude_mem.serve import control
+    from claude_mem.serve.lock import LockHeld
+    from claude_mem.wiring import database
+
+    was_running = False
+    try:
+        for attempts_left in reversed(range(ATTEMPTS)):
+            was_running |= control.stop(chosen.data_dir)
+            try:
+                done = database.restore(chosen, file)
+            except LockHeld:
+                if not attempts_left:
+                    raise
+                continue  # a hook has started another worker in between
+            break
+    finally:
+        if was_running:
+            control.start(chosen.data_dir)
+    return done.restored_from, done.moved_aside
+
+
+def _gc(args: argparse.Namespace) -> int:
+    with output.waiting("Scanning the data directory ..."):
+        report = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
+    return output.result(report, gc_text(report), as_json=args.json)
+
+
+def gc_text(report: dict[str, Any]) -> str:
+    lines = []
+    for item in report["items"]:
+        if item["count"] or item["bytes"]:
+            count = f": {item['count']:,}" if item["count"] else ""
+            lines.append(f"{output.size(item['bytes']):>10}  {ITEMS.get(item['what'], item['what'])}{count}")
+    freed = "would be freed" if report["dry_run"] else "freed"
+    lines.append(f"{output.size(report['bytes'])} {freed}." if lines else "Nothing to delete.")
+    size, free = (output.size(report["database"][name]) for name in ("size", "free"))
+    return "\n".join([*lines, f"Database size: {size}, of which {free} is unused."])
+
+
+COUNT = up_to(2**63 - 1)
+EVENT_STATES = ("parked", "ready", "leased")
+EVENTS_PAGE = 500  # as many as the worker lists at a time
+EVENTS_WIDTH = 80
+
+
+def _add_queue(commands: Commands) -> None:
+    parser = commands.add(
+        "queue",
+        more=(
+            "After three failed attempts, a batch of events is parked, with the reason, until\n"
+            "you retry or drop it. If the model's replies could not be read, the offline\n"
+            "observer processes the batch in the meantime; when a retry succeeds, its\n"
+            "memories replace those. The worker must be running."
+        ),
+        example="claude-mem queue list",
+        run=lambda _: help_of(parser),
+        json=False,
+    )
+    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    listing = verbs.add(
+        "list",
+        "list failed events and why; --state ready lists waiting ones",
+        example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
+        run=_list_events,
+    )
+    listing.add_argument(
+        "--state",
+        choices=EVENT_STATES,
+        default="parked",
+        help="parked: failed (default); ready: waiting; leased: being processed",
+    )
+    listing.add_argument("--limit", type=COUNT, default=20, metavar="N", help="at most N (default: 20)")
+    retry = verbs.add(
+        "retry",
+        "retry parked events now",
+        more=(
+            "Without an ID, all of them. If calls to the model were paused after an error,\n"
+            "they resume now. A batch that was processed offline is retried completely."
+        ),
+        example="claude-mem queue retry\nclaude-mem queue retry 41 42",
+        run=_retry_events,
+    )
+    retry.add_argument("ids", nargs="*", type=COUNT, metavar="ID", help="an id from `queue list`")
+    retry.add_argument("--all", action="store_true", help="all parked events (the default)")
+    drop = verbs.add(
+        "drop",
+        "drop parked events, so that they never become memory",
+        more=(
+            "The events stay in the database as evidence. So do memories the offline observer\n"
+            "made from them."
+        ),
+        example="claude-mem queue drop 41 42",
+        run=_drop_events,
+    )
+    drop.add_argument("ids", nargs="+", type=COUNT, metavar="ID", help="an id from `queue list`")
+    drop.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _list_events(args: argparse.Namespace) -> int:
+    jobs: list[dict[str, Any]] = []
+    after: int | None = 0
+    while after is not None and len(jobs) < args.limit:
+        query = {"state": args.state, "limit": min(EVENTS_PAGE, args.limit - len(jobs)), "after": after}
+        page = request("GET", "/api/queue", query, starts=0)
+        jobs += page["jobs"]
+        after = page["next"]
+    total = max(int(page[args.state]), len(jobs))
+    hints = [f"Showing {len(jobs):,} of {total:,}. Use --limit to see more."] if total > len(jobs) else []
+    if args.state == "parked":
+        hints.append("To retry them: claude-mem queue retry. To drop one: claude-mem queue drop ID")
+    data = {"items": jobs, "next": after, "state": args.state, "total": total}
+    empty = f"No {args.state} events."
+    return output.listing(data, jobs, events_table, empty, "\n".join(hints), as_json=args.json)
+
+
+def events_table(jobs: list[dict[str, Any]]) -> str:
+    """In 80 columns; reasons are cut, `--json` has them in full."""
+    now, digits = time.time(), max(len("id"), *(len(str(job["id"])) for job in jobs))
+    sessions = [short_id(job["claudeSessionId"]) for job in jobs]
+    wide = max(8, *map(len, sessions))
+    lines = [f"{'id':>{digits}}  {'session':<{wide}}  {'what':<12}  {'age':<7}  tries  reason"]
+    for job, session in zip(jobs, sessions, strict=True):
+        what = job["toolName"] or str(job["kind"]).replace("_", " ")
+        row = (
+            f"{job['id']:>{digits}}  {session:<{wide}}  {output.fit(what, 12):<12}  "
+            f"{notices.age(now - job['at'] / 1000):<7}  {job['attempts']:>5}  "
+        )
+        lines.append((row + output.fit(job["reason"] or "", EVENTS_WIDTH - len(row))).rstrip())
+    return "\n".join(lines)
+
+
+def _retry_events(args: argparse.Namespace) -> int:
+    if args.all and args.ids:
+        raise UsageError("Specify either --all or IDs, not both.")
+    ids = list(dict.fromkeys(args.ids)) or None
+    resumed = int(request("POST", "/api/queue/retry", body={"ids": ids}, starts=0)["resumed"])
+    text = "No parked events. If observing was paused, it resumes now."
+    if resumed or ids:
+        text = f"{output.plural(resumed, 'event')} will be retried."
+    return output.result({"resumed": resumed}, text, as_json=args.json, code=_missed(ids, resumed))
+
+
+def _drop_events(args: argparse.Namespace) -> int:
+    ids = list(dict.fromkeys(args.ids))
+    question = f"Drop {output.plural(len(ids), 'event')}? They will not become memory."
+    if code := output.confirm(question, "drop is permanent", yes=args.yes):
+        return code
+    dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
+    text = f"{output.plural(dropped, 'event')} dropped."
+    return output.result({"dropped": dropped}, text, as_json=args.json, code=_missed(ids, dropped))
+
+
+def _missed(ids: list[int] | None, done: int) -> int:
+    if ids is None or done >= len(ids):
+        return OK
+    if len(ids) == 1:
+        output.message(f"claude-mem: event {ids[0]} is not parked.")
+    else:
+        output.message(f"claude-mem: {len(ids) - done} of {len(ids)} events are not parked.")
+    return WRONG

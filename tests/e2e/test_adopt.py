@@ -279,10 +279,10 @@ def test_a_commit_is_traced_to_the_session_that_told_git_to_make_it(
     settled: Newcomer, tmp_path: Path
 ) -> None:
     sha, at = "abcdef01" * 5, 1_700_000_000_000
-    assert scan.makers(str(tmp_path))(sha, "Add a cart", at) is None
+    assert scan.session_finder(str(tmp_path))(sha, "Add a cart", at) is None
     bash, output = "git commit -m 'Add a cart'", "[main abcdef01] Add a cart"
     hook_process.run(settled.data, payloads.bash("toolu_1", bash, output, session="maker", cwd=str(tmp_path)))
     hook_process.run(settled.data, payloads.stop("Committed.", session="maker"))
     workers.settled(settled.data)
-    assert scan.makers(str(tmp_path))(sha, "Add a cart", at) == "maker"
-    assert scan.makers(str(tmp_path))("9" * 40, "Add a cart", at) is None
+    assert scan.session_finder(str(tmp_path))(sha, "Add a cart", at) == "maker"
+    assert scan.session_finder(str(tmp_path))("9" * 40, "Add a cart", at) is None

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import CLAUDE_CODE, catalog
-from claude_mem.cli import INTERRUPTED, client, output
-from claude_mem.cli.backfill import scan, sender, texts
-from claude_mem.cli.backfill.scan import Scan
-from claude_mem.cli.backfill.sender import TranscriptSender
+from claude_mem.agents.catalog import Transcript
+from claude_mem.cli import INTERRUPTED, client, import_sender, output
+from claude_mem.cli.backfill.scan import Commits, Scan, estimates, scan_commits, scan_transcripts
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, change_flags
 from claude_mem.cli.filter_flags import up_to
-from claude_mem.cli.import_sender import Sent
+from claude_mem.cli.import_sender import Sent, TranscriptSender
+from claude_mem.cli.output import plural, short_path
+from claude_mem.hook import notices
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.events import repository_of
+from claude_mem.providers.price import Estimate
 
 MOST_WAITING = 2_000  # events that may wait to be observed while more are sent
 LOOK_EVERY_S, LOOK_LATER_S = 0.02, 0.25
@@ -99,7 +106,7 @@ class BackfillRun:
         """Until it can be found and injected; that takes a moment."""
         deadline = time.monotonic() + INDEXED_WITHIN_S
         while time.monotonic() < deadline:
-            recall: dict[str, Any] = sender.request("GET", "/health").get("recall") or {}
+            recall: dict[str, Any] = import_sender.backfill_request("GET", "/health").get("recall") or {}
             if not recall or (not recall["index"]["waiting"] and recall["context"]["fresh"]):
                 return
             self._show("indexing")
@@ -110,7 +117,7 @@ class BackfillRun:
         self._settle(MOST_WAITING)
 
     def _show(self, doing: str = "") -> None:
-        self.progress.show(texts.progress_text(self, doing))
+        self.progress.show(progress_text(self, doing))
 
     def _settle_all(self) -> None:
         self.sender.flush()
@@ -119,7 +126,7 @@ class BackfillRun:
     def _settle(self, most: int) -> None:
         """Wait until no more than so many events wait."""
         least, seen_at, wait_s = None, time.monotonic(), LOOK_EVERY_S
-        while (found := sender.progress(self.began))["waiting"] > most:
+        while (found := import_sender.backfill_progress(self.began))["waiting"] > most:
             if least is None or found["waiting"] < least:
                 least, seen_at = found["waiting"], time.monotonic()
             self._show(f"{found['waiting']:,} events to observe")
@@ -133,7 +140,7 @@ class BackfillRun:
             wait_s = min(wait_s * 1.5, LOOK_LATER_S)
 
     def _is_spent(self) -> bool:
-        found = sender.progress(self.began)
+        found = import_sender.backfill_progress(self.began)
         usd, tokens = self.args.budget_usd, self.args.budget_tokens
         if usd is not None and found["usd"] >= usd:
             self.stopped = f"The budget is spent: ${found['usd']:,.2f} of ${usd:,.2f}."
@@ -147,16 +154,16 @@ def backfill(args: argparse.Namespace) -> int:
         raise UsageError("A budget needs --provider auto: offline observing is free.")
     chosen = client.load_settings()
     with output.waiting("Looking for transcripts ..."):
-        seen = scan.scan(args)
-        commits = scan.scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
+        seen = scan_transcripts(args)
+        commits = scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
     if not args.yes or args.dry_run:
         with output.waiting("Estimating the cost ..."):
-            costs = scan.estimates(seen, args.agent, chosen)
-        text = texts.scan_text(seen, costs, commits, args.provider)
+            costs = estimates(seen, args.agent, chosen)
+        text = scan_text(seen, costs, commits, args.provider)
         if args.dry_run:
-            return output.result(texts.scan_data(seen, costs, commits), text, as_json=args.json)
+            return output.result(scan_data(seen, costs, commits), text, as_json=args.json)
         output.message(text)
-    if not seen.fresh and not commits and not sender.progress(seen.now)["waiting"]:
+    if not seen.fresh and not commits and not import_sender.backfill_progress(seen.now)["waiting"]:
         return _report(args, seen, None, None, {})
     if code := output.confirm("Continue?", "backfill adds to your memory", yes=args.yes):
         return code
@@ -174,16 +181,162 @@ def backfill(args: argparse.Namespace) -> int:
                 "Imported sessions are saved; run it again to continue."
             )
             return INTERRUPTED
-    return _report(args, seen, run, sent, sender.progress(run.began))
+    return _report(args, seen, run, sent, import_sender.backfill_progress(run.began))
 
 
 def _report(
     args: argparse.Namespace, seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]
 ) -> int:
     if args.json:
-        output.print_json(texts.end_data(seen, run, sent, spent))
+        output.print_json(end_data(seen, run, sent, spent))
     else:
-        print(texts.end_text(seen, run, sent, spent))
+        print(end_text(seen, run, sent, spent))
         if sent:
             sent.print_refused()
     return WRONG if (run and run.stopped) or (sent and sent.refused) else OK
+
+
+PROJECTS_SHOWN = 8
+BAR_WIDTH = 24
+ESTIMATE = ("provider", "model", "calls", "input_tokens", "output_tokens", "usd")
+
+
+def scan_text(seen: Scan, costs: Sequence[Estimate], commits: Commits | None, provider: str) -> str:
+    found = seen.found.transcripts
+    lines = [f"Found in {short_path(seen.folder)}: {plural(len(found), 'session')}"]
+    if found:
+        times = (min(each.first_at for each in found), max(each.last_at for each in found))
+        days = [datetime.fromtimestamp(at / 1000).astimezone().date().isoformat() for at in times]
+        lines[0] += f", {' to '.join(dict.fromkeys(days))}"
+    lines[0] += "."
+    skipped = {
+        "captured live; they are skipped": seen.live,
+        "already imported": seen.done,
+        "deleted, or recorded during a pause; they are skipped": seen.barred,
+    }
+    lines += [f"  {len(some):,} {what}." for what, some in skipped.items() if some]
+    if seen.found.unreadable:
+        path, why = seen.found.unreadable[0]
+        lines.append(f"  {plural(len(seen.found.unreadable), 'file')} cannot be read: {path}: {why}")
+    if seen.fresh:
+        lines.append(f"To import: {_many(seen.fresh)}.")
+        lines += _projects(seen.fresh)
+        lines += [_cost(each, provider) for each in costs]
+    else:
+        lines.append("Nothing new.")
+    if commits:
+        lines.append(commits.as_text())
+    return "\n".join(lines)
+
+
+def _many(transcripts: Sequence[Transcript]) -> str:
+    size = sum(each.size for each in transcripts)
+    return f"{plural(len(transcripts), 'session')}, {size / 1e6:,.1f} MB"
+
+
+def _projects(transcripts: Sequence[Transcript]) -> list[str]:
+    by_root: dict[str, list[Transcript]] = {}
+    for each in transcripts:
+        by_root.setdefault(repository_of(each.cwd or "unknown"), []).append(each)
+    lines = [f"  {short_path(Path(root))}: {_many(some)}" for root, some in by_root.items()]
+    more = len(lines) - PROJECTS_SHOWN
+    return lines if more <= 0 else [*lines[:PROJECTS_SHOWN], f"  and {more} more directories"]
+
+
+def _cost(each: Estimate, provider: str) -> str:
+    if each.provider == "offline":
+        return f"  offline{' (chosen)' if provider == 'offline' else ''}: no model, free"
+    usd = "price unknown" if each.usd is None else f"about ${each.usd:,.2f}"
+    tokens = f"{(each.input_tokens + each.output_tokens) / 1000:,.0f}k tokens"
+    return f"  {each.provider} ({each.model}): about {plural(each.calls, 'call')}, {tokens}, {usd}"
+
+
+def end_text(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> str:
+    lines = []
+    if run:
+        counts = run.sender.counts
+        if run.stopped:
+            left = plural(len(seen.fresh) - run.sessions, "session")
+            lines.append(f"{run.stopped} {left} left. Run it again to continue.")
+        sessions, events = plural(run.sessions, "session"), plural(counts["fresh"], "new event")
+        lines.append(f"Imported {sessions}: {events}.")
+        if counts["dropped"]:
+            dropped = plural(counts["dropped"], "event")
+            lines.append(f"Skipped: {dropped} from private turns or from tools on the skip list.")
+    elif not sent:
+        lines.append("Nothing new.")
+    if seen.live:
+        lines.append(f"Skipped: {plural(len(seen.live), 'session')} captured live.")
+    if spent.get("tokens"):
+        lines.append(f"Cost: {spent['tokens']:,} tokens, ${spent['usd']:,.2f} (estimated).")
+    if run and (unreadable := run.sender.counts["unreadable"]):
+        lines.append(f"{plural(unreadable, 'line')} could not be read:")
+        for path, number, why in run.sender.shown:
+            lines.append(f"  {path}{f':{number}' if number else ''}: {why}")
+        if unreadable > len(run.sender.shown):
+            lines.append(f"  and {unreadable - len(run.sender.shown):,} more")
+    if sent is not None:
+        taken, known = sent.taken["observation"], sent.known["observation"]
+        before = f", {known:,} already imported" if known else ""
+        lines.append(f"From git: {plural(taken, 'commit')}{before}.")
+    return "\n".join([*lines, *_totals()])
+
+
+def _totals() -> list[str]:
+    stats = client.request("GET", "/api/stats")
+    newest = client.request("GET", "/api/observations", {"limit": 1})["items"]
+    words = str(newest[0].get("title") or "").split()[:5] if newest else []
+    example = f"claude-mem search {shlex.quote(' '.join(words))}" if words else "claude-mem timeline"
+    kinds = ("session", "observation", "project")
+    sessions, observations, projects = (plural(stats[f"{kind}s"], kind) for kind in kinds)
+    return [f"In memory now: {sessions}, {observations} in {projects}.", f"Try: {example}"]
+
+
+def scan_data(seen: Scan, costs: Sequence[Estimate], commits: Commits | None) -> dict[str, Any]:
+    return _scan_fields(seen) | {
+        "estimates": [{name: getattr(each, name) for name in ESTIMATE} for each in costs],
+        "git": commits.as_data() if commits else None,
+    }
+
+
+def end_data(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> dict[str, Any]:
+    counts = run.sender.counts if run else {}
+    shown = run.sender.shown if run else []
+    lines = [{"file": str(path), "line": number, "why": why} for path, number, why in shown]
+    return _scan_fields(seen) | {
+        "imported": run.sessions if run else 0,
+        "events": {name: counts.get(name, 0) for name in ("fresh", "duplicate", "dropped", "live")},
+        "unreadable": {"count": counts.get("unreadable", 0), "lines": lines},
+        "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
+        "git": sent.as_data() if sent else None,
+        "stopped": run.stopped if run else None,
+    }
+
+
+def _scan_fields(seen: Scan) -> dict[str, Any]:
+    found = seen.found.transcripts
+    return {
+        "folder": str(seen.folder),
+        "sessions": len(found),
+        "new": len(seen.fresh),
+        "bytes": seen.size,
+        "live": len(seen.live),
+        "known": len(seen.done),
+        "barred": len(seen.barred),
+        "first_at": min((each.first_at for each in found), default=None),
+        "last_at": max((each.last_at for each in found), default=None),
+    }
+
+
+def progress_text(run: BackfillRun, doing: str) -> str:
+    """`[####....] 12 of 40 sessions, 5.1 MB/s, 310 events/s, 8 s left`."""
+    of_size, took_s = run.seen.size, run.progress.elapsed_s
+    full = BAR_WIDTH if of_size <= 0 else min(BAR_WIDTH, run.size * BAR_WIDTH // of_size)
+    of = plural(len(run.seen.fresh), "session")
+    parts = [f"[{'#' * full}{'.' * (BAR_WIDTH - full)}] {run.sessions:,} of {of}"]
+    if took_s > 0 and run.size:
+        rate = run.size / took_s
+        parts += [f"{rate / 1e6:.1f} MB/s", f"{run.sender.counts['events'] / took_s:,.0f} events/s"]
+        if run.size < of_size:
+            parts.append(f"{notices.age((of_size - run.size) / rate)} left")
+    return ", ".join(parts) + (f" ({doing})" if doing else "")

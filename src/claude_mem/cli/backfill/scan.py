@@ -16,8 +16,7 @@ from msgspec import Struct
 from claude_mem import git
 from claude_mem.agents import catalog
 from claude_mem.agents.catalog import FoundTranscripts, Transcript
-from claude_mem.cli import output
-from claude_mem.cli.backfill import sender
+from claude_mem.cli import import_sender, output
 from claude_mem.cli.client import stream_lines
 from claude_mem.cli.commands import UsageError
 from claude_mem.cli.import_sender import Sent, encoded, posted, send
@@ -47,7 +46,7 @@ class Scan(Struct, frozen=True):
         return sum(each.size for each in self.fresh)
 
 
-def scan(args: argparse.Namespace) -> Scan:
+def scan_transcripts(args: argparse.Namespace) -> Scan:
     reader = catalog.transcripts(args.agent)
     folder = Path(args.folder).expanduser() if args.folder else reader.projects_folder()
     if not folder.exists():
@@ -59,12 +58,18 @@ def scan(args: argparse.Namespace) -> Scan:
         project = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - links stay as they are
     now = time.time_ns() // 1_000_000
     found = reader.find(folder, project=project, since=since_when(args.since, now))
-    known = sender.known_sessions([each.session for each in found.transcripts]) if found.transcripts else {}
+    known = (
+        import_sender.known_sessions([each.session for each in found.transcripts])
+        if found.transcripts
+        else {}
+    )
     by_state: dict[str, list[Transcript]] = {"fresh": [], "live": [], "done": [], "barred": []}
     for each in found.transcripts:
         about = known.get(each.session) or {"state": None, "seal": None}
         state = {"live": "live", "forgotten": "barred", "unseen": "barred"}.get(about["state"])
-        by_state[state or ("done" if about["seal"] == sender.seal(each, now) else "fresh")].append(each)
+        by_state[
+            state or ("done" if about["seal"] == import_sender.transcript_seal(each, now) else "fresh")
+        ].append(each)
     by_state["fresh"] = roots_first(by_state["fresh"])
     return Scan(folder, now, found, **by_state)
 
@@ -137,7 +142,7 @@ class Commits(Struct, frozen=True):
         if self.is_excluded:
             output.message(self.as_text())
             return Sent()
-        lines = encoded(self.records(SourceReport(), makers(self.project.key)))
+        lines = encoded(self.records(SourceReport(), session_finder(self.project.key)))
         with output.ProgressLine("Importing commits ...") as progress:
             return send(lines, Sent(), posted(own=True), progress)
 
@@ -171,7 +176,7 @@ def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> C
     return found
 
 
-def makers(project: str) -> SessionOf:
+def session_finder(project: str) -> SessionOf:
     """The session that made a commit of a project, which is named by its key."""
     try:
         return git_history.finder(map(json.loads, stream_lines("/api/export", {"project": project})))

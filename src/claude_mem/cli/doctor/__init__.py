@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
@@ -13,9 +12,9 @@ from msgspec import to_builtins
 
 from claude_mem.cli import output
 from claude_mem.cli.commands import OK, WRONG, Commands, terminal_width
-from claude_mem.cli.doctor import checks, memory_checks, team_checks
+from claude_mem.cli.doctor import checks, memory_checks
 from claude_mem.cli.doctor.checks import Finding
-from claude_mem.cli.doctor.facts import DEADLINE_S, Facts, Unknown, gather
+from claude_mem.cli.doctor.facts import Facts, Unknown, gather
 
 T = TypeVar("T")
 
@@ -30,10 +29,8 @@ def add(commands: Commands) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     with output.waiting("Checking ..."):
-        asked = team_checks.gather()
         facts = gather()
-        team = asked.answer(time.monotonic() + DEADLINE_S)
-    findings = [*judge(facts), *team_checks.judge(team, facts.now)]
+    findings = judge(facts)
     reason, unobserved = why_not(findings), why_unobserved(findings)
     data = {
         "recording": reason is None,
@@ -42,7 +39,7 @@ def _run(args: argparse.Namespace) -> int:
         "observing_because": unobserved,
         "findings": to_builtins(findings),
         "facts": to_builtins(facts, enc_hook=str),
-        "team": to_builtins(team),
+        "team": to_builtins(facts.team),
     }
     text = render(findings, output.Paint(sys.stdout), min(terminal_width(), 100))
     return output.result(data, text, as_json=args.json, code=WRONG if is_wrong(findings) else OK)
@@ -69,6 +66,7 @@ def judge(facts: Facts) -> list[Finding]:
         *judged("recall", facts.recall, memory_checks.judge_recall),
         *judged("drops", facts.drops, checks.judge_drops),
         *judged("disk", facts.disk, checks.judge_disk),
+        *memory_checks.judge_team(facts.team, facts.now),
     ]
 
 

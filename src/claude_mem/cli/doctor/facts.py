@@ -17,16 +17,18 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
 
 from claude_mem import settings
 from claude_mem.agents import TITLES, catalog
 from claude_mem.agents.catalog import Agent
+from claude_mem.api.sharing import SharingStatus
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, replacement
 from claude_mem.serve.data_dir import PauseState, pause_state
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import without_password
+from claude_mem.team.membership import KEY_FILE
 from claude_mem.vectors.embedders import STATIC
 
 if TYPE_CHECKING:
@@ -159,6 +161,7 @@ class Facts(Struct, frozen=True):
     disk: Disk | Unknown
     paused: PauseState | Unknown = field(default_factory=PauseState)
     connected: Connected | Unknown = field(default_factory=lambda: Connected(("by hand",)))
+    team: SharingStatus | Unknown | None = None
     now: float = 0.0
 
 
@@ -201,6 +204,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "disk": Question(lambda: _disk(data_dir)),
         "paused": Question(lambda: pause_state(data_dir)),
         "connected": Question(lambda: _connected(chosen)),
+        "team": Question(lambda: _team(data_dir)),
     }
     configuration = (
         loaded
@@ -441,6 +445,14 @@ def _recall_health(chosen: Settings) -> dict[str, Any]:
     health = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S).health or {}
     found = health.get("recall")
     return found if isinstance(found, dict) else {}
+
+
+def _team(data_dir: Path) -> SharingStatus | None:
+    """None: this machine has joined no team, or no worker can say so."""
+    if not (data_dir / KEY_FILE).exists() or control.status(data_dir).state != "running":
+        return None
+    status, answer = control.request(data_dir, "GET", "/api/sharing", deadline_s=ANSWER_WITHIN_S)
+    return convert(answer, SharingStatus) if status == 200 else None
 
 
 def _disk(data_dir: Path) -> Disk:

@@ -1,4 +1,5 @@
-"""Why nothing becomes memory: findings about the database, the queue, the observer and recall. Pure."""
+"""Why nothing becomes memory, or is not shared: findings about the database, the queue, the observer, recall
+and the team. Pure."""
 
 from __future__ import annotations
 
@@ -21,9 +22,12 @@ from claude_mem.hook import notices
 from claude_mem.vectors.embedders import RECOMMENDED, STATIC
 
 if TYPE_CHECKING:
+    from claude_mem.api.sharing import SharingStatus
     from claude_mem.model.jobs import QueueFigures
     from claude_mem.store.values import Survey
 
+KEY_ENDS_SOON_S = 14 * 86_400
+JOIN = "ask for a new key, then: claude-mem join URL"
 OLD_BACKUP_S = 3 * 86_400.0
 WEEK = 7
 WEEKS_LEFT = 4.0
@@ -227,3 +231,30 @@ def _vectors(fact: RecallFacts) -> Finding:
         many = output.plural(fact.unembedded, "memory", "memories")
         says = f"{says}; {many} without a vector yet, found by full text only"
     return ok("vectors", says)
+
+
+def judge_team(found: SharingStatus | Unknown | None, now_s: float) -> Iterator[Finding]:
+    """`now_s`: seconds since the epoch."""
+    if isinstance(found, Unknown):
+        yield warn("team", f"could not be checked: {found.why}")
+    elif found is not None and found.joined:
+        yield from _exchange(found, now_s)
+
+
+def _exchange(found: SharingStatus, now_s: float) -> Iterator[Finding]:
+    who = f"{found.member} on {found.machine}"
+    if found.stopped is not None:
+        yield warn("team", f"{who}: {found.stopped}", JOIN)
+    elif found.failing_since is not None:
+        ago = notices.age(now_s - found.failing_since / 1000)
+        says = f"{who}: no exchange for {ago}. {found.error} Hooks, search and recall work without it"
+        yield warn("team", says, "claude-mem team")
+    else:
+        last = found.last_exchange_at
+        exchanged = f"last exchange {notices.age(now_s - last / 1000)} ago" if last else "no exchange yet"
+        waiting = sum(each.memories for each in found.waiting)
+        many = f", {output.plural(waiting, 'memory', 'memories')} waiting" if waiting else ""
+        yield ok("team", f"{who}: {exchanged}{many}")
+    if found.expires_at is not None and found.expires_at / 1000 - now_s < KEY_ENDS_SOON_S:
+        left = max(0, int((found.expires_at / 1000 - now_s) // 86_400))
+        yield warn("team key", f"this machine's key ends in {output.plural(left, 'day')}", JOIN)

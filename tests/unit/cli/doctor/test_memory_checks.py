@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from claude_mem.api.sharing import SharingStatus, WaitingCount
-from claude_mem.cli.doctor import team_checks
+from claude_mem.cli.doctor import memory_checks
 from claude_mem.cli.doctor.facts import Unknown
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.structs import replace
@@ -27,7 +27,7 @@ JOINED = SharingStatus(
 
 
 def levels(status: SharingStatus | Unknown | None) -> list[tuple[str, str]]:
-    return [(each.check, each.level) for each in team_checks.judge(status, NOON / 1000)]
+    return [(each.check, each.level) for each in memory_checks.judge_team(status, NOON / 1000)]
 
 
 def test_who_has_joined_no_team_is_told_nothing() -> None:

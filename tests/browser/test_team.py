@@ -66,7 +66,7 @@ def test_a_project_is_shared_after_a_question_and_what_is_sent_and_received_is_s
     switch.click()
     sight.page.get_by_role("dialog").get_by_role("button", name="Share", exact=True).click()
     expect(switch).to_have_attribute("aria-checked", "true")
-    main.get_by_role("button", name="Send and receive now").click()
+    main.get_by_role("button", name="Sync now").click()
     expect(main.get_by_role("row", name=re.compile(r"^shop .* 1 sent, 0 waiting$"))).to_be_visible()
     expect(main.get_by_role("row", name=re.compile(r"^ben \d+$"))).to_be_visible()
     switch.click()
@@ -90,12 +90,12 @@ def test_an_admin_manages_members_keys_and_access_and_a_key_is_shown_once(
     adding.get_by_role("button", name="Add member").click()
     expect(sight.page.locator("#toasts")).to_contain_text("already")
 
-    making = main.get_by_role("form", name="Make a key")
+    making = main.get_by_role("form", name="Create a key")
     making.get_by_label("Member").select_option("carl")
     making.get_by_label("Machine").fill("desktop")
-    making.get_by_label("May").select_option("read")
-    making.get_by_role("button", name="Make key").click()
-    expect(dialog).to_contain_text("shown once")
+    making.get_by_label("Scopes").select_option("read")
+    making.get_by_role("button", name="Create key").click()
+    expect(dialog).to_contain_text("shown only once")
     key = dialog.locator("pre").inner_text()
     assert key.startswith("cmk_")
     assert faults(sight.page) == []
@@ -104,14 +104,14 @@ def test_an_admin_manages_members_keys_and_access_and_a_key_is_shown_once(
     dialog.get_by_role("button", name="Close").click()
     assert key not in sight.page.content()
 
-    giving = main.get_by_role("group", name="Who may do what")
+    giving = main.get_by_role("group", name="Access to projects")
     expect(giving).to_contain_text("mill")
     access = main.get_by_role("form", name="Give access")
     access.get_by_label("Project").select_option(BENS)
     access.get_by_label("Member").select_option("carl")
     access.get_by_label("Access").select_option("write")
     access.get_by_role("button", name="Give access").click()
-    level = main.get_by_label(f"What carl may do in {BENS}")
+    level = main.get_by_label(f"Access of carl to {BENS}")
     expect(level).to_have_value("write")
     assert carl.get("/api/team")["projects"][0]["level"] == "write"
     level.select_option("none")
@@ -120,7 +120,7 @@ def test_an_admin_manages_members_keys_and_access_and_a_key_is_shown_once(
 
     main.get_by_role("button", name=re.compile("^Revoke k.* of carl")).click()
     dialog.get_by_role("button", name="Revoke").click()
-    expect(main.get_by_role("row", name=re.compile("carl desktop read ended"))).to_be_visible()
+    expect(main.get_by_role("row", name=re.compile("carl desktop read revoked"))).to_be_visible()
     assert carl.ask("GET", "/api/team").status == 401
     main.get_by_role("button", name="Remove carl").click()
     dialog.get_by_role("button", name="Remove").click()
@@ -156,7 +156,7 @@ def test_a_member_who_is_no_admin_sees_neither_members_nor_keys(
     with joined(tmp_path / "data", "ben", team.keys["ben"], team.port) as worker:
         sight = viewing.look(context, worker, "#/team")
         main = sight.main()
-        expect(main.get_by_role("heading", name="Who may do what")).to_be_visible()
+        expect(main.get_by_role("heading", name="Access to projects")).to_be_visible()
         for name in ("Members", "Keys"):
             expect(main.get_by_role("heading", name=name, exact=True)).to_have_count(0)
         assert worker.refused("POST", "/api/team/members", {"name": "eve"})[:2] == (403, "no_scope")

@@ -155,11 +155,11 @@ def test_it_answers_over_tls_and_reads_a_renewed_certificate(
         first = shown_certificate(server.port)
         key.write_text("no key")
         server.process.send_signal(signal.SIGHUP)
-        server.waited_for("the certificate cannot be read, so the former one stays: SSLError")
+        server.waited_for("the certificate cannot be read, so the old one stays in use: SSLError")
         assert shown_certificate(server.port) == first
         make_certificate(cert.parent, "two")
         server.process.send_signal(signal.SIGHUP)
-        server.waited_for("the certificate was read again")
+        server.waited_for("the certificate was reloaded")
         assert shown_certificate(server.port) != first
         assert server.stop() == 0
 

@@ -15,7 +15,7 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 MemberName = Annotated[
     str,
     Meta(min_length=1, max_length=64, pattern=r"^[a-z0-9][a-z0-9._-]*$"),
-    doc("A member: lower-case letters, digits, dots, dashes and underscores.", "ada"),
+    doc("A member: lowercase letters, digits, dots, hyphens and underscores.", "ada"),
 ]
 MachineName = Annotated[str, Meta(min_length=1, max_length=64), doc("A name for the machine.", "laptop")]
 ProjectKey = Annotated[
@@ -30,7 +30,7 @@ MOST_NAMES = 1_000
 
 class PullQuery(Params, frozen=True, kw_only=True):
     cursor: Annotated[str, doc("Where the last pull ended; empty: from the beginning.", "812-4410")] = ""
-    limit: Annotated[int, Meta(ge=1, le=2_000), doc("How many records at most.", 500)] = 500
+    limit: Annotated[int, Meta(ge=1, le=2_000), doc("The maximum number of records.", 500)] = 500
 
 
 class ForgetNames(Body, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class ForgetNames(Body, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(max_length=MOST_NAMES),
         doc(
-            "What is to be forgotten, by the names that records have.",
+            "The memories to delete, by the names of their records.",
             ["claude-session-123/1794800000000/9f2c"],
         ),
     ]
@@ -48,7 +48,7 @@ class Acknowledge(Body, frozen=True, kw_only=True):
     ids: Annotated[
         tuple[str, ...],
         Meta(max_length=MOST_NAMES),
-        doc("Forgets that this machine has carried out.", ["f17"]),
+        doc("The ids of deletions that this machine has applied.", ["f17"]),
     ]
 
 
@@ -61,18 +61,18 @@ class NewKey(Body, frozen=True, kw_only=True):
     member: MemberName
     machine: MachineName
     scopes: Annotated[
-        tuple[Scope, ...], Meta(min_length=1, max_length=3), doc("What it may do.", ["read", "write"])
+        tuple[Scope, ...], Meta(min_length=1, max_length=3), doc("The key's scopes.", ["read", "write"])
     ] = (
         "read",
         "write",
     )
-    days: Annotated[int, Meta(ge=1, le=3_660), doc("After how many days it ends.", 365)] = 365
+    days: Annotated[int, Meta(ge=1, le=3_660), doc("After how many days it expires.", 365)] = 365
 
 
 class NewGrant(Body, frozen=True, kw_only=True):
     project: ProjectKey
     member: MemberName
-    level: Annotated[Level | Literal["none"], doc("What the member may do there; none: nothing.", "write")]
+    level: Annotated[Level | Literal["none"], doc("The member's access; none: no access.", "write")]
 
 
 class Removal(Body, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class ProjectGrant(Struct, frozen=True, kw_only=True):
     project: ProjectKey
     name: Annotated[str, doc("The project's name.", "shop")]
     member: Annotated[str, doc("The member.", "ada")]
-    level: Annotated[Level, doc("What the member may do there.", "write")]
+    level: Annotated[Level, doc("The member's access.", "write")]
 
 
 class TeamAnswer(Struct, frozen=True, kw_only=True):
@@ -102,9 +102,9 @@ class TeamAnswer(Struct, frozen=True, kw_only=True):
     member: Annotated[str, doc("The member that the key belongs to.", "ada")]
     machine: Annotated[str, doc("The machine that the key is for.", "laptop")]
     key: Annotated[str, doc("The key's id.", "k3")]
-    scopes: Annotated[tuple[Scope, ...], doc("What the key may do.", ["read", "write"])]
+    scopes: Annotated[tuple[Scope, ...], doc("The key's scopes.", ["read", "write"])]
     admin: Annotated[bool, doc("Whether the member manages the team.", False)]
-    expires_at: Annotated[Milliseconds | None, doc("When the key ends.", 1_826_336_000_000)]
+    expires_at: Annotated[Milliseconds | None, doc("When the key expires.", 1_826_336_000_000)]
     projects: Annotated[tuple[ProjectGrant, ...], doc("The member's projects.", [])]
     version: Annotated[str, doc("The server's version.", "0.9.0")]
 
@@ -117,18 +117,20 @@ class MemberInfo(Struct, frozen=True, kw_only=True):
 
 
 class KeyInfo(Struct, frozen=True, kw_only=True):
-    id: Annotated[str, doc("The key's id: not a secret.", "k3")]
-    member: Annotated[str, doc("Whose it is.", "ada")]
-    machine: Annotated[str, doc("For which machine.", "laptop")]
-    scopes: Annotated[tuple[Scope, ...], doc("What it may do.", ["read", "write"])]
-    created_at: Annotated[Milliseconds, doc("When it was made.", 1_794_800_000_000)]
-    expires_at: Annotated[Milliseconds | None, doc("When it ends.", 1_826_336_000_000)]
+    id: Annotated[str, doc("The key's id, which is not secret.", "k3")]
+    member: Annotated[str, doc("The member it belongs to.", "ada")]
+    machine: Annotated[str, doc("The machine it is for.", "laptop")]
+    scopes: Annotated[tuple[Scope, ...], doc("The key's scopes.", ["read", "write"])]
+    created_at: Annotated[Milliseconds, doc("When it was created.", 1_794_800_000_000)]
+    expires_at: Annotated[Milliseconds | None, doc("When it expires.", 1_826_336_000_000)]
     revoked_at: Annotated[Milliseconds | None, doc("When it was revoked.", None)] = None
     last_used_at: Annotated[Milliseconds | None, doc("When it was last used, to the hour.", None)] = None
 
 
 class NewKeyAnswer(Struct, frozen=True, kw_only=True):
-    key: Annotated[str, doc("The key itself. It is shown once and stored as a hash.", "cmk_…")]
+    key: Annotated[
+        str, doc("The key itself. Only this response contains it; the server stores a hash.", "cmk_…")
+    ]
     info: KeyInfo
 
 
@@ -145,10 +147,10 @@ class GrantsAnswer(Struct, frozen=True):
 
 
 class ForgetStatus(Struct, frozen=True, kw_only=True):
-    id: Annotated[str, doc("The forget's id.", "f17")]
+    id: Annotated[str, doc("The deletion's id.", "f17")]
     kind: Annotated[str, doc("What kind of memory it was.", "observation")]
     project: Annotated[str, doc("The project's key.", "git.example/acme/shop")]
-    by: Annotated[str, doc("Who forgot it.", "ada")]
+    by: Annotated[str, doc("Who deleted it.", "ada")]
     at: Annotated[Milliseconds, doc("When.", 1_794_800_000_000)]
     waiting_for: Annotated[tuple[str, ...], doc("Machines that have not acknowledged it.", ["ben/desktop"])]
 
@@ -159,12 +161,13 @@ class ForgetsAnswer(Struct, frozen=True):
 
 class ForgottenAnswer(Struct, frozen=True):
     ids: Annotated[
-        tuple[str, ...], doc("The ids of the forgets, in the order of the names; empty: not there.", ["f17"])
+        tuple[str, ...],
+        doc("The ids of the deletions, in the order of the names; empty: no such memory.", ["f17"]),
     ]
 
 
 class Left(Struct, frozen=True):
-    sessions: Annotated[Count, doc("How many sessions were deleted, with all that was in them.", 3)]
+    sessions: Annotated[Count, doc("How many sessions were deleted, with everything in them.", 3)]
 
 
 class Acknowledged(Struct, frozen=True):
@@ -172,16 +175,18 @@ class Acknowledged(Struct, frozen=True):
 
 
 class ServerHealth(Struct, frozen=True):
-    status: Annotated[Literal["ok", "stopping", "unavailable"], doc("Only ok answers requests.", "ok")]
+    status: Annotated[
+        Literal["ok", "stopping", "unavailable"], doc("The server accepts requests only when it is ok.", "ok")
+    ]
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
     id: Count
     at: Milliseconds
     member: Annotated[str, doc("Who did it.", "ada")]
-    key: Annotated[str, doc("With which key.", "k3")]
-    action: Annotated[str, doc("What.", "key.add")]
-    subject: Annotated[str, doc("To whom or what: never a memory's text.", "ben/desktop")]
+    key: Annotated[str, doc("The key that was used.", "k3")]
+    action: Annotated[str, doc("What was done.", "key.add")]
+    subject: Annotated[str, doc("To whom or what. Never a memory's text.", "ben/desktop")]
 
 
 class AuditAnswer(Struct, frozen=True):

@@ -147,7 +147,7 @@ class Exchange:
     def _succeeded(self, refused: TeamFailure | None, *, pulls: bool) -> None:
         self._failures = self._not_before = 0
         before = self.outbox.progress()
-        error = None if refused is None else f"{refused} This key may read, but not share."
+        error = None if refused is None else f"{refused} This key permits reading, but not sharing."
         after = replace(
             before,
             error=error,
@@ -171,7 +171,7 @@ class Exchange:
                 self._not_before = until
             case retry.Stop(reason=reason):
                 after = replace(after, stopped=reason)
-                self._sides.notify(f"{reason} Ask for a new one, then: claude-mem join")
+                self._sides.notify(f"{reason} Ask an admin for a new key, then run: claude-mem join URL")
         if after.stopped is None and retry.is_notice_due(since, now, noticed=before.noticed):
             after = replace(after, noticed=True)
             self._sides.notify(

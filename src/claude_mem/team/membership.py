@@ -21,9 +21,7 @@ from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_u
 KEY_FILE = "team.key"
 LONGEST_KEY = 200
 
-NO_MEMORIES = (
-    "There are no memories of this directory yet. Work in it first, or save one: claude-mem remember TEXT"
-)
+NO_MEMORIES = "This directory has no memories yet. Work in it first, or save one: claude-mem remember TEXT"
 
 
 class NotJoined(InvalidInput):
@@ -64,7 +62,8 @@ class Membership:
             before = self._outbox.link()
             if before is not None and (before.url, before.member) != (url, me.member):
                 raise InvalidInput(
-                    "url", f"This machine is {before.member} at {before.url}. To leave: claude-mem leave"
+                    "url",
+                    f"This machine is already {before.member} at {before.url}. To leave: claude-mem leave",
                 )
             with atomic_file(self._key_file, durable=True) as file:
                 file.write(key.encode() + b"\n")
@@ -167,7 +166,9 @@ class Membership:
         link, progress, figures = self._outbox.link(), self._outbox.progress(), self._outbox.figures()
         stopped = progress.stopped
         if link is not None and self.exchange.server() is None:
-            stopped = "The key of this machine is gone. Ask for a new one, then: claude-mem join"
+            stopped = (
+                "This machine's key is missing. Ask an admin for a new one, then run: claude-mem join URL"
+            )
         return api.SharingStatus(
             joined=link is not None,
             url=link.url if link else None,

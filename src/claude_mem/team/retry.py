@@ -32,7 +32,7 @@ class Stop(Struct, frozen=True):
 def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Again | Stop:
     """`failures`: how often in a row, this one included. `jitter` is from 0 to 1."""
     if failure.status == 401:
-        return Stop("The team's server does not accept this machine's key: it has ended or was revoked.")
+        return Stop("The team's server rejected this machine's key: it has expired or was revoked.")
     wait = min(FIRST_MS * 2 ** min(failures - 1, 10), LONGEST_MS)
     told = failure.retry_after or ""
     if re.fullmatch(r"[0-9]{1,6}", told):

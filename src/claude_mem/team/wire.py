@@ -62,12 +62,12 @@ def checked_url(url: str, *, insecure: bool) -> str:
     """The address without a slash at its end. Raises InvalidInput: a key is not sent in the clear."""
     parts = urlsplit(url.strip())
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-        raise InvalidInput("url", "The address must be like https://memory.example.")
+        raise InvalidInput("url", "The address must look like https://memory.example.")
     if parts.username or parts.password:
         raise InvalidInput("url", "The address must not contain a user name or a password.")
     if parts.scheme == "http" and parts.hostname not in LOOPBACK and not insecure:
         raise InvalidInput(
-            "url", "The address must begin with https://. To use plain HTTP all the same: --insecure-http"
+            "url", "The address must begin with https://. To use plain HTTP anyway: --insecure-http"
         )
     return url.strip().rstrip("/")
 
@@ -75,7 +75,7 @@ def checked_url(url: str, *, insecure: bool) -> str:
 def checked_key(key: str) -> str:
     """Raises InvalidInput."""
     if not _KEY.fullmatch(key.strip()):
-        raise InvalidInput("key", "This is not a key of a team's server.")
+        raise InvalidInput("key", "This is not a valid key.")
     return key.strip()
 
 
@@ -162,11 +162,11 @@ def _refused(status: int, code: str) -> str:
     """What it means, where a user can do something about it."""
     returned = f"status {status}{f', {code}' if code else ''}"
     if 300 <= status < 400:
-        return f"The address leads to another one ({returned}). Join with the address it leads to."
+        return f"The address redirects to another one ({returned}). Join with that address."
     match status, code:
         case 401, _:
             return (
-                f"The team's server does not accept this key ({returned}): it was revoked, has ended, or "
+                f"The team's server rejected this key ({returned}): it was revoked, has expired, or "
                 "belongs to another server. Ask an admin for a new key, and join with it."
             )
         case 404, "no_route" | "":
@@ -190,7 +190,7 @@ def _read(body: bytes, shape: type[S]) -> S:
     try:
         return msgspec.json.decode(body, type=shape)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise TeamFailure("The team's server replied with something else than was requested.") from error
+        raise TeamFailure("The team's server sent an unexpected response.") from error
 
 
 def _pull(body: bytes) -> Pull:
@@ -208,5 +208,5 @@ def _pull(body: bytes) -> Pull:
                 records.append(found)
         cursor, more = end["cursor"], end["more"]
     except (ValueError, RecursionError, LookupError, TypeError, msgspec.ValidationError) as error:
-        raise TeamFailure("The team's server replied with something else than a pull.") from error
+        raise TeamFailure("The team's server sent an unexpected response to a pull.") from error
     return Pull(tuple(records), tuple(forgets), str(cursor), more is True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from claude_mem.store.values import Survey
 
 KEY_ENDS_SOON_S = 14 * 86_400
-JOIN = "ask for a new key, then: claude-mem join URL"
+JOIN = "ask an admin for a new key, then: claude-mem join URL"
 OLD_BACKUP_S = 3 * 86_400.0
 WEEK = 7
 WEEKS_LEFT = 4.0
@@ -257,4 +257,4 @@ def _exchange(found: SharingStatus, now_s: float) -> Iterator[Finding]:
         yield ok("team", f"{who}: {exchanged}{many}")
     if found.expires_at is not None and found.expires_at / 1000 - now_s < KEY_ENDS_SOON_S:
         left = max(0, int((found.expires_at / 1000 - now_s) // 86_400))
-        yield warn("team key", f"this machine's key ends in {output.plural(left, 'day')}", JOIN)
+        yield warn("team key", f"this machine's key expires in {output.plural(left, 'day')}", JOIN)

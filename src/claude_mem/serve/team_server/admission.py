@@ -165,7 +165,7 @@ def no_key() -> Refusal:
     return Refusal(
         401,
         "no_key",
-        "The key is missing, wrong, ended or revoked. Send: Authorization: Bearer …",
+        "The key is missing, wrong, expired or revoked. Send: Authorization: Bearer …",
         headers={"WWW-Authenticate": 'Bearer realm="claude-mem"'},
     )
 

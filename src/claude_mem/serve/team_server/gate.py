@@ -114,7 +114,7 @@ class Gate:
             if not has_started():
                 stopping = {"Retry-After": "1", "Connection": "close"}
                 await refuse(
-                    send, Refusal(503, "stopping", "This process stops. Try again.", headers=stopping)
+                    send, Refusal(503, "stopping", "This process is stopping. Try again.", headers=stopping)
                 )
         except Exception as error:  # the application has raised it on, for us to write down
             self._serving.record_mishap("request", error)

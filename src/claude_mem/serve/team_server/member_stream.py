@@ -39,7 +39,7 @@ routes = Routes()
 
 @routes.get(
     "/stream",
-    "What is new in my projects, as server-sent events. Send Last-Event-ID to resume.",
+    "Live updates of the caller's projects, as server-sent events. Send Last-Event-ID to resume.",
     Answer(200, "Events, until the caller disconnects.", media_type=MEDIA_TYPE),
     scope="read",
 )

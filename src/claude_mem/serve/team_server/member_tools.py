@@ -33,7 +33,9 @@ def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAn
     name = text_field(given, "project")
     project = services.store.projects.find(name) if name else None
     if project is None:
-        raise InvalidInput("project", f"You see no project named {name!r}." if name else "Specify a project.")
+        raise InvalidInput(
+            "project", f"You have access to no project named {name!r}." if name else "Specify a project."
+        )
     kind = text_field(given, "type") or "discovery"
     if kind not in TYPES:
         raise InvalidInput("type", f"Unknown type {kind!r}. Use one of: {', '.join(TYPES)}.")
@@ -83,7 +85,8 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
     gone = [ref for ref, id in zip(shared, ids, strict=True) if id]
     if whole and not gone:
         raise InvalidInput(
-            "ids", "Nothing was deleted: they are not yours, and you do not administer their project."
+            "ids",
+            "Nothing was deleted: these memories are not yours, and you are not an admin of their project.",
         )
     return _answer([whole[ref][0] for ref in gone], dry_run=False)
 

@@ -26,13 +26,13 @@ def prometheus_text(serving: Serving) -> str:
                 figures.cumulative(),
                 round(figures.seconds, 6),
             ),
-            metric("server_requests_running", "Requests that are being answered.", figures.running),
-            metric("server_listeners", "Callers of /stream.", serving.listeners.total()),
-            metric("server_mishaps_total", "Failures that were survived.", serving.mishaps, "where"),
+            metric("server_requests_running", "Requests in progress.", figures.running),
+            metric("server_listeners", "Open /stream connections.", serving.listeners.total()),
+            metric("server_mishaps_total", "Failures the server recovered from.", serving.mishaps, "where"),
             metric(
                 "server_index_waiting", "Rows not in the full-text index yet.", store.statistics.unindexed()
             ),
             metric("server_uptime_seconds", "Since the process started.", round(serving.uptime_s, 3)),
-            metric("server_resident_memory_bytes", "Memory the process occupies.", resident_bytes()),
+            metric("server_resident_memory_bytes", "Memory used by the process.", resident_bytes()),
         )
     )

@@ -164,9 +164,9 @@ def _renew(server: HttpServer) -> None:
     try:
         server.renew_certificate()
     except OSError as error:
-        log.error("the certificate cannot be read, so the former one stays: %s", type(error).__name__)
+        log.error("the certificate cannot be read, so the old one stays in use: %s", type(error).__name__)
     else:
-        log.info("the certificate was read again")
+        log.info("the certificate was reloaded")
 
 
 def _start_loops(serving: Serving) -> list[asyncio.Task[None]]:
@@ -215,7 +215,7 @@ async def _check(serving: Serving) -> None:
         looking = asyncio.create_task(asyncio.to_thread(serving.services.check))
         await asyncio.wait([looking], timeout=CHECK_WITHIN_S)
         if not looking.done():
-            log.warning("the database does not answer")
+            log.warning("the database does not respond")
             serving.trouble = "no answer"
         try:
             await looking

@@ -42,12 +42,12 @@ READING = (
 COMMON = (
     BAD,
     UNAVAILABLE,
-    Answer(401, "The key is missing, wrong, ended or revoked.", Error),
-    Answer(403, "The key, or its member, may not do that.", Error),
+    Answer(401, "The key is missing, wrong, expired or revoked.", Error),
+    Answer(403, "The key or its member is not allowed to do that.", Error),
     Answer(405, "The method is not allowed for this path; see Allow.", Error),
     Answer(408, "The body did not arrive in time.", Error),
     Answer(413, "The body is larger than 10 MiB.", Error),
-    Answer(415, "Content-Type is not one that the route takes.", Error),
+    Answer(415, "The route does not accept this Content-Type.", Error),
     Answer(421, "The Host header is not this server's.", Error),
     Answer(429, "Too many requests. Try again after Retry-After seconds.", Error),
 )
@@ -56,7 +56,7 @@ COMMON = (
 _own = Routes()
 
 
-@_own.get("/api/stats", "How much is stored, of what I may see.", Answer(200, "Figures."), scope="read")
+@_own.get("/api/stats", "Statistics of what the caller may see.", Answer(200, "Figures."), scope="read")
 def stats(call: TeamCall) -> Json:
     return call.services.store.statistics.figures()
 
@@ -104,7 +104,7 @@ def document(version: str, url: str) -> dict[str, Any]:
         TABLE,
         version,
         url=url,
-        about="The memory that a team shares. A key is needed: `claude-mem server key add` makes one.",
+        about="The memory that a team shares. Requests need a key: `claude-mem server key add` creates one.",
         security={"key": {"type": "http", "scheme": "bearer"}},
         common=COMMON,
     )
@@ -120,7 +120,7 @@ def _refusal_of(error: Exception) -> Refusal:
     """What the database says of itself, such as its address, is for the log alone."""
     match error:
         case StoreForbidden():
-            return Refusal(403, "forbidden", "You may not do that.")
+            return Refusal(403, "forbidden", "You are not allowed to do that.")
         case StoreError():
             log.warning("the database: %s", name_of(error))
             message = "The database is unavailable. Try again after Retry-After seconds."

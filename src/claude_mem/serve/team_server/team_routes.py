@@ -52,9 +52,9 @@ class TeamCall(ReadingCall, frozen=True, kw_only=True):
 
 @routes.get(
     "/health",
-    "Whether this process answers requests. A balancer sends none while it does not.",
+    "Whether this process accepts requests. For load balancers.",
     api.ServerHealth,
-    Answer(503, "It is stopping, or cannot use the database.", api.ServerHealth),
+    Answer(503, "The process is stopping, or cannot use the database.", api.ServerHealth),
     scope="open",
 )
 async def health(call: TeamCall) -> Response:
@@ -68,7 +68,7 @@ async def health(call: TeamCall) -> Response:
 
 @routes.get(
     "/metrics",
-    "Figures for Prometheus. For admins.",
+    "Metrics for Prometheus. For admins.",
     Answer(200, "Prometheus' text format.", media_type="text/plain"),
     scope="admin",
 )
@@ -82,7 +82,9 @@ def metrics(call: TeamCall) -> Response:
 # -- What machines send and pull --
 
 
-@routes.get("/api/team", "Who I am, and what my key may do.", api.TeamAnswer, scope="read")
+@routes.get(
+    "/api/team", "The caller's member and machine, and what the key permits.", api.TeamAnswer, scope="read"
+)
 def who(call: TeamCall) -> api.TeamAnswer:
     identity = call.identity
     return api.TeamAnswer(
@@ -99,7 +101,7 @@ def who(call: TeamCall) -> api.TeamAnswer:
 
 @routes.post(
     "/api/team/push",
-    "Share records, one JSON object a line, at most 1,000. Doing it twice changes nothing.",
+    "Share records, one JSON object per line, at most 1,000. Sending them again changes nothing.",
     ImportAnswer,
     scope="write",
     takes_lines=True,
@@ -125,7 +127,7 @@ def push_records(
     for place, record in enumerate(given):
         check_head(record)
         if machine is not None and _is_reserved(str(record.get("session_id")), machine):
-            refused.append((place, "A session of this name is another machine's, or the server's own."))
+            refused.append((place, "This session id belongs to another machine or to the server."))
             continue
         try:
             records.append(fit_members(record, services.clean, now))
@@ -145,8 +147,8 @@ def _is_reserved(session: str, machine: str) -> bool:
 
 @routes.get(
     "/api/team/pull",
-    "What others have shared since a cursor, what is to be forgotten, and in the last line the next cursor.",
-    Answer(200, "One JSON object a line.", media_type=LINES),
+    "What other members shared since a cursor, and what to delete. The last line has the next cursor.",
+    Answer(200, "One JSON object per line.", media_type=LINES),
     scope="read",
 )
 def pull(call: TeamCall, query: api.PullQuery) -> Response:
@@ -157,7 +159,7 @@ def pull(call: TeamCall, query: api.PullQuery) -> Response:
 
 
 @routes.post(
-    "/api/team/forget", "Forget memories, on every machine that has them.", api.ForgottenAnswer, scope="write"
+    "/api/team/forget", "Delete memories, on every machine that has them.", api.ForgottenAnswer, scope="write"
 )
 def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
     ids = call.services.sharing.forget(body.names)
@@ -166,7 +168,10 @@ def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
 
 
 @routes.post(
-    "/api/team/acknowledge", "Forgets that this machine has carried out.", api.Acknowledged, scope="read"
+    "/api/team/acknowledge",
+    "Acknowledge deletions that this machine has applied.",
+    api.Acknowledged,
+    scope="read",
 )
 def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
     call.services.sharing.acknowledge(body.ids)
@@ -175,7 +180,7 @@ def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
 
 @routes.get(
     "/api/team/forgets",
-    "Each forget, and which machines have not carried it out.",
+    "All deletions, and the machines that have not applied them yet.",
     api.ForgetsAnswer,
     scope="read",
 )
@@ -185,7 +190,7 @@ def forgets(call: TeamCall) -> api.ForgetsAnswer:
 
 @routes.post(
     "/api/team/leave",
-    "Delete all that I have shared, from the server and from others' machines. My key ends.",
+    "Delete everything the caller has shared, from the server and from other machines, and revoke the key.",
     api.Left,
     scope="write",
 )
@@ -211,7 +216,7 @@ def add_member(call: TeamCall, body: api.NewMember) -> api.MemberInfo:
 
 @routes.post(
     "/api/team/members/remove",
-    "Remove a member. The member's keys end; what the member shared stays.",
+    "Remove a member and revoke their keys. What they shared stays.",
     api.MembersAnswer,
     NOT_FOUND,
     scope="admin",
@@ -222,18 +227,27 @@ def remove_member(call: TeamCall, body: api.Removal) -> api.MembersAnswer:
     return members(call)
 
 
-@routes.get("/api/team/keys", "The keys: for admins all, else one's own.", api.KeysAnswer, scope="read")
+@routes.get(
+    "/api/team/keys",
+    "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
+    api.KeysAnswer,
+    scope="read",
+)
 def keys(call: TeamCall) -> api.KeysAnswer:
     return api.KeysAnswer(call.services.directory.keys())
 
 
-@routes.post("/api/team/keys", "Make a key. It is shown once.", api.NewKeyAnswer, scope="admin")
+@routes.post(
+    "/api/team/keys", "Create a key. Only this response contains it.", api.NewKeyAnswer, scope="admin"
+)
 def add_key(call: TeamCall, body: api.NewKey) -> api.NewKeyAnswer:
     key, info = call.services.directory.add_key(body)
     return api.NewKeyAnswer(key=key, info=info)
 
 
-@routes.post("/api/team/keys/revoke", "End a key at once.", api.KeysAnswer, NOT_FOUND, scope="admin")
+@routes.post(
+    "/api/team/keys/revoke", "Revoke a key, with immediate effect.", api.KeysAnswer, NOT_FOUND, scope="admin"
+)
 def revoke_key(call: TeamCall, body: api.Removal) -> api.KeysAnswer:
     call.services.directory.revoke_key(body.id)
     call.serving.keys.forget_all()
@@ -242,7 +256,7 @@ def revoke_key(call: TeamCall, body: api.Removal) -> api.KeysAnswer:
 
 @routes.get(
     "/api/team/projects",
-    "Who may do what in which project, as far as I may know.",
+    "Who has access to which project, as far as the caller may see.",
     api.GrantsAnswer,
     scope="read",
 )
@@ -252,7 +266,7 @@ def grants(call: TeamCall) -> api.GrantsAnswer:
 
 @routes.post(
     "/api/team/projects",
-    "Say what a member may do in a project that I administer.",
+    "Set a member's access to a project that you administer.",
     api.GrantsAnswer,
     scope="admin",
 )
@@ -261,11 +275,16 @@ def grant(call: TeamCall, body: api.NewGrant) -> api.GrantsAnswer:
     return grants(call)
 
 
-@routes.get("/api/team/audit", "What was changed in the team, and by whom.", api.AuditAnswer, scope="admin")
+@routes.get(
+    "/api/team/audit",
+    "Changes of members, keys and access, and who made them.",
+    api.AuditAnswer,
+    scope="admin",
+)
 def audit(call: TeamCall, query: api.AuditQuery) -> api.AuditAnswer:
     return api.AuditAnswer(call.services.directory.audit(query))
 
 
 def _require_admin(call: TeamCall) -> None:
     if not call.identity.admin:
-        raise Refusal(403, "no_admin", "Only an admin of the team may see this.")
+        raise Refusal(403, "no_admin", "Only admins of the team are allowed to see this.")

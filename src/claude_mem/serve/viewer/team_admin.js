@@ -95,9 +95,9 @@ const named = (members) => Object.fromEntries(members.map(({ name }) => [name, n
 
 function membersOf(members, after) {
   const remove = async (name) => {
-    const says = [`${name}'s keys end at once. What ${name} has shared stays with the team.`];
+    const says = [`This revokes ${name}'s keys. What ${name} has shared stays with the team.`];
     if (await sure(`Remove ${name}?`, says, "Remove"))
-      await changed("/api/team/members/remove", { id: name }, `${name} is no longer a member.`, after);
+      await changed("/api/team/members/remove", { id: name }, `Removed ${name}.`, after);
   };
   return h(
     "section",
@@ -116,21 +116,21 @@ function membersOf(members, after) {
     form(
       "Add a member",
       [
-        field("new-member", "Name", { maxlength: 64, pattern: "[a-z0-9][a-z0-9._\\-]*", title: "Lower-case letters, digits, dots, dashes and underscores" }),
-        choice("new-member-may", "May", { "": "use the team's memory", admin: "manage the team, too" }),
+        field("new-member", "Name", { maxlength: 64, pattern: "[a-z0-9][a-z0-9._\\-]*", title: "Lowercase letters, digits, dots, hyphens and underscores" }),
+        choice("new-member-may", "Role", { "": "member", admin: "admin" }),
       ],
       "Add member",
       ({ "new-member": name, "new-member-may": may }) =>
-        changed("/api/team/members", { name, admin: may === "admin" }, `${name} is a member. Next: a key for ${name}'s machine.`, after),
+        changed("/api/team/members", { name, admin: may === "admin" }, `Added ${name}. Next, create a key for ${name}'s machine.`, after),
     ),
   );
 }
 
 function keysOf(keys, members, after) {
   const revoke = async ({ id, member, machine }) => {
-    const says = [`${member}'s machine ${machine} can no longer send or receive anything, until it gets another key.`];
+    const says = [`${member}'s machine ${machine} can then no longer send or receive anything until it gets another key.`];
     if (await sure(`Revoke ${id}?`, says, "Revoke"))
-      await changed("/api/team/keys/revoke", { id }, `${id} has ended.`, after);
+      await changed("/api/team/keys/revoke", { id }, `Revoked ${id}.`, after);
   };
   const add = async (entered) => {
     const body = {
@@ -139,8 +139,8 @@ function keysOf(keys, members, after) {
       scopes: entered["new-key-scopes"].split(","),
       days: Number(entered["new-key-days"]),
     };
-    const made = await changed("/api/team/keys", body, `A key was made for ${body.member}.`, after);
-    if (made) await dialog(`The key ${made.info.id} of ${made.info.member}`, (close) => shownOnce(made, close));
+    const made = await changed("/api/team/keys", body, `Created a key for ${body.member}.`, after);
+    if (made) await dialog(`Key ${made.info.id} for ${made.info.member}`, (close) => shownOnce(made, close));
   };
   return h(
     "section",
@@ -148,27 +148,27 @@ function keysOf(keys, members, after) {
     h("h2", null, "Keys"),
     table(
       "Keys",
-      ["Key", "Member", "Machine", "May", "Ends", "Last used", "Change"],
+      ["Key", "Member", "Machine", "Scopes", "Expires", "Last used", "Change"],
       keys.map((each) => [
         h("span", { class: "mono" }, each.id),
         each.member,
         each.machine,
         SCOPES[each.scopes.join(",")] || each.scopes.join(", "),
-        each.revoked_at ? `ended ${date(each.revoked_at)}` : each.expires_at ? date(each.expires_at) : "never",
+        each.revoked_at ? `revoked ${date(each.revoked_at)}` : each.expires_at ? date(each.expires_at) : "never",
         each.last_used_at ? date(each.last_used_at) : "never",
         !each.revoked_at &&
           h("button", { onclick: () => revoke(each), "aria-label": `Revoke ${each.id} of ${each.member}` }, "Revoke"),
       ]),
     ),
     form(
-      "Make a key",
+      "Create a key",
       [
         choice("new-key-member", "Member", named(members)),
         field("new-key-machine", "Machine", { maxlength: 64, placeholder: "laptop" }),
-        choice("new-key-scopes", "May", SCOPES),
-        field("new-key-days", "Days", { type: "number", min: 1, max: 3660, value: DAYS }),
+        choice("new-key-scopes", "Scopes", SCOPES),
+        field("new-key-days", "Expires after days", { type: "number", min: 1, max: 3660, value: DAYS }),
       ],
-      "Make key",
+      "Create key",
       add,
     ),
   );
@@ -176,7 +176,7 @@ function keysOf(keys, members, after) {
 
 // Nowhere else: with the dialog it is gone from the page.
 const shownOnce = ({ key, info }, close) => [
-  h("p", null, `It is shown once. Give it to ${info.member}, who runs claude-mem join on ${info.machine} and pastes it there.`),
+  h("p", null, `This key is shown only once. Give it to ${info.member}, to run claude-mem join on ${info.machine} and paste it there.`),
   h("pre", { class: "text", tabindex: 0 }, key),
   h(
     "div",
@@ -187,7 +187,7 @@ const shownOnce = ({ key, info }, close) => [
         class: "main",
         onclick: async () => {
           await navigator.clipboard.writeText(key).then(
-            () => toast("The key is on the clipboard."),
+            () => toast("Copied."),
             () => toast("The browser did not allow it. Select the key and copy it."),
           );
         },
@@ -211,7 +211,7 @@ function grantsOf(grants, members, mayGrant, after) {
     mayGrant && mayGrant(project)
       ? h(
           "select",
-          { "aria-label": `What ${member} may do in ${project}`, onchange: (event) => give(project, member, event.target.value) },
+          { "aria-label": `Access of ${member} to ${project}`, onchange: (event) => give(project, member, event.target.value) },
           Object.entries({ ...LEVELS, none: "has no access" }).map(([value, said]) =>
             h("option", { value, selected: value === has }, said),
           ),
@@ -220,11 +220,11 @@ function grantsOf(grants, members, mayGrant, after) {
   return h(
     "section",
     null,
-    h("h2", null, "Who may do what"),
+    h("h2", null, "Access to projects"),
     grants.length
       ? table(
-          "Who may do what",
-          ["Project", "Member", "May"],
+          "Access to projects",
+          ["Project", "Member", "Access"],
           grants.map((each) => [h("span", { title: each.project }, each.name), each.member, level(each)]),
         )
       : h("p", { class: "empty" }, "No project has been shared yet."),

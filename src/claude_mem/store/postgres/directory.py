@@ -65,7 +65,7 @@ class Directory(Part):
         """The first admin and the first key, once. As the service."""
         execute(db, "lock_members")
         if execute(db, "any_member").fetchone() is not None:
-            raise InvalidInput("member", "This database has a team already. An admin can add a key.")
+            raise InvalidInput("member", "This database already has a team. An admin of it can create a key.")
         execute(db, "add_member", name=member, admin=1, now=self._clock())
         execute(db, "own_what_is_there", member=member)
         execute(db, "share_what_is_there", member=member)
@@ -82,10 +82,10 @@ class Directory(Part):
     def add_member(self, db: Connection, new: NewMember) -> MemberInfo:
         """Also one that was removed before: it is the same member again, without keys and grants."""
         if new.name == ME:
-            raise InvalidInput("name", f"`{ME}` is whoever asks: choose another name.")
+            raise InvalidInput("name", f"The name `{ME}` is reserved. Choose another one.")
         now = self._clock()
         if not execute(db, "add_member", name=new.name, admin=int(new.admin), now=now).rowcount:
-            raise InvalidInput("name", f"There is a member named {new.name} already.")
+            raise InvalidInput("name", f"A member named {new.name} already exists.")
         return MemberInfo(name=new.name, admin=new.admin, keys=0, created_at=now)
 
     @transaction
@@ -95,9 +95,9 @@ class Directory(Part):
         execute(db, "end_grants_of", member=name)
         execute(db, "revoke_keys_of", member=name, now=now)
         if not execute(db, "remove_member", name=name, now=now).rowcount:
-            raise NotFound(f"There is no member named {name}.")
+            raise NotFound(f"No member named {name}.")
         if execute(db, "any_admin").fetchone() is None:
-            raise InvalidInput("id", f"{name} is the only admin. Make somebody else an admin first.")
+            raise InvalidInput("id", f"{name} is the only admin. Make someone else an admin first.")
 
     # Keys
 
@@ -108,16 +108,16 @@ class Directory(Part):
     def add_key(self, db: Connection, new: NewKey) -> tuple[str, KeyInfo]:
         """The key itself, which is not stored."""
         if "write" in new.scopes and "read" not in new.scopes:
-            raise InvalidInput("scopes", "A key that may write must be able to read as well.")
+            raise InvalidInput("scopes", "The scope write requires the scope read.")
         if execute(db, "member", name=new.member).fetchone() is None:
-            raise InvalidInput("member", f"There is no member named {new.member}.")
+            raise InvalidInput("member", f"No member named {new.member}.")
         return self._add_key(db, new)
 
     def revoke_key(self, id: str) -> None:
         digits = id.removeprefix("k")
         number = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= 18 else 0
         if not self._change("revoke_key", id=number, now=self._clock()):
-            raise NotFound(f"There is no valid key {id}.")
+            raise NotFound(f"No valid key {id}.")
 
     def _add_key(self, db: Connection, new: NewKey) -> tuple[str, KeyInfo]:
         now, secret = self._clock(), f"{PREFIX}{secrets.token_urlsafe(SECRET_BYTES)}"
@@ -147,15 +147,17 @@ class Directory(Part):
     def grant(self, db: Connection, new: NewGrant) -> None:
         project = execute(db, "project_by_key", given=new.project).fetchone()
         if project is None:
-            raise InvalidInput("project", f"There is no project with the key {new.project}.")
+            raise InvalidInput("project", f"No project with the key {new.project}.")
         # The server itself sees all members; whoever administers a project only whether there is one.
         if not any(execute(db, query, name=new.member).fetchone() for query in ("member", "is_member")):
-            raise InvalidInput("member", f"There is no member named {new.member}.")
+            raise InvalidInput("member", f"No member named {new.member}.")
         of: dict[str, Value] = {"member": new.member, "project_id": project["id"]}
         if new.level != "none":
             execute(db, "grant", **of, level=new.level)
         elif not execute(db, "end_grant", **of).rowcount:
-            raise StoreForbidden(f"{new.member} has no access to {new.project}, or you may not end it.")
+            raise StoreForbidden(
+                f"{new.member} has no access to {new.project}, or you are not allowed to revoke it."
+            )
 
     # What admins did
 

@@ -113,7 +113,7 @@ def _grant_role(raw: psycopg.Connection[Row], *, exists: bool, user: str) -> Non
     except errors.InsufficientPrivilege as error:
         made = "" if exists else f"CREATE ROLE {MEMBER_ROLE} NOLOGIN; "
         raise StoreUnavailable(
-            f"the database user {user} may not make the role {MEMBER_ROLE} or grant it. "
+            f"the database user {user} is not allowed to create the role {MEMBER_ROLE} or grant it. "
             f"Let an administrator of the database run: {made}{grant}"
         ) from error
 

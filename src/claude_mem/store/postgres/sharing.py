@@ -98,7 +98,7 @@ class Sharing(Part):
             return self._push(records)
         except StoreForbidden:
             if len(records) <= 1:
-                return ImportResult(refused=((0, "You may not change that."),) if records else ())
+                return ImportResult(refused=((0, "You are not allowed to change that."),) if records else ())
         # One of them is refused by the database itself, and has undone the others: each for itself.
         taken, known, refused = Counter[str](), Counter[str](), list[tuple[int, str]]()
         for number, record in enumerate(records):
@@ -267,7 +267,7 @@ class _Check:
         if kind not in SHARED and kind in model_records.FIELDS:
             return f"Records of kind {kind} are not shared."
         if isinstance(session, str) and session in self._others:
-            return f"Session {session} belongs to somebody else."
+            return f"Session {session} belongs to another member."
         if isinstance(session, str) and session in self._misplaced:
             return f"Session {session} is in another project here."
         if not self._forgotten.isdisjoint(_names(record)):
@@ -280,7 +280,7 @@ class _Check:
         if level is None:
             return f"You have no access to the project {key}. Ask one of its admins."
         if level == "read" and not is_project:
-            return f"You may read the project {key}, not write it. Ask one of its admins."
+            return f"You can read the project {key}, but not write to it. Ask one of its admins."
         return None
 
 

@@ -22,15 +22,15 @@ routes = Routes()
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
 
-FAILED = Answer(424, "The team's server cannot be reached, or has refused. Nothing was changed.", Error)
-NO_TEAM = Answer(
-    409, "This worker's store is already shared by several machines, so it cannot join a team.", Error
+FAILED = Answer(
+    424, "The team's server cannot be reached, or rejected the request. Nothing was changed.", Error
 )
+NO_TEAM = Answer(409, "This worker stores its memories in PostgreSQL, so it cannot join a team.", Error)
 
 
 @routes.get(
     "/api/sharing",
-    "Who this machine is in its team, what it shares, and what waits.",
+    "This machine's membership in a team, what it shares, and what is waiting to be sent.",
     api.SharingStatus,
     NO_TEAM,
 )
@@ -45,7 +45,7 @@ def join(call: Call, body: api.JoinRequest) -> api.SharingStatus:
 
 @routes.post(
     "/api/sharing/leave",
-    "Leave the team: delete what was shared from its server, and what came from others here.",
+    "Leave the team. Deletes what was shared from its server, and other members' memories from this machine.",
     api.LeftAnswer,
     FAILED,
     NO_TEAM,
@@ -54,21 +54,19 @@ def leave(call: Call, body: api.LeaveRequest) -> api.LeftAnswer:
     return _changed(call, lambda membership: membership.leave(body))
 
 
-@routes.post(
-    "/api/sharing/share", "Share a project with the team, from this machine.", api.SharingStatus, NO_TEAM
-)
+@routes.post("/api/sharing/share", "Share a project with the team.", api.SharingStatus, NO_TEAM)
 def share(call: Call, body: api.ShareRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.share(body))
 
 
-@routes.post("/api/sharing/unshare", "Share nothing more of a project.", api.SharingStatus, NO_TEAM)
+@routes.post("/api/sharing/unshare", "Stop sharing a project.", api.SharingStatus, NO_TEAM)
 def unshare(call: Call, body: api.UnshareRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.unshare(body))
 
 
 @routes.post(
     "/api/sharing/now",
-    "Send what waits for its branch to be merged.",
+    "Send waiting memories immediately, including those of unmerged branches.",
     api.SentNowAnswer,
     NO_TEAM,
 )
@@ -78,7 +76,7 @@ def send_now(call: Call, body: api.SendNowRequest) -> api.SentNowAnswer:
 
 @routes.post(
     "/api/sharing/exchange",
-    "Send and pull now, and look again whether branches are merged.",
+    "Exchange memories with the server now, after checking again which branches are merged.",
     api.SharingStatus,
     NO_TEAM,
 )
@@ -96,7 +94,7 @@ def pin(call: Call, body: api.TeamPinRequest) -> api.TeamPinAnswer:
 
 @routes.get(
     "/api/sharing/forgets",
-    "What was forgotten in the team, and which machines have not carried it out.",
+    "The team's deletions, and the machines that have not applied them yet.",
     api.ForgetsStatus,
     FAILED,
     NO_TEAM,
@@ -134,13 +132,15 @@ def _reported() -> Iterator[None]:
         raise Refusal(424, "team_failed", str(failure)) from None
 
 
-FORBIDDEN = Answer(403, "This machine's key may not do that: see `admin`, `scopes` and `projects`.", Error)
+FORBIDDEN = Answer(
+    403, "This machine's key does not permit that. See `admin`, `scopes` and `projects`.", Error
+)
 UNKNOWN = Answer(404, "No such member or key.", Error)
 NOT_JOINED = Answer(409, "This machine has not joined a team.", Error)
 ADMIN = (FORBIDDEN, NOT_JOINED, FAILED)
 
 
-@routes.get("/api/team", "Who this machine is in its team, and what its key may do.", team.TeamAnswer, *ADMIN)
+@routes.get("/api/team", "This machine's member, and what its key permits.", team.TeamAnswer, *ADMIN)
 def who(call: Call) -> team.TeamAnswer:
     return _forward(call, "GET", "/api/team", team.TeamAnswer)
 
@@ -152,13 +152,13 @@ def members(call: Call) -> team.MembersAnswer:
 
 @routes.post("/api/team/members", "Add a member.", team.MemberInfo, *ADMIN)
 def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
-    refused = f"There is a member named {body.name} already, or nobody may have that name."
+    refused = f"The name {body.name} is taken or reserved."
     return _forward(call, "POST", "/api/team/members", team.MemberInfo, body, refused={"name": refused})
 
 
 @routes.post(
     "/api/team/members/remove",
-    "Remove a member. The member's keys end; what the member shared stays.",
+    "Remove a member and revoke their keys. What they shared stays.",
     team.MembersAnswer,
     UNKNOWN,
     *ADMIN,
@@ -170,34 +170,41 @@ def remove_member(call: Call, body: team.Removal) -> team.MembersAnswer:
         "/api/team/members/remove",
         team.MembersAnswer,
         body,
-        missing=f"There is no member named {body.id}.",
-        refused={"id": f"{body.id} is the only admin. Make somebody else an admin first."},
+        missing=f"No member named {body.id}.",
+        refused={"id": f"{body.id} is the only admin. Make someone else an admin first."},
     )
 
 
-@routes.get("/api/team/keys", "The keys: for admins all, else one's own.", team.KeysAnswer, *ADMIN)
+@routes.get(
+    "/api/team/keys",
+    "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
+    team.KeysAnswer,
+    *ADMIN,
+)
 def keys(call: Call) -> team.KeysAnswer:
     return _forward(call, "GET", "/api/team/keys", team.KeysAnswer)
 
 
-@routes.post("/api/team/keys", "Make a key. It is shown once.", team.NewKeyAnswer, *ADMIN)
+@routes.post("/api/team/keys", "Create a key. Only this response contains it.", team.NewKeyAnswer, *ADMIN)
 def add_key(call: Call, body: team.NewKey) -> team.NewKeyAnswer:
     refused = {
-        "member": f"There is no member named {body.member}.",
-        "scopes": "A key that may write must be able to read as well.",
+        "member": f"No member named {body.member}.",
+        "scopes": "The scope write requires the scope read.",
     }
     return _forward(call, "POST", "/api/team/keys", team.NewKeyAnswer, body, refused=refused)
 
 
-@routes.post("/api/team/keys/revoke", "End a key at once.", team.KeysAnswer, UNKNOWN, *ADMIN)
+@routes.post(
+    "/api/team/keys/revoke", "Revoke a key, with immediate effect.", team.KeysAnswer, UNKNOWN, *ADMIN
+)
 def revoke_key(call: Call, body: team.Removal) -> team.KeysAnswer:
-    missing = f"There is no valid key {body.id}."
+    missing = f"No valid key {body.id}."
     return _forward(call, "POST", "/api/team/keys/revoke", team.KeysAnswer, body, missing=missing)
 
 
 @routes.get(
     "/api/team/projects",
-    "Who may do what in which project, as far as this machine's member may know.",
+    "Who has access to which project, as far as this machine's member may see.",
     team.GrantsAnswer,
     *ADMIN,
 )
@@ -207,19 +214,21 @@ def grants(call: Call) -> team.GrantsAnswer:
 
 @routes.post(
     "/api/team/projects",
-    "Specify what a member may do in a project that one administers.",
+    "Set a member's access to a project that you administer.",
     team.GrantsAnswer,
     *ADMIN,
 )
 def grant(call: Call, body: team.NewGrant) -> team.GrantsAnswer:
     refused = {
         "project": f"The server has no project with the key {body.project}.",
-        "member": f"There is no member named {body.member}.",
+        "member": f"No member named {body.member}.",
     }
     return _forward(call, "POST", "/api/team/projects", team.GrantsAnswer, body, refused=refused)
 
 
-@routes.get("/api/team/audit", "What was changed in the team, and by whom.", team.AuditAnswer, *ADMIN)
+@routes.get(
+    "/api/team/audit", "Changes of members, keys and access, and who made them.", team.AuditAnswer, *ADMIN
+)
 def audit(call: Call, query: team.AuditQuery) -> team.AuditAnswer:
     path = f"/api/team/audit?limit={query.limit}&before={query.before}"
     return _forward(call, "GET", path, team.AuditAnswer)
@@ -250,7 +259,7 @@ def _forward(
 def _refusal(failure: TeamFailure, missing: str, refused: dict[str, str]) -> Refusal:
     match failure.status:
         case 403:
-            return Refusal(403, failure.code or "forbidden", "This machine's key may not do that.")
+            return Refusal(403, failure.code or "forbidden", "This machine's key does not permit that.")
         case 404 if missing:
             return Refusal(404, "not_found", missing)
         case 400 if failure.field in refused:

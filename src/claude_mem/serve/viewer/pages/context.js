@@ -29,7 +29,7 @@ export async function show(place, main, signal) {
   const prompt = h("textarea", {
     id: "for-prompt",
     rows: 3,
-    placeholder: "Type a prompt, for example: why did the prompt break in PowerShell?",
+    placeholder: "Type a prompt, for example: why does the login fail?",
     oninput: () => soon(),
     value: place.query.prompt || "",
   });

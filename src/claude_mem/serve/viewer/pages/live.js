@@ -50,7 +50,7 @@ export async function show(place, main, signal) {
       results.length
         ? results.map((memory) => item(memory, false))
         : h("li", { class: "empty" }, [
-            h("p", null, "No memories yet. They appear here as you work in Claude Code."),
+            h("p", null, "No memories yet. They appear here as you work with your coding agent."),
             h("p", null, "To import past sessions, run in a terminal: ", h("code", null, "claude-mem backfill")),
           ]),
     );

@@ -63,14 +63,14 @@ async function asked(path, signal) {
 
 function page({ sharing, team, forgets, projects, admin }, act) {
   if (sharing.isCommon)
-    return h("p", null, "This worker's database is on a server that all its machines use, so there is no team to join.");
+    return h("p", null, "This worker stores its memories in a PostgreSQL database (CLAUDE_MEM_DATABASE_URL), so it cannot join a team.");
   if (!sharing.joined)
     return [
       h(
         "p",
         null,
-        "A team shares memory: what the sessions of one member teach is found by every member who may read the project. " +
-          "To join one, get a key for this machine from an admin of the team, then run this in a terminal:",
+        "The members of a team share the memories of the projects they choose. " +
+          "To join one, get a key for this machine from an admin of the team, then run in a terminal:",
       ),
       h("pre", { class: "text" }, "claude-mem join URL"),
     ];
@@ -88,8 +88,8 @@ function page({ sharing, team, forgets, projects, admin }, act) {
 function troubles({ stopped, error, failing_since: since }, team) {
   const says = stopped || error || team?.trouble;
   const meanwhile = stopped
-    ? "The server is no longer called."
-    : "What is shared waits on this machine, and recall works as before.";
+    ? "This machine no longer contacts the server."
+    : "Memories to be sent wait on this machine. Recording and search continue.";
   return (
     says &&
     h("div", { class: "note warning" }, h("p", null, says, since ? ` Since ${moment(since)}.` : ""), h("p", null, meanwhile))
@@ -123,8 +123,8 @@ function membership(sharing, team, act) {
       { class: "bar" },
       h(
         "button",
-        { onclick: () => act("/api/sharing/exchange", {}, ({ error }) => error || "Sent and received.") },
-        "Send and receive now",
+        { onclick: () => act("/api/sharing/exchange", {}, ({ error }) => error || "Synced.") },
+        "Sync now",
       ),
     ),
   );
@@ -136,13 +136,13 @@ function projectsOf(sharing, { items, hasMore }, act) {
     ...items.filter((each) => known.has(each.key)),
     ...items.filter((each) => !known.has(each.key) && (each.sessions || each.observations)),
   ];
-  const when = sharing.share_when === "merged" ? "once its branch is merged" : "at once, whatever its branch";
+  const when = sharing.share_when === "merged" ? "when its branch has been merged" : "immediately, whatever its branch";
   return h(
     "section",
     null,
     h("h2", null, "Shared projects"),
-    h("p", { class: "soft" }, `Of a shared project, observations and summaries are sent: each ${when}.`),
-    sharing.shares_all && h("p", null, "New projects are shared, too."),
+    h("p", { class: "soft" }, `The team gets the observations and summaries of shared projects. Each is sent ${when}.`),
+    sharing.shares_all && h("p", null, "New projects are shared too."),
     all.length
       ? table(
           "Shared projects",
@@ -150,17 +150,17 @@ function projectsOf(sharing, { items, hasMore }, act) {
           all.map((each) => sharedRow(each, known.get(each.key), distinctName(each, items), projectId(each, items), act)),
         )
       : h("p", { class: "empty" }, "No projects yet."),
-    hasMore && h("p", { class: "soft" }, `The ${SHOWN} projects used last. To share another: claude-mem share PROJECT`),
+    hasMore && h("p", { class: "soft" }, `The ${SHOWN} most recently used projects. To share another: claude-mem share PROJECT`),
   );
 }
 
 const sharedRow = ({ key }, state, name, id, act) => [
   h("a", { class: "title", href: link("project", id) }, name),
   toggle(`Share ${name}`, Boolean(state), async () => {
-    if (state) return act("/api/sharing/unshare", { project: key }, `${name} is no longer shared. The team keeps what it has.`);
+    if (state) return act("/api/sharing/unshare", { project: key }, `${name} is no longer shared. What was shared stays with the team.`);
     const says = [
-      `Every member of the team who may read ${name} will find its observations and summaries, from the first one on.`,
-      "Prompts, and what tools read and wrote, stay on this machine.",
+      `Every member of the team who may read ${name} gets all its observations and summaries, including past ones.`,
+      "Prompts, tool inputs and tool outputs stay on this machine.",
     ];
     if (await sure(`Share ${name}?`, says, "Share", "main"))
       await act("/api/sharing/share", { project: key }, `${name} is shared.`);
@@ -170,7 +170,7 @@ const sharedRow = ({ key }, state, name, id, act) => [
       act(
         "/api/sharing/share",
         { project: key, prompts: !state.prompts },
-        state.prompts ? `The prompts of ${name} are taken back.` : `The prompts of ${name} are shared, too.`,
+        state.prompts ? `The prompts of ${name} are being deleted from the team.` : `The prompts of ${name} are shared too.`,
       ),
     ),
   state && `${number(state.sent)} sent, ${number(state.waiting)} waiting`,
@@ -185,20 +185,20 @@ const toggle = (label, on, change) =>
 
 function outbox({ due, waiting, forgets, acknowledgements }, act) {
   const rows = [
-    ...(due ? [["about to be sent", number(due)]] : []),
+    ...(due ? [["next sync", number(due)]] : []),
     ...waiting.map(({ reason, memories }) => [reason, number(memories)]),
   ];
   const rest = [
-    forgets && `${many(forgets, "forget")} to be reported`,
-    acknowledgements && `${many(acknowledgements, "forget")} to be acknowledged`,
+    forgets && `${many(forgets, "deletion")} to be sent`,
+    acknowledgements && `${many(acknowledgements, "deletion")} to be acknowledged`,
   ].filter(Boolean);
   return h(
     "section",
     null,
     h("h2", null, "Waiting to be sent"),
     rows.length
-      ? table("Waiting to be sent", ["Why", n("Memories")], rows)
-      : h("p", { class: "empty" }, "Nothing waits."),
+      ? table("Waiting to be sent", ["Reason", n("Memories")], rows)
+      : h("p", { class: "empty" }, "Nothing is waiting."),
     rest.length > 0 && h("p", { class: "soft" }, `${rest.join(", ")}.`),
     waiting.length > 0 &&
       h(
@@ -208,8 +208,8 @@ function outbox({ due, waiting, forgets, acknowledgements }, act) {
           "button",
           {
             onclick: async () => {
-              const says = ["This also sends memories of branches that are not merged."];
-              if (await sure("Send what waits?", says, "Send", "main"))
+              const says = ["This also sends memories of unmerged branches."];
+              if (await sure("Send all waiting memories?", says, "Send", "main"))
                 await act("/api/sharing/now", {}, ({ memories }) => `${many(memories, "memory", "memories")} sent.`);
             },
           },
@@ -233,7 +233,7 @@ const received = ({ received: some }) =>
             number(memories),
           ]),
         )
-      : h("p", { class: "empty" }, "Nothing has been received yet."),
+      : h("p", { class: "empty" }, "Nothing received yet."),
   );
 
 // Of what was forgotten in the team: what some machine still has.
@@ -243,15 +243,15 @@ function unfinished(forgets) {
   return h(
     "section",
     null,
-    h("h2", null, "Forgotten, and still on some machine"),
+    h("h2", null, "Deletions not yet complete"),
     some.length
       ? table(
-          "Forgotten, and still on some machine",
-          ["What", "Project", "Forgotten by", "When", "Still on"],
+          "Deletions not yet complete",
+          ["What", "Project", "Deleted by", "When", "Still on"],
           some
             .slice(0, SHOWN)
             .map((each) => [each.kind, each.project, each.by, when(each.at), each.waiting_for.join(", ")]),
         )
-      : h("p", { class: "empty" }, "Every machine has deleted what was forgotten."),
+      : h("p", { class: "empty" }, "All deletions are complete on every machine."),
   );
 }

@@ -152,7 +152,7 @@ def members(call: Call) -> team.MembersAnswer:
 
 @routes.post("/api/team/members", "Add a member.", team.MemberInfo, *ADMIN)
 def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
-    refused = f"The name {body.name} is taken or reserved."
+    refused = f"A member named {body.name} already exists, or the name is reserved."
     return _forward(call, "POST", "/api/team/members", team.MemberInfo, body, refused={"name": refused})
 
 

@@ -231,7 +231,7 @@ def limits(agent: Agent) -> str:
     missing = [words for event, words in _EVENT_NAMES.items() if event not in shown_at]
     if not missing:
         return ""
-    return f"{agent.title} does not show its model memory {' or '.join(missing)}; search over MCP works"
+    return f"{agent.title} cannot inject memory {' or '.join(missing)}; search over MCP works"
 
 
 _EVENT_NAMES = {"SessionStart": "at a session's start", "UserPromptSubmit": "at a prompt"}

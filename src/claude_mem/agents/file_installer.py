@@ -118,12 +118,12 @@ _FOREIGN = (
     "uninstall the other."
 )
 _TAKEN = (
-    f"{{path}} has an MCP server of yours named {launcher.SERVER}. It was left as it is, so the agent cannot "
-    "search memory by MCP. Rename it and run claude-mem install again."
+    f"{{path}} has an MCP server of yours named {launcher.SERVER}. It was not changed, so the agent cannot "
+    "search memory over MCP. Rename it and run claude-mem install again."
 )
 _INLINE = (
-    "{path}: mcp_servers is an inline table, which was left as it is, so the agent cannot search memory by "
-    f"MCP. Add {launcher.SERVER} to it by hand: claude-mem mcp prints it."
+    "{path}: mcp_servers is an inline table, which was not changed, so the agent cannot search memory over "
+    f"MCP. Add {launcher.SERVER} to it by hand: claude-mem mcp prints the entry."
 )
 
 
@@ -148,8 +148,8 @@ def own_file(
     def with_us(there: str) -> str:
         if there and launcher.MARK not in there:
             raise ClaudeMemError(
-                f"{path} is not claude-mem's, and its hooks belong there: without them nothing is recorded. "
-                "It was left as it is. Rename it and run the command again."
+                f"{path} is your own file, in the place of claude-mem's hooks. It was not changed. "
+                "Rename it and run the command again."
             )
         return text
 

@@ -31,8 +31,8 @@ def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
         shown = f"\n  {error.lineno} | {line[0].strip()[:100]}" if line else ""
         raise Malformed(
             f"{path} is not valid JSON (line {error.lineno}, column {error.colno}: {error.msg}).{shown}\n"
-            "Nothing was changed. Fix the file (comments and trailing commas, too, are not JSON) and run the "
-            "command again."
+            "Nothing was changed. Fix the file (JSON allows neither comments nor trailing commas) and run "
+            "the command again."
         ) from None
     except ValueError as error:
         raise Malformed(f"{path} is not valid JSON ({error}). Nothing was changed.") from None

@@ -101,7 +101,7 @@ class TypeScriptMemory:
         if began is None:
             began = self._last_at.get(memory)
         if began is None:
-            self._report.skip("session", "without a time")
+            self._report.skip("session", "no time")
             return
         if session in self._sessions:  # the same id in another client
             session = f"{client}-{session}"
@@ -151,8 +151,8 @@ class TypeScriptMemory:
     def _unwanted(self, name: str) -> str | None:
         """Why nothing of a project is taken."""
         if name == OBSERVERS:
-            return "the observer talking to itself"
-        return "of an excluded project" if self._is_excluded(self._project(name)) else None
+            return "the observer's own session"
+        return "excluded project" if self._is_excluded(self._project(name)) else None
 
     def _prompt(self, row: Fields) -> Iterator[Record]:
         session = self._by_row.get(row.number("session_db_id")) if row.has("session_db_id") else None
@@ -161,9 +161,7 @@ class TypeScriptMemory:
         number, at = row.number("prompt_number"), row.at("created_at")
         if session not in self._sessions or number is None or at is None:
             known = session in self._sessions
-            self._report.skip(
-                "prompt", "without a time or number" if known else "of no session that is taken"
-            )
+            self._report.skip("prompt", "no time or number" if known else "its session is not imported")
             return
         text = row.text("prompt_text")
         yield self._report.count(
@@ -180,7 +178,7 @@ class TypeScriptMemory:
     def _observation(self, row: Fields) -> Iterator[Record]:
         at = row.at("created_at")
         if at is None:
-            self._report.skip("observation", "without a time")
+            self._report.skip("observation", "no time")
             return
         narrative, facts = row.text("narrative") or row.text("text"), row.texts("facts")
         if not (narrative or facts or row.text("title")):
@@ -221,7 +219,7 @@ class TypeScriptMemory:
         at = row.at("created_at")
         texts = {name: row.text(name) for name in _TEXTS}
         if at is None or not any(texts.values()):
-            self._report.skip("summary", "without a time" if at is None else "says nothing")
+            self._report.skip("summary", "no time" if at is None else "says nothing")
             return
         session, made = self._whose("summary", row, at)
         yield from made
@@ -242,7 +240,7 @@ class TypeScriptMemory:
         """The session ("": none) and what must come before its memory: one that is not there is made up."""
         memory = row.name(*_MEMORY)
         session = self._by_memory.get(memory)
-        why = "of no session that is taken" if session == "" else self._unwanted(row.name("project"))
+        why = "its session is not imported" if session == "" else self._unwanted(row.name("project"))
         if why:
             self._report.skip(kind, why)
             return "", []

@@ -115,8 +115,8 @@ def noise(commit: GitCommit) -> str | None:
         "changes nothing": not names and alone,
         "locks only": bool(names) and names <= _LOCKS,
         "says nothing": alone and _EMPTY_SUBJECT.fullmatch(subject),
-        "a version's number": alone and _VERSION.fullmatch(subject),
-        "a dependency's version": _BUMPS.fullmatch(subject),
+        "a version bump": alone and _VERSION.fullmatch(subject),
+        "a dependency bump": _BUMPS.fullmatch(subject),
     }
     return next((why for why, holds in reasons.items() if holds), None)
 

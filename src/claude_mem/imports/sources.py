@@ -89,7 +89,7 @@ def notes_in(
         where = transcript_files.directory_of(index.parent.parent)
         project = _project_at(where) if where else project_named(index.parent.parent.name)
         if is_excluded(project):
-            report.skip("note", "of an excluded project")
+            report.skip("note", "excluded project")
             continue
         holds = known(own_session_id(memory_notes.CLIENT, project))
         yield from memory_notes.read(index, project, clean=cleaner(settings), report=report, known=holds)

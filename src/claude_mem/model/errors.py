@@ -78,8 +78,8 @@ class VectorsInUse(StoreError):
         self.made_by, self.wanted = made_by, wanted
         super().__init__(
             f"Other machines use this database's vectors, which were made with {made_by}. This machine is "
-            f"set to {wanted}, and searches without vectors. Set CLAUDE_MEM_EMBEDDER and CLAUDE_MEM_VECTORS "
-            "alike on all of them."
+            f"set to {wanted}, and searches without vectors. Use the same CLAUDE_MEM_EMBEDDER and "
+            "CLAUDE_MEM_VECTORS on all of them."
         )
 
 

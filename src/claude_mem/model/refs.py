@@ -18,7 +18,7 @@ Source = Literal["work", "external", "user"]
 _PREFIXES: dict[MemoryKind, str] = {"observation": "", "summary": "s", "prompt": "p", "evidence": "e"}
 _BY_PREFIX = {prefix: kind for kind, prefix in _PREFIXES.items()}
 
-NEAREST = "No word of it was found; these are the nearest in meaning."
+NEAREST = "No memory contains these words; these are the closest in meaning."
 """Said of what was found by meaning alone: there is always something nearest."""
 
 _SESSION_BITS, _KIND_BITS, _ID_BITS = 22, 2, 25

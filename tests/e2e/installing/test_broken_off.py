@@ -24,7 +24,7 @@ def test_a_client_that_refuses_finds_everything_as_it_was(home: Claude) -> None:
     before = picture(home.home, "bin/asked")
     refused = home.mem("install", "--yes", check=False)
     assert refused.returncode == 1
-    assert "Claude Code refused `claude plugin install" in refused.stderr
+    assert "Claude Code rejected `claude plugin install" in refused.stderr
     assert "unknown command" in refused.stderr
     assert "Nothing was changed." in refused.stderr
     assert asked.read_text().splitlines()[-1] == f"plugin marketplace remove {registration.MARKETPLACE}"

@@ -152,11 +152,11 @@ def test_what_cannot_be_taken_is_counted_with_its_reason(tmp_path: Path) -> None
     records, report = read(tmp_path / "theirs.db")
     assert records == []
     assert report.skipped == {
-        ("session", "the observer talking to itself"): 1,
-        ("observation", "of no session that is taken"): 1,
+        ("session", "the observer's own session"): 1,
+        ("observation", "its session is not imported"): 1,
         ("observation", "says nothing"): 1,
-        ("observation", "without a time"): 1,
-        ("prompt", "of no session that is taken"): 1,
+        ("observation", "no time"): 1,
+        ("prompt", "its session is not imported"): 1,
     }
 
 

@@ -153,8 +153,8 @@ def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
         ("commit", "a merge"): 1,
         ("commit", "says nothing"): 1,
         ("commit", "locks only"): 1,
-        ("commit", "a version's number"): 2,
-        ("commit", "a dependency's version"): 1,
+        ("commit", "a version bump"): 2,
+        ("commit", "a dependency bump"): 1,
         ("commit", "changes nothing"): 1,
         ("commit", "no message"): 1,
     }

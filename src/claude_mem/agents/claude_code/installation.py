@@ -293,7 +293,7 @@ def _server(place: InstallPaths) -> Any:
 
 
 def _refusal(step: Step, printed: str) -> str:
-    return f"Claude Code refused `{' '.join(step.words[:4])}`: {printed}"
+    return f"Claude Code rejected `{' '.join(step.words[:4])}`: {printed}"
 
 
 def _plugin_files(place: InstallPaths) -> list[Path]:

@@ -82,7 +82,7 @@ class PullCursor(Struct, frozen=True):
                 Place() if older is None else Place.parse(older),
             )
         except ValueError:
-            raise InvalidInput("cursor", "The cursor is not one of this server's.") from None
+            raise InvalidInput("cursor", "The cursor is not from this server.") from None
 
 
 def _number(given: str) -> int:
@@ -153,7 +153,7 @@ class Sharing(Part):
         try:
             after = Place.parse(cursor)
         except ValueError:
-            raise InvalidInput("cursor", "The cursor is not one of this server's.") from None
+            raise InvalidInput("cursor", "The cursor is not from this server.") from None
         with self._readers.read() as db:
             upto = int(execute(db, "oldest_open").fetchone()[0])
             rows = execute(

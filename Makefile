@@ -24,10 +24,10 @@ help: ## list the targets
 demo: $(RUN) ## replay a recorded session in a throwaway data directory, and show the result
 	@$(PY) -m claude_mem demo
 
-demo-team: $(DEV) ## the same for a team: a server on PostgreSQL, two members, three agents, and a forget that travels
+demo-team: $(DEV) ## the same for a team: a server on PostgreSQL, two members, three agents, and a deletion on all machines
 	@$(PY) scripts/demo_team.py
 
-test: lint tools ## lint, and the tests that every change must pass; takes minutes
+test: lint tools ## lint, and run the tests that every change must pass; takes minutes
 	@echo "== tests"
 	@$(PY) -m pytest $(PARALLEL) -m "not prove"
 
@@ -42,7 +42,7 @@ pictures: $(DEV) tools ## regenerate docs/demo.md and all screenshots
 	@$(PY) scripts/demo.py
 	@$(PY) -m tests.browser.pictures docs/images
 
-lint: $(DEV) ## style, types, layers, and whether the generated docs are current
+lint: $(DEV) ## check style, types, layers, and whether the generated docs are current
 	@echo "== style"
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
@@ -125,9 +125,9 @@ tools:
 			apt-get update -qq > /dev/null 2>&1; apt-get install -y -qq $$packages > /dev/null 2>&1; } || true; \
 	fi; \
 	if missing; then \
-		echo "The tests need$$packages: they kill processes at chosen system calls, use the real client in a" >&2; \
-		echo "terminal, in git repositories, with no network but the loopback, look at the viewer in a browser, and run the editor's extension." >&2; \
-		echo "Install that and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
+		echo "The tests need$$packages: they kill processes at chosen system calls, run the real client in a" >&2; \
+		echo "terminal, in git repositories and without a network, open the viewer in a browser, and run the editor's extension." >&2; \
+		echo "Install them and run make again. On Debian or Ubuntu: sudo apt-get install$$packages" >&2; exit 1; \
 	fi
 
 # Debian's PostgreSQL, the oldest version that is supported, and PgBouncer. Their tests are skipped without them.

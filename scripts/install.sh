@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 next_steps() {
-    echo "Next (and after every upgrade), connect it to Claude Code:"
+    echo "Next (and after every upgrade), connect your coding agents:"
     echo "    $1 install"
 }
 

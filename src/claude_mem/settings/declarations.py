@@ -275,8 +275,9 @@ class Settings(Struct, frozen=True):
     share_when: Literal["merged", "always"] = _team(
         "merged",
         one_of("merged", "always"),
-        "When a memory of a branch is shared with the team. merged: once git says that the branch is in the "
-        "default branch; always: at once. Projects are shared with `claude-mem share`.",
+        "When memories of a branch are shared with the team. merged: when git shows that the branch is in "
+        "the default branch; always: immediately. Share projects with `claude-mem share`. Cannot be set in "
+        "the environment.",
         file_only=True,  # what a repository sets in a session's environment must not share more
     )
 

@@ -58,28 +58,29 @@ def page(made: str) -> str:
 SERVER_HEAD = """\
 # Reference of the team's server
 
-Every route of [the server](team-server.md). Each but `GET /health` needs a key with the scope that it names,
-in the header `Authorization: Bearer …`. `GET /openapi.json` describes the same for programs.
+Every route of [the server](team-server.md). All routes except `GET /health` need a key with the given
+scope, in the header `Authorization: Bearer …`. `GET /openapi.json` describes the same for programs.
 
 | Status | Means |
 |---|---|
-| 401 | the key is missing, wrong, ended or revoked |
-| 403 | the key lacks the scope (`no_scope`), or its member may not do that |
+| 401 | the key is missing, wrong, expired or revoked |
+| 403 | the key lacks the scope (`no_scope`), or its member is not allowed to do that |
 | 413 | the body is larger than 10 MiB |
 | 421 | the Host header is not this server's |
 | 429 | too many requests with this key; try again after `Retry-After` seconds |
 | 503 | the database is unavailable; try again after `Retry-After` seconds |
 
-## As a worker's
+## The same as the worker's
 
-These take and return what [the worker's](http-reference.md#routes) do, of what the key's member may see:
+These routes take and return the same as [the worker's](http-reference.md#routes), limited to what the key's
+member may see:
 
 """
 
 
 def server_page(made: str) -> str:
     lines = [made, SERVER_HEAD.rstrip(), "", *(f"- `{name}` (scope `read`)" for name in READING), ""]
-    lines += ["## Its own", ""]
+    lines += ["## The server's own", ""]
     for endpoint in SERVER_TABLE:
         if f"{endpoint.method} {endpoint.path}" not in READING:
             heading, empty, summary, *rest = _section(endpoint)

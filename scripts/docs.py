@@ -48,7 +48,8 @@ SETTINGS = """\
 # Settings
 
 Each setting is a key in `settings.json` in the data directory. An environment variable of the same name
-overrides it, except for settings that cannot be set in the environment. After a change, run
+overrides it, except for settings that cannot be set in the environment; [some only after you
+approved them](privacy.md#a-sessions-environment). After a change, run
 `claude-mem worker restart`.
 
 Invalid settings never stop claude-mem:

@@ -7,6 +7,7 @@ another worker is running. `--replace`: but take the place of one that no longer
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -32,18 +33,24 @@ def run(*, from_hook: bool, replaces: bool = False) -> int:
             return 0
         replaced = found if isinstance(found, int) else None
     gc.disable()  # a tenth of the start would be spent on looking for garbage among new modules
+    from functools import partial
+
     from claude_mem import __version__, settings
     from claude_mem.serve import lifecycle
+    from claude_mem.settings import worker_environment
 
-    return lifecycle.run(settings.load(), _build, from_hook=from_hook, version=__version__, replaced=replaced)
+    ignored = worker_environment.leave_out_unapproved(os.environ, settings.data_directory())
+    build = partial(_build, ignored=ignored)
+    return lifecycle.run(settings.load(), build, from_hook=from_hook, version=__version__, replaced=replaced)
 
 
-def _build(chosen: Settings) -> Services:
+def _build(chosen: Settings, *, ignored: list[str]) -> Services:
     from claude_mem.model.structs import replace
     from claude_mem.wiring.worker_services import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
     _note_program(chosen)
+    _note_ignored(ignored, chosen)
     gc.freeze()
     gc.enable()
     return services
@@ -60,6 +67,25 @@ def _note_program(chosen: Settings) -> None:
     here = launcher.this_machine()
     with suppress(OSError):
         write_file(chosen.data_path(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
+
+
+def _note_ignored(names: list[str], chosen: Settings) -> None:
+    """Of settings the user is notified, once: without them the worker may store or send elsewhere than they
+    think. `doctor` names all of them."""
+    from contextlib import suppress
+
+    from claude_mem.serve.data_dir import leave_notice
+    from claude_mem.settings import worker_environment
+
+    new: list[str] = []
+    with suppress(OSError):
+        new = worker_environment.note_ignored(names, chosen.data_dir)
+    if settings := [name for name in new if name.startswith("CLAUDE_MEM_")]:
+        leave_notice(
+            chosen.data_dir,
+            f"claude-mem: {', '.join(settings)} in a session's environment: not used, because a repository "
+            "can set it. If it is yours, run this where it is set: claude-mem worker restart",
+        )
 
 
 class ConnectionCheck:

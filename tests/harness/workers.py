@@ -15,6 +15,7 @@ from pathlib import Path
 
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control
+from claude_mem.settings import worker_environment
 
 PATIENCE_S = 60  # far more than anything takes; a hang fails instead of blocking the suite
 API_KEY = "key-for-the-scripted-server"
@@ -40,6 +41,7 @@ def running(data_dir: Path, **env: str) -> Iterator[Path]:
         "CLAUDE_MEM_PROVIDER": "offline",
     }
     with _environment(ours | env):
+        worker_environment.approve(os.environ, data_dir)
         try:
             control.start(data_dir, deadline_s=PATIENCE_S)
             yield data_dir

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ from claude_mem.cli import output
 from claude_mem.cli.commands import UsageError
 from claude_mem.model.errors import ClaudeMemError, WorkerHung
 from claude_mem.serve import control
-from claude_mem.settings import Settings
+from claude_mem.settings import Settings, worker_environment
 
 WITHIN_S = 60.0
 """A first search may load a model."""
@@ -34,6 +35,20 @@ def load_settings() -> Settings:
             _warned.add(each.says)
             output.message(f"claude-mem: {each.says}")
     return found
+
+
+def approve_environment(data_dir: Path) -> bool:
+    """The worker may use this command's environment. Returns whether anything of it is new."""
+    found = worker_environment.unapproved(os.environ, data_dir)
+    approved = worker_environment.approve(os.environ, data_dir)
+    if approved:
+        output.message(f"The worker may use these, as set here: {', '.join(approved)}.")
+    elif found:
+        output.message(
+            f"Not for the worker, because this is an agent's session: {', '.join(found)}. "
+            "Run this in a terminal."
+        )
+    return bool(approved)
 
 
 class WorkerRefused(ClaudeMemError):

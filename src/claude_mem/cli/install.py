@@ -213,7 +213,7 @@ def _install(args: argparse.Namespace) -> int:
                 for change in own.changes:
                     journal.apply(change, ())
             left_out.errors.update(refused.errors)
-    if choice is not None:
+    if client.approve_environment(data_dir) or choice is not None:
         _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
     return _report(chosen, targets, left_out, args)
 

@@ -26,6 +26,7 @@ HOOK_SOCK = "hook.sock"
 TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SIGNED_IN = "signed-in.json"
 SETTINGS = "settings.json"
+ENVIRONMENT = "environment.json"  # settings/worker_environment.py
 MOST_SETTINGS = 1 << 20  # bytes; no more are read
 MODES = "modes"
 BACKUPS = "backups"

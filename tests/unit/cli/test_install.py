@@ -66,7 +66,9 @@ def machine(tmp_path: Path) -> Mem:
 
 
 def files(home: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(home)): file.read_bytes() for file in home.rglob("*") if file.is_file()}
+    """But what the worker may use of the environment: that stays with the memory."""
+    found = (file for file in home.rglob("*") if file.is_file() and file.name != "environment.json")
+    return {str(file.relative_to(home)): file.read_bytes() for file in found}
 
 
 def test_an_install_finds_the_agents_shows_what_it_changes_and_connects_them_all(

@@ -135,8 +135,10 @@ def add(commands: Commands) -> None:
 
 
 def _start(args: argparse.Namespace) -> int:
+    data_dir = client.load_settings().data_dir
+    client.approve_environment(data_dir)
     with output.waiting("Starting the worker ..."):
-        control.start(client.load_settings().data_dir)
+        control.start(data_dir)
     return _report(args)
 
 
@@ -153,6 +155,7 @@ def _stop(args: argparse.Namespace) -> int:
 
 def _restart(args: argparse.Namespace) -> int:
     data_dir = client.load_settings().data_dir
+    client.approve_environment(data_dir)
     with output.waiting("Restarting the worker ..."):
         control.stop(data_dir)
         control.start(data_dir)
@@ -183,6 +186,8 @@ def describe(now: dict[str, Any]) -> str:
 def _run(args: argparse.Namespace) -> int:
     from claude_mem import worker
 
+    if not args.from_hook:
+        client.approve_environment(settings.data_directory())
     return worker.run(from_hook=args.from_hook)
 
 

@@ -32,6 +32,7 @@ from claude_mem.settings import resolution
 SLOW_START_MS = 150.0  # a shim or a sleeping disk; the plain interpreter takes about 10
 LOW_DISK = 512 << 20
 DRAINED_WITHIN_S = 60.0
+MOST_IGNORED = 5
 NETWORK = "nfs cifs smb 9p drvfs afs ceph gluster lustre fuse.sshfs fuse.rclone"
 
 LOGS, RESTART = "claude-mem worker logs", "claude-mem worker restart"
@@ -150,6 +151,10 @@ def judge_settings(fact: Configuration) -> Iterator[Finding]:
         yield bad("settings", says, f"unset {fact.off}", stops=says)
     elif not fact.warnings:
         yield ok("settings", "valid")
+    if fact.ignored:
+        few, more = ", ".join(fact.ignored[:MOST_IGNORED]), ", …" if fact.ignored[MOST_IGNORED:] else ""
+        says = f"the worker does not use {few}{more} of the environment: a repository's settings can set it"
+        yield warn("environment", says, f"if it is yours, in a terminal where it is set: {RESTART}")
 
 
 def judge_pause(fact: PauseState) -> Iterator[Finding]:

@@ -26,7 +26,7 @@ from claude_mem.api.sharing import SharingStatus
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, replacement
 from claude_mem.serve.data_dir import PauseState, pause_state
-from claude_mem.settings import Settings, SettingWarning
+from claude_mem.settings import Settings, SettingWarning, worker_environment
 from claude_mem.settings.resolution import without_password
 from claude_mem.team.membership import KEY_FILE
 from claude_mem.vectors.embedders import STATIC
@@ -82,6 +82,7 @@ class Configuration(Struct, frozen=True):
     alert_events: int = 0  # 0: no limit
     alert_minutes: int = 0
     warnings: tuple[SettingWarning, ...] = ()
+    ignored: tuple[str, ...] = ()  # variables here, or where the worker was started, that it does not use
 
 
 class WorkerFacts(Struct, frozen=True):
@@ -210,7 +211,11 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         loaded
         if isinstance(loaded, Unknown)
         else Configuration(
-            _off(environ), chosen.queue_alert_events, chosen.queue_alert_minutes, loaded.warnings
+            _off(environ),
+            chosen.queue_alert_events,
+            chosen.queue_alert_minutes,
+            loaded.warnings,
+            _ignored(environ, data_dir),
         )
     )
     answers = {name: question.answer(until) for name, question in questions.items()}
@@ -221,6 +226,11 @@ def _off(environ: Mapping[str, str]) -> str | None:
     if not paths.is_off({os.fsencode(key): os.fsencode(value) for key, value in environ.items()}):
         return None
     return "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
+
+
+def _ignored(environ: Mapping[str, str], data_dir: Path) -> tuple[str, ...]:
+    here = worker_environment.unapproved(environ, data_dir)
+    return tuple(sorted({*here, *worker_environment.ignored(data_dir)}))
 
 
 def _interpreter() -> Interpreter:

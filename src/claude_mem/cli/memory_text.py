@@ -95,9 +95,11 @@ def found(results: Sequence[Result], sessions: Sequence[Result], columns: int, p
     margin = 2 + digits + 2
     for session in sessions:
         own = [result for result in results if result["session_id"] == session["session_id"]]
-        title = str(session["title"] or "(no title)")
+        # Of another member's session the title stayed with the prompt it was made of.
+        title = str(session["title"] or ("" if own[0].get("author") else "(no title)"))
         where = [fit(str(session["project"]), columns // 3)] if projects else []
         head = f"{day(session)}  {''.join(f'{part} · ' for part in (*where, _agent(own[0])) if part)}"
+        head = head if title else head.removesuffix(" · ")
         lines += ["", head + paint("bold", fit(title, columns - width(head)))]
         for result in own:
             ref = paint("bold", str(result["ref"]).rjust(digits))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,12 +20,11 @@ from claude_mem.model.records import (
     parse_name,
 )
 from claude_mem.model.sharing import NamedItem, OutboxItem
+from claude_mem.team import prompt_quotes
 
 MOST_BYTES = 2 << 20
 MOST_ITEMS, LONGEST_ITEM = 200, 2_000  # of a list: what the server takes
 _NOT_SENT = frozenset(("asked", "tool_use_ids", "root", "cwd", "transcript_path", "aliases", "prompt_id"))
-_WORDS = re.compile(r"\w{2,}")
-_MOSTLY = 0.7
 
 _OF_PROJECT = re.compile(r"(?:[a-z_]+-)+(?:[0-9a-f]{12}|[0-9a-f]{16})")
 _OF_MACHINE = re.compile(rf"({_OF_PROJECT.pattern})-[0-9a-f]{{12}}")
@@ -98,9 +98,9 @@ def line(record: Record) -> bytes:
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
 
 
-def _leaving(record: Record, machine: str) -> Record:
-    """Without paths of this machine, without what refers to raw events, and without the user's own words
-    where prompts stay at home."""
+def _leaving(record: Record, machine: str) -> dict[str, Any]:
+    """Without paths of this machine, without what refers to raw events, and without what repeats a prompt
+    where prompts stay at home. Raises ValueError."""
     left = {name: value for name, value in record.items() if name not in _NOT_SENT}
     for name, value in left.items():
         if isinstance(value, list):
@@ -110,9 +110,7 @@ def _leaving(record: Record, machine: str) -> Record:
     if older := parse_name(str(left.get("supersedes"))):
         left["supersedes"] = name_of(unique_session(older[0], machine), *older[1:])
     if asked := record.get("asked"):
-        for name in ("request", "subtitle"):
-            if _repeats(str(left.get(name) or ""), str(asked)):
-                del left[name]
+        left = prompt_quotes.without_quotes(left, prompt_quotes.prompts_of(str(asked)))
     return left
 
 
@@ -133,9 +131,3 @@ def is_of_another_machine(session: str, machine: str) -> bool:
 def is_of_project(session: str) -> bool:
     """Whether every machine has a session of this id for what its own user saves or imports."""
     return _OF_PROJECT.fullmatch(session) is not None
-
-
-def _repeats(text: str, asked: str) -> bool:
-    """Whether it is made of what the user wrote, shortened or not."""
-    words, known = (set(_WORDS.findall(each.casefold())) for each in (text, asked))
-    return bool(words) and len(words & known) >= _MOSTLY * len(words)

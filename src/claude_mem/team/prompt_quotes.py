@@ -1,0 +1,133 @@
+"""What of a memory repeats the user's prompts, where prompts stay on this machine: it stays, too. Pure.
+
+The offline observer takes titles, reasons and wishes from the request word for word; a model may quote it. A
+text repeats a prompt if most of its words come in a sentence of it, in their order, or if a run of words
+does. So what the agent says in nearly the user's words stays as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+from claude_mem.model.records import Record
+
+RUN = 6
+MOSTLY = 0.7
+LONGEST = 120  # words of a sentence that are compared in their order
+TITLE = 90
+_SENTENCE = re.compile(r"(?<=[.!?…:;])\s+|\s*\n+\s*")
+_WORD = re.compile(r"\w+")
+_USERS = re.compile(r"The user(?: chose)?:")  # how the offline observer marks what the user said
+_TEXTS = ("narrative", "text", "investigated", "learned", "completed", "next_steps", "notes")
+_LISTS = ("facts", "concepts")
+
+NO_TITLE = "it only repeats a prompt, and prompts are not shared"
+
+
+class Unquotable(ValueError):
+    def __init__(self) -> None:
+        super().__init__(NO_TITLE)
+
+
+class Prompts:
+    """What the user wrote in a session."""
+
+    def __init__(self, text: str) -> None:
+        self._sentences = [
+            words[at : at + LONGEST]
+            for words in map(_words, _SENTENCE.split(text))
+            for at in range(0, len(words), LONGEST)
+        ]
+
+    @cached_property
+    def _runs(self) -> set[tuple[str, ...]]:
+        return {run for words in self._sentences for run in _runs_of(words)}
+
+    @cached_property
+    def _vocabularies(self) -> list[frozenset[str]]:
+        return [frozenset(words) for words in self._sentences]
+
+    def are_in(self, text: str) -> bool:
+        """Whether the text repeats them."""
+        words = _words(text)[: 4 * LONGEST]
+        if not words:
+            return False
+        if any(run in self._runs for run in _runs_of(words)):
+            return True
+        needed = MOSTLY * len(words)
+        return any(
+            sum(word in known for word in words) >= needed and _in_order(words, sentence) >= needed
+            for sentence, known in zip(self._sentences, self._vocabularies, strict=True)
+        )
+
+    def left_of(self, text: str) -> str:
+        """The text without the sentences that repeat them."""
+        parts = [part for part in _SENTENCE.split(text) if part]
+        left = [part for part in parts if not self.are_in(part)]
+        return text if len(left) == len(parts) else " ".join(left)
+
+
+@lru_cache(4)
+def prompts_of(text: str) -> Prompts:
+    """The memories of a session are sent one after the other."""
+    return Prompts(text)
+
+
+def without_quotes(record: Record, prompts: Prompts) -> dict[str, Any]:
+    """Raises Unquotable: nothing is left that says what it is about."""
+    left = dict(record)
+    for name in ("request", "subtitle"):
+        if prompts.are_in(str(left.get(name) or "")):
+            del left[name]
+    for name in _TEXTS:
+        value = left.get(name)
+        if isinstance(value, str):
+            left[name] = prompts.left_of(value)
+            if not left[name]:
+                del left[name]
+    for name in _LISTS:
+        if isinstance(left.get(name), list):
+            left[name] = [each for each in left[name] if not _is_users(str(each), prompts)]
+    if prompts.are_in(str(left.get("title") or "")):
+        title = next(_titles(left), None)
+        if title is None:
+            raise Unquotable
+        left["title"] = title
+    return left
+
+
+def _is_users(fact: str, prompts: Prompts) -> bool:
+    return _USERS.match(fact) is not None or prompts.are_in(fact)
+
+
+def _titles(record: Record) -> Iterator[str]:
+    """What else says what a memory is about."""
+    for text in (str(record.get("narrative") or ""), *map(str, record.get("facts") or ())):
+        if first := _SENTENCE.split(text)[0].strip().rstrip("."):
+            yield first if len(first) <= TITLE else first[:TITLE].rsplit(" ", 1)[0] + " …"
+    if files := record.get("files_modified"):
+        names = [str(each).rpartition("/")[2] for each in files]
+        yield f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''} changed"
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _runs_of(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1))
+
+
+def _in_order(words: Sequence[str], sentence: Sequence[str]) -> int:
+    """How many words come in the sentence in this order: the longest common subsequence."""
+    row = [0] * (len(sentence) + 1)
+    for word in words:
+        before = 0
+        for at, other in enumerate(sentence, 1):
+            above = row[at]
+            row[at] = before + 1 if word == other else max(above, row[at - 1])
+            before = above
+    return row[-1]

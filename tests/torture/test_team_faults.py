@@ -7,6 +7,8 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -125,6 +127,55 @@ def test_the_databases_disk_is_full_and_free_again(tmp_path: Path) -> None:
                     pushed.wait_for(EACH)
                 assert check(load, server.port) >= pushed.count
         disk.rmdir()
+
+
+def test_the_disk_of_the_whole_cluster_is_full_and_free_again() -> None:
+    """Its write-ahead log, too: PostgreSQL gives up, and is started again, as by its service, when there is
+    room. The team's server stays."""
+    folder = Path(tempfile.mkdtemp(prefix="claude-mem-postgres-disk-"))
+    with small_disk(folder, "320m") as disk:
+        disk.chmod(0o755)
+        cluster = postgres_server.running(at=disk / "cluster", min_wal_size="32MB", max_wal_size="48MB")
+        with cluster as postgres:
+            url = _database(postgres)
+            with team_of(url, free_port()) as load, team_servers.running(url, port=load.ports[0]) as server:
+                assert server.port
+                load.open_projects()
+                with load.running() as pushed:
+                    for _ in range(ROUNDS):
+                        pushed.wait_for(EACH)
+                        hog = fill(disk)
+                        until(lambda: not _writes_on(postgres), "PostgreSQL has no room for its log")
+                        pushed.wait_for_failures("503", 3)
+                        hog.unlink()
+                        if not _runs(postgres):
+                            postgres.start()
+                    pushed.wait_for(EACH)
+                assert check(load, server.port) >= pushed.count
+    folder.rmdir()
+
+
+def _writes_on(postgres: PostgresServer) -> bool:
+    """Whether it takes another segment of its log."""
+    try:
+        with psycopg.connect(postgres.url(), autocommit=True, connect_timeout=10) as db:
+            db.execute("SELECT pg_logical_emit_message(false, 'test', repeat('x', 1000)), pg_switch_wal()")
+    except psycopg.Error:
+        return False
+    return True
+
+
+def _runs(postgres: PostgresServer) -> bool:
+    """After it gave up it recovers by itself, or ends."""
+    pid = postgres.pid
+    while pid is not None and Path(f"/proc/{pid}").exists():
+        try:
+            psycopg.connect(postgres.url(), connect_timeout=10).close()
+        except psycopg.Error:
+            time.sleep(0.1)
+        else:
+            return True
+    return False
 
 
 def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other() -> None:

@@ -106,6 +106,41 @@ def test_prompts_secrets_and_private_text_stay_at_home(team: Team) -> None:
 
 
 @pytest.mark.prove
+def test_what_the_offline_observer_takes_from_a_prompt_stays_with_it(team: Team) -> None:
+    """A silent agent: the title, the reason and the wish are the user's own words."""
+    _, adas, bens = team.shared()
+    session = "5694c0de-0000-4000-8000-00000000a007"
+    asked = (
+        "Rename the zanzibarCanary ledger to the quarterly ledger, because the dodoCanary auditors are "
+        "confused. From now on always write emuCanary amounts in cents."
+    )
+    edit = {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": str(adas / "ledger.py"), "old_string": "a = 1", "new_string": "a = 2"},
+        "tool_response": {"filePath": str(adas / "ledger.py"), "structuredPatch": []},
+        "tool_use_id": "toolu-canary",
+    }
+    for payload in (
+        payloads.prompt(asked, session, "canary"),
+        payloads.payload("PostToolUse", session, prompt_id="canary", **edit),
+        payloads.stop("Done.", session, "canary"),
+    ):
+        given = json.dumps(json.loads(payload) | {"cwd": str(adas)}).encode()
+        assert hook_process.run(team.ada.data, given).code == 0
+    workers.settled(team.ada.data)
+    titles = team.ada.rows("SELECT title || COALESCE(facts, '') FROM observations WHERE title IS NOT NULL")
+    assert any("Canary" in title for (title,) in titles), "here it is the user's own"
+    team.ada.mem("share", "--now", cwd=adas)
+    team.ada.sync()
+    seen = team.proxy.seen()
+    assert b"ledger.py" in seen
+    assert b"Canary" not in seen
+    team.ben.sync()
+    assert team.ben.holds("Canary") == []
+    assert team.ben.found("ledger.py", bens)
+
+
+@pytest.mark.prove
 def test_prompts_go_where_they_are_shared(team: Team) -> None:
     _, adas, _ = team.shared("--prompts")
     session = "5694c0de-0000-4000-8000-00000000a002"
@@ -289,6 +324,48 @@ def test_a_key_that_was_revoked_is_reported_once_and_a_new_one_goes_on(team: Tea
         desktop.join(team.proxy.url, new)
         status = desktop.sync()
         assert (status["stopped"], status["error"]) == (None, None)
+
+
+@pytest.mark.prove
+def test_a_server_that_moves_is_followed_and_nothing_is_sent_twice(team: Team, tmp_path: Path) -> None:
+    with team_servers.opened(team.database) as store:
+        store.directory.add_member(NewMember(name="dan"))
+    key, _ = team_servers.new_key(team.database, "dan", "desk")
+    other = new_database()
+    team_servers.new_team(other, "dan")
+    with (
+        FaultProxy() as before,
+        FaultProxy() as after,
+        team_servers.running(team.database, "--public-url", before.url) as here,
+        team_servers.running(team.database, "--public-url", after.url) as there,
+        team_servers.running(other, "--public-url", after.url) as foreign,
+        machine(tmp_path / "dan", "dan") as desk,
+    ):
+        before.target, after.target = here.port, foreign.port
+        desk.join(before.url, key)
+        root = desk.clone("moved", "git.example/acme/moved")
+        desk.mem("remember", "Newts cross the road in March.", cwd=root)
+        desk.mem("share", "--here", cwd=root)
+        desk.sync()
+        cursor = desk.rows("SELECT value FROM team_state WHERE name = 'progress'")
+        refused = desk.mem("join", after.url, "--moved", code=None)
+        assert refused.returncode != 0, "it is another team's"
+        assert desk.mem.json("team")["url"] == before.url
+        before.cut()
+        after.target = there.port
+        asks_to_leave = desk.mem("join", after.url, given=key.encode(), code=None).stderr
+        assert "--moved" in asks_to_leave
+        desk.mem("join", after.url, "--moved")
+        assert (
+            json.loads(desk.rows("SELECT value FROM team_state WHERE name = 'progress'")[0][0])["cursor"]
+            == (json.loads(cursor[0][0])["cursor"])
+        )
+        desk.mem("remember", "Newts come back in June.", cwd=root)
+        status = desk.sync()
+        assert (status["url"], status["error"]) == (after.url, None)
+        assert [each["sent"] for each in status["projects"]] == [2]
+        assert b"June" in after.seen()
+        assert b"March" not in after.seen()
 
 
 @pytest.mark.prove

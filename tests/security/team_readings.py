@@ -202,6 +202,7 @@ READINGS: dict[str, Read] = {
     "sharing.pull": lambda s, c: s.sharing.pull("", 1_000),
     "sharing.now": lambda s, c: s.sharing.now(),
     "sharing.changes": lambda s, c: s.memories.cards(s.sharing.changes("0._.0", 1_000).refs),
+    "directory.server_id": lambda s, c: s.directory.server_id(),
     "sharing.forgets": lambda s, c: s.sharing.forgets(),
 }
 
@@ -223,7 +224,7 @@ CHANGES = frozenset(
         *("upkeep.shrink", "upkeep.shrink_fully"),
         *("directory.authenticate", "directory.begin", "directory.add_member", "directory.remove_member"),
         *("directory.add_key", "directory.revoke_key", "directory.grant", "directory.prune_audit"),
-        *("sharing.push", "sharing.forget", "sharing.acknowledge", "sharing.leave"),
+        *("sharing.push", "sharing.forget", "sharing.acknowledge", "sharing.leave", "sharing.adopt_restored"),
     )
 )
 """What changes something; what that may be is tested statement by statement."""

@@ -110,7 +110,8 @@ class TeamRules:
             return any(self._is_own(one) and one["project_id"] in self.readable for one in named)
         if table == "derived":
             return bool(self._who.member) and not row["name"].startswith("vectors_forgotten_")
-        return table == "schema_version" or (table == "forgotten_sessions" and bool(self._who.member))
+        is_for_members = table in ("forgotten_sessions", "team_server")
+        return table == "schema_version" or (is_for_members and bool(self._who.member))
 
     def _sees_of_team(self, table: str, row: dict[str, Any]) -> bool:
         own = self._who.member

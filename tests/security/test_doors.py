@@ -89,6 +89,7 @@ BODIES: dict[str, dict[str, Any] | None] = {
     "POST /api/sharing/leave": None,
     "POST /api/sharing/share": None,
     "POST /api/sharing/unshare": {"all": True},
+    "POST /api/sharing/consent": None,
     "POST /api/sharing/now": None,
     "POST /api/sharing/exchange": {},
     "POST /api/sharing/pin": None,

@@ -17,7 +17,10 @@ class JoinRequest(Body, frozen=True, kw_only=True):
     url: Annotated[
         str, Meta(min_length=1, max_length=500), doc("The server's address.", "https://memory.example")
     ]
-    key: Annotated[str, Meta(min_length=1, max_length=200), doc("This machine's key.", "cmk_…")]
+    key: Annotated[str, Meta(max_length=200), doc("This machine's key.", "cmk_…")] = ""
+    moved: Annotated[
+        bool, doc("The team that was joined has this address now. The key stays the same.", False)
+    ] = False
     ca: Annotated[str, Meta(max_length=4_000), doc("A file of CA certificates to trust.", "/etc/ca.pem")] = ""
     insecure_http: Annotated[bool, doc("Allow plain HTTP to another machine.", False)] = False
 
@@ -39,6 +42,10 @@ class UnshareRequest(ProjectParams, frozen=True, kw_only=True):
     take_back: Annotated[
         bool, doc("Also delete what was shared from the server and from other machines, permanently.", False)
     ] = False
+
+
+class ConsentRequest(Body, frozen=True, kw_only=True):
+    accept: Annotated[bool, doc("True: delete them here; false: they stay on this machine.", False)]
 
 
 class SendNowRequest(ProjectParams, frozen=True, kw_only=True):
@@ -66,6 +73,13 @@ class SharedProjectInfo(Struct, frozen=True, kw_only=True):
     sent: Annotated[Count, doc("How many the server has in their current form.", 120)]
 
 
+class HeldForgetsInfo(Struct, frozen=True, kw_only=True):
+    project: Annotated[str, doc("The project's name.", "shop")]
+    by: Annotated[str, doc("The member who deleted them for the team.", "ada")]
+    memories: Annotated[Count, doc("How many of your own memories would be deleted.", 312)]
+    forgets: Annotated[Count, doc("By how many deletions.", 3)]
+
+
 class AuthorCount(Struct, frozen=True):
     author: Annotated[str, doc("A member.", "ada")]
     memories: Annotated[Count, doc("How many of the member's memories are on this machine.", 42)]
@@ -90,6 +104,7 @@ class SharingStatus(Struct, frozen=True, kw_only=True):
     waiting: Annotated[tuple[WaitingCount, ...], doc("Memories that are waiting, and why.", [])]
     forgets: Annotated[Count, doc("How many deletions are not sent yet.", 0)]
     acknowledgements: Annotated[Count, doc("How many deletions are not acknowledged yet.", 0)]
+    held: Annotated[tuple[HeldForgetsInfo, ...], doc("Deletions that wait for consent.", [])] = ()
     projects: Annotated[tuple[SharedProjectInfo, ...], doc("The projects that are shared.", [])]
     received: Annotated[tuple[AuthorCount, ...], doc("Other members' memories on this machine.", [])]
 

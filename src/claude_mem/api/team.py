@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from claude_mem.api.fields import Body, Count, Milliseconds, Params, doc
+from claude_mem.model.sharing import ForgetAnswer
 
 Level = Literal["read", "write", "admin"]
 Scope = Literal["read", "write", "admin"]
@@ -48,8 +49,12 @@ class Acknowledge(Body, frozen=True, kw_only=True):
     ids: Annotated[
         tuple[str, ...],
         Meta(max_length=MOST_NAMES),
-        doc("The ids of deletions that this machine has applied.", ["f17"]),
+        doc("The ids of deletions that this machine has applied, or has not.", ["f17"]),
     ]
+    answer: Annotated[
+        ForgetAnswer,
+        doc("done; consent: waiting for the user's; refused: by the user.", "done"),
+    ] = "done"
 
 
 class NewMember(Body, frozen=True, kw_only=True):
@@ -107,6 +112,10 @@ class TeamAnswer(Struct, frozen=True, kw_only=True):
     expires_at: Annotated[Milliseconds | None, doc("When the key expires.", 1_826_336_000_000)]
     projects: Annotated[tuple[ProjectGrant, ...], doc("The member's projects.", [])]
     version: Annotated[str, doc("The server's version.", "0.9.0")]
+    server: Annotated[
+        str,
+        doc("By which a machine knows the team again.", "0198c0de-0000-4000-8000-000000000000"),
+    ] = ""
 
 
 class MemberInfo(Struct, frozen=True, kw_only=True):
@@ -152,7 +161,9 @@ class ForgetStatus(Struct, frozen=True, kw_only=True):
     project: Annotated[str, doc("The project's key.", "git.example/acme/shop")]
     by: Annotated[str, doc("Who deleted it.", "ada")]
     at: Annotated[Milliseconds, doc("When.", 1_794_800_000_000)]
-    waiting_for: Annotated[tuple[str, ...], doc("Machines that have not acknowledged it.", ["ben/desktop"])]
+    waiting_for: Annotated[tuple[str, ...], doc("Machines that have not carried it out.", ["ben/desktop"])]
+    consent: Annotated[tuple[str, ...], doc("Those of them where it waits for consent.", [])] = ()
+    refused: Annotated[tuple[str, ...], doc("Those of them whose user refused it.", [])] = ()
 
 
 class ForgetsAnswer(Struct, frozen=True):

@@ -10,6 +10,8 @@ from claude_mem.model.clock import LAST_MS
 from claude_mem.model.refs import Ref
 
 SharedKind = Literal["observation", "summary", "prompt"]
+ForgetAnswer = Literal["done", "consent", "refused"]
+"""Carried out; waiting for the user's consent; refused by the user."""
 
 
 class TeamLink(Struct, frozen=True):
@@ -23,6 +25,7 @@ class TeamLink(Struct, frozen=True):
     expires_at: int | None = None
     ca: str | None = None  # a file of certificates to trust
     insecure: bool = False  # plain HTTP to another machine, which its user chose
+    server: str = ""  # by which the team is known again at another address
 
 
 class OutboxItem(Struct, frozen=True):
@@ -68,12 +71,30 @@ class ForgetLine(Struct, frozen=True):
     by: str = ""  # the member who forgot it
 
 
+class OwnLoss(Struct, frozen=True):
+    """How many of one's own memories a forget would delete."""
+
+    id: str  # the forget's
+    project_id: int
+    memories: int
+
+
 class ForgetMatch(Struct, frozen=True):
     """What such lines mean here."""
 
     refs: tuple[Ref, ...]
     sessions: tuple[str, ...]  # that go as a whole, by their clients' ids
     names: tuple[str, ...]  # of all of them
+    losses: tuple[OwnLoss, ...] = ()
+
+
+class HeldForgets(Struct, frozen=True):
+    """What waits for the user's consent."""
+
+    project: str
+    by: str  # the member who asks for it
+    memories: int  # of one's own
+    forgets: int
 
 
 class SharedProject(Struct, frozen=True):
@@ -102,3 +123,4 @@ class OutboxFigures(Struct, frozen=True):
     forgets: int  # that are not yet sent to the server
     acknowledgements: int
     received: dict[str, int]  # memories of others here, by author
+    held: tuple[HeldForgets, ...] = ()

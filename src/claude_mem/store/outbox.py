@@ -10,11 +10,13 @@ from typing import Protocol
 from claude_mem.model.records import Record
 from claude_mem.model.sharing import (
     BranchState,
+    ForgetAnswer,
     ForgetLine,
     ForgetMatch,
     NamedItem,
     OutboxFigures,
     OutboxItem,
+    OwnLoss,
     Progress,
     SharedProject,
     TeamLink,
@@ -26,6 +28,9 @@ class Outbox(Protocol):
 
     def link(self) -> TeamLink | None: ...  # None: it has joined none
     def join(self, link: TeamLink) -> None: ...
+
+    def move(self, link: TeamLink) -> None:
+        """The same server at another address: what was sent and pulled stays known."""
 
     def leave(self) -> None:
         """Nothing is shared any more, and nothing is known of a server."""
@@ -79,10 +84,24 @@ class Outbox(Protocol):
     def found(self, lines: Sequence[ForgetLine]) -> ForgetMatch:
         """What is here of what others' machines have forgotten: of other members, or sent by this machine."""
 
-    def carried_out(self, lines: Sequence[ForgetLine], names: Sequence[str]) -> None:
-        """They are gone here: to be acknowledged, and not to be reported as forgotten by this machine."""
+    def own_memories(self, project_id: int, *, since: int) -> tuple[int, int]:
+        """How many of a project are one's own, and how many of them such forgets have deleted since."""
 
-    def acknowledgements(self, limit: int) -> list[str]: ...
+    def hold(self, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> int:
+        """They wait for the user's consent. Returns how many of them are new."""
+
+    def held(self) -> list[ForgetLine]: ...
+
+    def refuse(self, lines: Sequence[ForgetLine]) -> None:
+        """The user does not consent: what they mean stays here, and the server learns of it."""
+
+    def carried_out(
+        self, lines: Sequence[ForgetLine], names: Sequence[str], losses: Sequence[OwnLoss] = ()
+    ) -> None:
+        """They are gone here: to be acknowledged, and not to be reported as forgotten by this machine.
+        `losses`: what of one's own went without consent."""
+
+    def acknowledgements(self, limit: int) -> list[tuple[str, ForgetAnswer]]: ...
     def acknowledged(self, ids: Sequence[str]) -> None: ...
     def barred(self, names: Sequence[str]) -> set[str]: ...  # which of these were forgotten here
 

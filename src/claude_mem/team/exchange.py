@@ -15,11 +15,11 @@ from claude_mem.http_client import OpenCalls
 from claude_mem.model.clock import Clock
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
-from claude_mem.model.sharing import ForgetLine, OutboxItem, TeamLink
+from claude_mem.model.sharing import ForgetLine, OutboxItem, OwnLoss, TeamLink
 from claude_mem.model.structs import replace
 from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import ImportResult
-from claude_mem.team import outgoing, retry
+from claude_mem.team import outgoing, policy
 from claude_mem.team.merged import MergedBranches
 from claude_mem.team.wire import TOO_LONG, Pull, TeamFailure, TeamServer
 
@@ -98,7 +98,7 @@ class Exchange:
         if found is None or progress.stopped is not None:
             return IDLE_S
         now = self._clock()
-        if now < self._not_before <= now + retry.LONGEST_TOLD_MS * 2:
+        if now < self._not_before <= now + policy.LONGEST_TOLD_MS * 2:
             return (self._not_before - now) / 1000
         return self._exchanged(found[1], pulls=not now < self._next_pull <= now + PULL_EVERY_MS)
 
@@ -166,13 +166,13 @@ class Exchange:
         now, before = self._clock(), self.outbox.progress()
         since = now if before.failing_since is None else before.failing_since
         after = replace(before, error=str(failure), failing_since=since)
-        match retry.decide(failure, self._failures, now, self._jitter()):
-            case retry.Again(until=until):
+        match policy.decide(failure, self._failures, now, self._jitter()):
+            case policy.Again(until=until):
                 self._not_before = until
-            case retry.Stop(reason=reason):
+            case policy.Stop(reason=reason):
                 after = replace(after, stopped=reason)
                 self._sides.notify(f"{reason} Ask an admin for a new key, then run: claude-mem join URL")
-        if after.stopped is None and retry.is_notice_due(since, now, noticed=before.noticed):
+        if after.stopped is None and policy.is_notice_due(since, now, noticed=before.noticed):
             after = replace(after, noticed=True)
             self._sides.notify(
                 f"memory has not been exchanged with the team for a day. {failure} See: claude-mem team"
@@ -273,16 +273,47 @@ class Exchange:
         )
 
     def _carry_out(self, lines: Sequence[ForgetLine]) -> None:
-        """As the user's own `forget`, then to be acknowledged. What is not here needs no deletion."""
+        """As the user's own `forget`, then to be acknowledged. What is not here needs no deletion; what would
+        delete much of one's own waits for consent."""
         meant = self.outbox.found(lines)
+        since = self._clock() - policy.LOSS_OF
+        projects = {each.project_id for each in meant.losses}
+        own = {project: self.outbox.own_memories(project, since=since) for project in projects}
+        if held := policy.held(meant.losses, own):
+            self._hold([line for line in lines if line.id in held], meant.losses)
+            lines = [line for line in lines if line.id not in held]
+            meant = self.outbox.found(lines)
         if meant.refs or meant.sessions:
             self._sides.forget(meant.refs, meant.sessions)
-        self.outbox.carried_out(lines, meant.names)
+        self.outbox.carried_out(lines, meant.names, meant.losses)
+
+    def _hold(self, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> None:
+        if self.outbox.hold(lines, losses):
+            who = ", ".join(sorted({line.by for line in lines if _MEMBER.fullmatch(line.by)})) or "somebody"
+            self._sides.notify(
+                f"{who} wants to delete many memories that you shared, on this machine too. They stay until "
+                "you agree. See: claude-mem team"
+            )
+
+    def answer_held(self, *, consents: bool) -> int:
+        """The user's answer to all forgets that wait for it. Returns how many those are."""
+        with self.changing:
+            lines = self.outbox.held()
+            if not consents:
+                self.outbox.refuse(lines)
+                return len(lines)
+            for at in range(0, len(lines), NAMES):
+                some = lines[at : at + NAMES]
+                meant = self.outbox.found(some)
+                self._sides.forget(meant.refs, meant.sessions)
+                self.outbox.carried_out(some, meant.names)
+            return len(lines)
 
     def _acknowledge(self, server: TeamServer) -> None:
-        while ids := self.outbox.acknowledgements(NAMES):
-            server.acknowledge(ids)
-            self.outbox.acknowledged(ids)
+        while listed := self.outbox.acknowledgements(NAMES):
+            for answer in sorted({answer for _, answer in listed}):
+                server.acknowledge([id for id, given in listed if given == answer], answer)
+            self.outbox.acknowledged([id for id, _ in listed])
 
 
 def _named(record: Record) -> Record:

@@ -13,6 +13,7 @@ from claude_mem.model.clock import Clock
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import TeamLink
+from claude_mem.model.structs import replace
 from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import Project
 from claude_mem.team.exchange import NAMES, Exchange
@@ -53,17 +54,20 @@ class Membership:
 
     def join(self, wanted: api.JoinRequest) -> api.SharingStatus:
         """Raises InvalidInput, and TeamFailure with nothing changed."""
-        url = checked_url(wanted.url, insecure=wanted.insecure_http)
-        key, ca = checked_key(wanted.key), wanted.ca or None
+        url, ca = checked_url(wanted.url, insecure=wanted.insecure_http), wanted.ca or None
         if ca is not None and not Path(ca).is_absolute():
             raise InvalidInput("ca", "The path of the certificates must be absolute.")
+        if wanted.moved:
+            return self._follow(url, ca, wanted)
+        key = checked_key(wanted.key)
         me = TeamServer(url, key, ca=ca).who()
         with self.exchange.changing:
             before = self._outbox.link()
             if before is not None and (before.url, before.member) != (url, me.member):
                 raise InvalidInput(
                     "url",
-                    f"This machine is already {before.member} at {before.url}. To leave: claude-mem leave",
+                    f"This machine is already {before.member} at {before.url}. If that server has moved: "
+                    "claude-mem join URL --moved. To leave it: claude-mem leave",
                 )
             with atomic_file(self._key_file, durable=True) as file:
                 file.write(key.encode() + b"\n")
@@ -77,8 +81,24 @@ class Membership:
                     expires_at=me.expires_at,
                     ca=ca,
                     insecure=wanted.insecure_http,
+                    server=me.server,
                 )
             )
+            self.exchange.reset()
+        return self.status()
+
+    def _follow(self, url: str, ca: str | None, wanted: api.JoinRequest) -> api.SharingStatus:
+        """The server has another address now. What was sent and pulled stays known."""
+        with self.exchange.changing:
+            before, key = self._outbox.link(), read_key(self._key_file)
+            if before is None or key is None:
+                raise NotJoined
+            me = TeamServer(url, key, ca=ca).who()
+            if (me.server, me.member, me.machine) != (before.server, before.member, before.machine):
+                raise InvalidInput(
+                    "url", f"The server at {url} is not the one that this machine joined at {before.url}."
+                )
+            self._outbox.move(replace(before, url=url, ca=ca, insecure=wanted.insecure_http))
             self.exchange.reset()
         return self.status()
 
@@ -123,6 +143,12 @@ class Membership:
     def unshare(self, wanted: api.UnshareRequest) -> api.SharingStatus:
         project = None if wanted.all else self._meant(wanted).id
         self._outbox.unshare(project, take_back=wanted.take_back)
+        return self.status()
+
+    def answer_forgets(self, wanted: api.ConsentRequest) -> api.SharingStatus:
+        """The user's answer to forgets that would delete much of their own."""
+        self._require_link()
+        self.exchange.answer_held(consents=wanted.accept)
         return self.status()
 
     def send_now(self, wanted: api.SendNowRequest) -> api.SentNowAnswer:
@@ -195,6 +221,12 @@ class Membership:
                     sent=each.sent,
                 )
                 for each in self._outbox.projects()
+            ),
+            held=tuple(
+                api.HeldForgetsInfo(
+                    project=each.project, by=each.by, memories=each.memories, forgets=each.forgets
+                )
+                for each in figures.held
             ),
             received=tuple(api.AuthorCount(author, count) for author, count in figures.received.items()),
         )

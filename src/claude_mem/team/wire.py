@@ -20,7 +20,7 @@ from claude_mem.api.team import ForgetsAnswer, ForgetStatus, ForgottenAnswer, Te
 from claude_mem.http_client import OpenCalls, Unreached, call
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.model.records import Record
-from claude_mem.model.sharing import ForgetLine
+from claude_mem.model.sharing import ForgetAnswer, ForgetLine
 
 if TYPE_CHECKING:
     import ssl
@@ -98,8 +98,8 @@ class TeamServer:
         """The forgets' ids, in the order of the names; empty: not there, or not for this member to delete."""
         return _read(self._post("/api/team/forget", {"names": names}), ForgottenAnswer).ids
 
-    def acknowledge(self, ids: Sequence[str]) -> None:
-        self._post("/api/team/acknowledge", {"ids": ids})
+    def acknowledge(self, ids: Sequence[str], answer: ForgetAnswer) -> None:
+        self._post("/api/team/acknowledge", {"ids": ids, "answer": answer})
 
     def forgets(self) -> tuple[ForgetStatus, ...]:
         return _read(self._ask("GET", "/api/team/forgets"), ForgetsAnswer).items

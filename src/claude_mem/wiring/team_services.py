@@ -62,6 +62,7 @@ def build(settings: Settings) -> TeamServices:
             if not store.directory.members():
                 raise ClaudeMemError("This database has no team yet. Run: claude-mem server init")
             store.text_index.prepare()
+            store.sharing.adopt_restored()
         vectors = embedder = None
         if settings.vectors != "off":
             embedder = embedders.build(settings, clean)

@@ -235,7 +235,7 @@ def test_others_forgets_are_found_by_their_digests_and_what_is_gone_is_not_repor
     shelf.store.deletion.forget(ForgetPlan(refs=found.refs))
     assert shelf.forgets()
     shelf.outbox.carried_out([line], found.names)
-    assert (shelf.forgets(), shelf.outbox.acknowledgements(10)) == ([], ["f1"])
+    assert (shelf.forgets(), shelf.outbox.acknowledgements(10)) == ([], [("f1", "done")])
     assert shelf.outbox.barred(found.names) == set()
 
 

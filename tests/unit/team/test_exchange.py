@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import ForgetPlan, ImportResult
 from claude_mem.team.exchange import LOOK_AGAIN_MS, PULL_EVERY_MS, ROUNDS, Exchange, Sides
 from claude_mem.team.merged import MergedBranches
+from claude_mem.team.outgoing import record_name
 
 NOON = 1_760_000_000_000
 PROJECT = {"kind": "project", "key": "git.example/shop", "name": "shop"}
@@ -268,7 +271,91 @@ def test_what_others_forgot_is_deleted_and_acknowledged_also_if_it_never_was_her
     desk.exchange.step()
     assert desk.store.sessions.find("b1") is None
     assert desk.team.paths()[-1] == "/acknowledge"
-    assert json.loads(desk.team.requests[-1][2]) == {"ids": ["f1", "f2"]}
+    assert json.loads(desk.team.requests[-1][2]) == {"ids": ["f1", "f2"], "answer": "done"}
+
+
+def forgets_of_all(desk: Desk, count: int) -> list[dict[str, Any]]:
+    """A hostile server's: so many of ada's own memories, after they were sent, in her own name."""
+    origin = Origin(key="git.example/shop", name="shop", root="")
+    for number in range(count):
+        desk.store.memories.remember(
+            Observation("decision", title=f"Number {number}"),
+            origin,
+            session="s1",
+            at=NOON + number,
+            source="work",
+            client="claude",
+        )
+    project = desk.store.projects.by_key(origin.key)
+    assert project is not None
+    desk.store.outbox.share(project.id, prompts=False)
+    names = {}
+
+    def script(method: str, path: str, body: bytes) -> Answer:
+        for each in map(json.loads, body.splitlines() if path == "/api/team/push" else ()):
+            if each["kind"] == "observation":
+                names[each["at"]] = record_name(each)
+        return healthy(method, path, body)
+
+    desk.team.script = script
+    desk.exchange.now()
+    assert len(names) == count
+    return [
+        {"kind": "forget", "id": f"f{at}", "of": "observation", "digest": digest_of(name), "at": at, "by": by}
+        for (at, name), by in zip(names.items(), cycle(("ada", "ben")), strict=False)
+    ]
+
+
+def pulled(desk: Desk, forgets: Sequence[dict[str, Any]]) -> None:
+    def script(method: str, path: str, body: bytes) -> Answer:
+        return lines(*forgets) if path.startswith("/api/team/pull") else healthy(method, path, body)
+
+    desk.team.script = script
+    desk.later(PULL_EVERY_MS)
+    desk.exchange.step()
+
+
+def answers(desk: Desk) -> dict[str, int]:
+    """How many forgets the server was given each answer to."""
+    found = Counter[str]()
+    for _, path, body in desk.team.requests:
+        if path == "/api/team/acknowledge":
+            found[json.loads(body)["answer"]] += len(json.loads(body)["ids"])
+    return dict(found)
+
+
+def test_forgets_that_would_delete_most_of_ones_own_wait_for_consent(desk: Desk) -> None:
+    forgets = forgets_of_all(desk, 110)
+    pulled(desk, forgets)
+    assert desk.store.statistics.figures()["observations"] == 110
+    assert answers(desk) == {"consent": 110}
+    (notice,) = desk.notices
+    assert "ada, ben wants to delete many memories that you shared" in notice
+    assert sum(each.memories for each in desk.store.outbox.figures().held) == 110
+    pulled(desk, forgets)
+    assert len(desk.notices) == 1, "the user knows"
+    assert desk.exchange.answer_held(consents=True) == 110
+    pulled(desk, [])
+    assert desk.store.statistics.figures()["observations"] == 0
+    assert answers(desk)["done"] == 110
+    assert desk.store.outbox.figures().held == ()
+
+
+def test_what_its_user_refuses_to_delete_stays(desk: Desk) -> None:
+    pulled(desk, forgets_of_all(desk, 110))
+    desk.exchange.answer_held(consents=False)
+    pulled(desk, [])
+    assert desk.store.statistics.figures()["observations"] == 110
+    assert answers(desk) == {"consent": 110, "refused": 110}
+    assert desk.exchange.answer_held(consents=True) == 0
+
+
+def test_a_server_that_deletes_little_at_a_time_does_not_get_further(desk: Desk) -> None:
+    forgets = forgets_of_all(desk, 130)
+    for at in range(0, 130, 10):
+        pulled(desk, forgets[at : at + 10])
+    assert desk.store.statistics.figures()["observations"] == 30
+    assert sum(each.memories for each in desk.store.outbox.figures().held) == 30
 
 
 @pytest.mark.parametrize(

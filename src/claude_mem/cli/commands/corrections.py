@@ -164,7 +164,7 @@ def _run_status(args: argparse.Namespace) -> int:
     lines = [
         f"{each['id']}  {each['kind']} in {output.clean(each['project'])}, by {output.clean(each['by'])}: "
         + (
-            f"waiting for {', '.join(map(output.clean, waiting))}"
+            f"waiting for {', '.join(_waiting(machine, each) for machine in waiting)}"
             if (waiting := each["waiting_for"])
             else "done"
         )
@@ -174,6 +174,11 @@ def _run_status(args: argparse.Namespace) -> int:
         lines.append(f"Not yet reported to the server: {found['unreported']:,}")
     text = "\n".join(lines) or "No deletions."
     return output.result(found, text, as_json=args.json)
+
+
+def _waiting(machine: str, status: dict[str, Any]) -> str:
+    answer = " (refused)" if machine in status["refused"] else ""
+    return output.clean(machine) + (" (waiting for consent)" if machine in status["consent"] else answer)
 
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from claude_mem import settings
 from claude_mem.cli import output
-from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.client import SLOW_S, approve_environment, request
 from claude_mem.cli.commands import Commands, UsageError
+from claude_mem.serve import control
 
 MOST_KEY = 1_000
 
@@ -31,6 +33,8 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("url", metavar="URL", help="the server's address")
     parser.add_argument("--key-file", metavar="F", help="a file that contains the key")
+    moved = "the server that you joined has this address now: with the same key, nothing is lost"
+    parser.add_argument("--moved", action="store_true", help=moved)
     parser.add_argument("--ca", metavar="F", help="a CA certificate to trust, if the server's is private")
     insecure = "allow plain HTTP to another machine, although others can read the key"
     parser.add_argument("--insecure-http", action="store_true", help=insecure)
@@ -55,11 +59,18 @@ def add(commands: Commands) -> None:
 def _run_join(args: argparse.Namespace) -> int:
     body = {
         "url": args.url,
-        "key": _key(args.key_file),
+        "key": "" if args.moved else _key(args.key_file),
+        "moved": args.moved,
         "ca": str(Path(args.ca).absolute()) if args.ca else "",
         "insecure_http": args.insecure_http,
     }
+    data_dir = settings.data_directory()
+    if approve_environment(data_dir):  # such as the proxy that leads there
+        control.stop(data_dir)
     joined = request("POST", "/api/sharing/join", body=body)
+    if args.moved:
+        text = f"The team's server is at {joined['url']} now. Nothing else has changed."
+        return output.result(joined, text, as_json=args.json)
     text = (
         f"Joined {joined['url']} as {joined['member']}, on {joined['machine']}.\n"
         "Nothing is shared yet. To share this directory's project: claude-mem share --here"

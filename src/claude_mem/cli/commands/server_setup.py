@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -135,7 +136,6 @@ def _init(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from claude_mem.serve.team_server import server_process
-    from claude_mem.serve.team_server.json_log import log_to_stderr
     from claude_mem.wiring import team_services
 
     if (args.cert is None) != (args.key is None):
@@ -153,7 +153,11 @@ def _run(args: argparse.Namespace) -> int:
         drain_s=args.drain,
         rate=args.rate,
     )
-    log_to_stderr(settings.log_level)
+    server_process.log_to_stderr(settings.log_level)
+    if sys.stderr.isatty():
+        scheme = "https" if args.cert else "http"
+        where = f"[{host}]" if ":" in host else host
+        output.message(f"Serving on {args.public_url or f'{scheme}://{where}:{port}'}. Ctrl-C stops it.")
     return server_process.run(lambda: team_services.build(settings), options)
 
 

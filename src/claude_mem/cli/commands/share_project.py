@@ -48,6 +48,10 @@ def add(commands: Commands) -> None:
         run=_run_team,
     )
     parser.add_argument("--sync", action="store_true", help="exchange memories with the server first")
+    answer = parser.add_mutually_exclusive_group()
+    accept = "delete your own memories that others want deleted and that wait for your consent"
+    answer.add_argument("--accept-deletions", action="store_true", help=accept)
+    answer.add_argument("--refuse-deletions", action="store_true", help="keep them on this machine")
     add_admin(Commands(parser.add_subparsers(title="commands, for admins", metavar="COMMAND")))
 
 
@@ -78,8 +82,15 @@ def _run_share(args: argparse.Namespace) -> int:
         failed = sent["status"]["error"]
         text = f"{count} could not be sent: {failed}" if failed else f"Sent {count}."
         return output.result(sent, text, as_json=args.json)
+    before = request("GET", "/api/sharing")
     status = request("POST", "/api/sharing/share", body=_chosen(args) | {"prompts": args.prompts})
-    return output.result(status, "\n".join(["Sharing is on.", *_shared(status)]), as_json=args.json)
+    first = "Already shared." if _settings(before) == _settings(status) else "Sharing is on."
+    return output.result(status, "\n".join([first, *_shared(status)]), as_json=args.json)
+
+
+def _settings(status: dict[str, Any]) -> tuple[bool, set[tuple[str, bool]]]:
+    """What is shared, and how."""
+    return status["shares_all"], {(each["key"], each["prompts"]) for each in status["projects"]}
 
 
 def _run_unshare(args: argparse.Namespace) -> int:
@@ -91,12 +102,18 @@ def _run_unshare(args: argparse.Namespace) -> int:
 
 
 def _run_team(args: argparse.Namespace) -> int:
-    if args.sync:
+    if args.accept_deletions or args.refuse_deletions:
+        body = {"accept": args.accept_deletions}
+        status = request("POST", "/api/sharing/consent", body=body, within_s=SLOW_S)
+    elif args.sync:
         with output.waiting("Exchanging memories with the team's server ..."):
             status = request("POST", "/api/sharing/exchange", body={}, within_s=SLOW_S)
     else:
         status = request("GET", "/api/sharing")
     failed = args.sync and (not status["joined"] or bool(status["stopped"] or status["error"]))
+    if failed:
+        why = status["stopped"] or status["error"] or "this machine has not joined a team"
+        output.message(f"Nothing was exchanged: {output.clean(why)}")
     code = WRONG if failed else OK
     return output.result(status, "\n".join(status_text(status)), as_json=args.json, code=code)
 
@@ -118,6 +135,15 @@ def status_text(status: dict[str, Any]) -> list[str]:
         lines.append(f"Waiting: {count}: {output.clean(each['reason'])}")
     if status["forgets"]:
         lines.append(f"Deletions to be sent: {status['forgets']:,}")
+    for each in status["held"]:
+        count = output.plural(each["memories"], "memory", "memories")
+        who, project = output.clean(each["by"]), output.clean(each["project"])
+        lines.append(
+            f"Waiting for your consent: {who} wants to delete {count} of yours in {project}, here too"
+        )
+        lines.append(
+            "  Agree: claude-mem team --accept-deletions. Keep them: claude-mem team --refuse-deletions"
+        )
     lines += _shared(status)
     for each in status["received"]:
         count = output.plural(each["memories"], "memory", "memories")

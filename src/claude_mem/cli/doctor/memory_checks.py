@@ -255,6 +255,12 @@ def _exchange(found: SharingStatus, now_s: float) -> Iterator[Finding]:
         waiting = sum(each.memories for each in found.waiting)
         many = f", {output.plural(waiting, 'memory', 'memories')} waiting" if waiting else ""
         yield ok("team", f"{who}: {exchanged}{many}")
+    if found.held:
+        count = output.plural(sum(each.memories for each in found.held), "memory", "memories")
+        says = (
+            f"others want to delete {count} that you shared, also on this machine: waiting for your consent"
+        )
+        yield warn("team", says, "claude-mem team")
     if found.expires_at is not None and found.expires_at / 1000 - now_s < KEY_ENDS_SOON_S:
         left = max(0, int((found.expires_at / 1000 - now_s) // 86_400))
         yield warn("team key", f"this machine's key expires in {output.plural(left, 'day')}", JOIN)

@@ -5,13 +5,16 @@ a request. It has no state of its own: as many as are wanted serve one database,
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,7 +26,14 @@ from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_
 from claude_mem.serve.team_server.gate import Gate, GateRules
 from claude_mem.serve.team_server.server_table import TABLE, server_app
 from claude_mem.serve.team_server.serving import Serving, TeamServices, log
-from claude_mem.serve.worker_log import log_loop_error, name_of
+from claude_mem.serve.worker_log import (
+    OTHER_LOGGERS,
+    OUR_LOGGER,
+    REQUEST,
+    WithoutMessages,
+    log_loop_error,
+    name_of,
+)
 from claude_mem.store.team import Identity
 
 THREADS = 24
@@ -225,3 +235,31 @@ async def _check(serving: Serving) -> None:
                 serving.record_mishap("check", error)
             serving.trouble = name_of(error)
         await until(serving.stopping, CHECK_EVERY_S)
+
+
+class JsonLines(WithoutMessages):
+    """The log: an object a line on stderr, without a word of what was queried or stored."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        facts: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if request := REQUEST.get():
+            facts["request"] = request
+        if record.exc_info:
+            facts["trace"] = self.formatException(record.exc_info)
+        return json.dumps(facts, ensure_ascii=False, separators=(",", ":"))
+
+
+def log_to_stderr(level: str) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in (OUR_LOGGER, *OTHER_LOGGERS):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.propagate = False
+        logger.setLevel(level if name == OUR_LOGGER else logging.ERROR)

@@ -1,4 +1,5 @@
-"""What a process of a team server works with, and the state that its routes, streams and loops share."""
+"""What a process of a team server works with, the state that its routes, streams and loops share, and its
+figures."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from msgspec import Struct, field
 
 from claude_mem.model.clock import Clock
 from claude_mem.recall.memory_reader import MemoryReader
+from claude_mem.serve.health import histogram, metric, metric_of_labels
+from claude_mem.serve.services import resident_bytes
 from claude_mem.serve.team_server.admission import KeyChecker
 from claude_mem.serve.worker_log import name_of
 from claude_mem.store.base import Store
@@ -118,3 +121,33 @@ class Serving(Struct):
     def _replace_changed(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
+
+
+def prometheus_text(serving: Serving) -> str:
+    """For Prometheus: they name no member, no project and no memory. Queries the database: as the service.
+    Raises StoreError."""
+    figures, store = serving.figures, serving.services.store
+    requests: dict[tuple[str, ...], float] = {
+        (route, str(status)): count for (route, status), count in sorted(figures.requests.items())
+    }
+    refused: Mapping[str, float] = dict(figures.refused)
+    return "".join(
+        (
+            metric_of_labels("server_requests_total", "Requests answered.", ("route", "status"), requests),
+            metric("server_refused_total", "Requests refused before they were read.", refused, "code"),
+            histogram(
+                "server_request_duration_seconds",
+                "How long requests took.",
+                figures.cumulative(),
+                round(figures.seconds, 6),
+            ),
+            metric("server_requests_running", "Requests in progress.", figures.running),
+            metric("server_listeners", "Open /stream connections.", serving.listeners.total()),
+            metric("server_mishaps_total", "Failures the server recovered from.", serving.mishaps, "where"),
+            metric(
+                "server_index_waiting", "Rows not in the full-text index yet.", store.statistics.unindexed()
+            ),
+            metric("server_uptime_seconds", "Since the process started.", round(serving.uptime_s, 3)),
+            metric("server_resident_memory_bytes", "Memory used by the process.", resident_bytes()),
+        )
+    )

@@ -19,8 +19,7 @@ from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, 
 from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.serve.requests import Refusal, absorb_lines
 from claude_mem.serve.team_server.gate import IDENTITY
-from claude_mem.serve.team_server.server_metrics import prometheus_text
-from claude_mem.serve.team_server.serving import Serving, TeamServices
+from claude_mem.serve.team_server.serving import Serving, TeamServices, prometheus_text
 from claude_mem.store.team import Identity
 from claude_mem.store.values import ImportResult
 from claude_mem.team.outgoing import is_of_another_machine
@@ -96,6 +95,7 @@ def who(call: TeamCall) -> api.TeamAnswer:
         expires_at=identity.expires_at,
         projects=call.services.directory.grants_of(identity.member),
         version=call.services.version,
+        server=call.services.directory.server_id(),
     )
 
 
@@ -169,12 +169,12 @@ def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
 
 @routes.post(
     "/api/team/acknowledge",
-    "Acknowledge deletions that this machine has applied.",
+    "Acknowledge deletions that this machine has applied, or that wait for its user's consent.",
     api.Acknowledged,
     scope="read",
 )
 def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
-    call.services.sharing.acknowledge(body.ids)
+    call.services.sharing.acknowledge(body.ids, body.answer)
     return api.Acknowledged("acknowledged")
 
 

@@ -280,4 +280,6 @@ CREATE POLICY changed ON team_acknowledgements FOR UPDATE
     USING (member = (SELECT acting_member()) AND machine = (SELECT current_setting('claude_mem.machine', true)))
     WITH CHECK (member = (SELECT acting_member()) AND machine = (SELECT current_setting('claude_mem.machine', true)));
 
+CREATE POLICY seen ON team_server FOR SELECT USING ((SELECT acting_member()) IS NOT NULL);
+
 CREATE POLICY seen ON team_audit FOR SELECT USING ((SELECT is_team_admin()));

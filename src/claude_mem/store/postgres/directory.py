@@ -21,8 +21,9 @@ from claude_mem.api.team import (
     NewMember,
     ProjectGrant,
 )
-from claude_mem.model.clock import DAY_MS
+from claude_mem.model.clock import DAY_MS, iso
 from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden, StoreTooNew
+from claude_mem.store.postgres.principal import Service, acting
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value
 from claude_mem.store.team import Identity
@@ -59,6 +60,11 @@ class Directory(Part):
             admin=row["admin"],
             expires_at=row["expires_at"],
         )
+
+    def server_id(self) -> str:
+        """By which machines know the team again, wherever it moves."""
+        row = self._row("server_id")
+        return "" if row is None else str(row["id"])
 
     @transaction
     def begin(self, db: Connection, member: str, machine: str) -> tuple[str, KeyInfo]:
@@ -146,6 +152,15 @@ class Directory(Part):
     @transaction
     def grant(self, db: Connection, new: NewGrant) -> None:
         project = execute(db, "project_by_key", given=new.project).fetchone()
+        if project is None and isinstance(acting(), Service):  # before anybody shares it, and so owns it
+            name = new.project.rstrip("/").rpartition("/")[2] or new.project
+            made: dict[str, Value] = {
+                "key": new.project,
+                "name": name,
+                "at": self._clock(),
+                "at_iso": iso(self._clock()),
+            }
+            project = execute(db, "reserve_project", **made).fetchone()
         if project is None:
             raise InvalidInput("project", f"No project with the key {new.project}.")
         # The server itself sees all members; whoever administers a project only whether there is one.

@@ -11,4 +11,4 @@ GRANT UPDATE (name, named) ON projects TO claude_mem_member;
 GRANT INSERT, UPDATE ON team_members TO claude_mem_member;
 GRANT INSERT, UPDATE (level), DELETE ON team_grants TO claude_mem_member;
 GRANT INSERT ON team_pulls TO claude_mem_member;
-GRANT UPDATE (acknowledged_at_epoch) ON team_acknowledgements TO claude_mem_member;
+GRANT UPDATE (acknowledged_at_epoch, answer) ON team_acknowledgements TO claude_mem_member;

@@ -557,11 +557,18 @@ CREATE TABLE team_acknowledgements (
     member                text COLLATE "C" NOT NULL,
     machine               text COLLATE "C" NOT NULL,
     acknowledged_at_epoch bigint,
+    answer                text COLLATE "C" CHECK (answer IN ('consent', 'refused')), -- why it has not yet, or will not
     PRIMARY KEY (forget_id, member, machine)
 );
 
 CREATE INDEX team_acknowledgements_waiting ON team_acknowledgements (member, machine)
     WHERE acknowledged_at_epoch IS NULL;
+
+-- By which machines know this team again, wherever it moves.
+CREATE TABLE team_server (
+    id text COLLATE "C" PRIMARY KEY DEFAULT CAST(gen_random_uuid() AS text)
+);
+INSERT INTO team_server DEFAULT VALUES;
 
 -- What admins did: never a memory's text.
 CREATE TABLE team_audit (

@@ -23,6 +23,7 @@ from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput, StoreForbidden
 from claude_mem.model.records import Record, digest_of
 from claude_mem.model.refs import MemoryKind, Ref
+from claude_mem.model.sharing import ForgetAnswer
 from claude_mem.store.postgres.principal import acting, acting_as_service
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
@@ -124,6 +125,13 @@ class Sharing(Part):
         refused |= {accepted[number]: why for number, why in done.refused}
         return ImportResult(done.taken, done.known, tuple(sorted(refused.items())))
 
+    @transaction
+    def adopt_restored(self, db: Connection) -> None:
+        """In a database that was restored from a dump, what was shared has transactions of another server,
+        which may be in the future here: it is as if it was shared now. As the service."""
+        for table in ("changes", "grants", "forgets"):
+            execute(db, f"adopt_restored_{table}")
+
     def pull(self, given: str, limit: int) -> Pulled:
         """What other machines have sent of projects that the acting member reads, and what is to be
         forgotten."""
@@ -131,7 +139,8 @@ class Sharing(Part):
         self._note_machine()
         with self._readers.read() as db:
             upto = int(execute(db, "oldest_open").fetchone()[0])
-            cursor = cursor or PullCursor(grants=upto)
+            if cursor is None or max(cursor.place.transaction, cursor.grants) > upto:
+                cursor = PullCursor(grants=upto)  # in the future: of the database before it was restored
             page, cursor, more = _page(db, cursor, upto, limit)
             refs = tuple(Ref(kind, id) for kind, id in page)
             forgets = tuple(
@@ -191,25 +200,18 @@ class Sharing(Part):
             ids.append(f"f{id}" if id else "")
         return tuple(ids)
 
-    def acknowledge(self, ids: Sequence[str]) -> None:
-        """This machine has carried them out."""
+    def acknowledge(self, ids: Sequence[str], answer: ForgetAnswer = "done") -> None:
+        """This machine has carried them out, or has not."""
         numbers = [int(id[1:]) for id in ids if id[:1] == "f" and id[1:].isascii() and id[1:].isdecimal()]
         given = json.dumps([number for number in numbers if number < 2**63])
-        self._change("acknowledge", **_machine(), ids=given, now=self._clock())
+        if answer == "done":
+            self._change("acknowledge", **_machine(), ids=given, now=self._clock())
+        else:
+            self._change("answer_forgets", **_machine(), ids=given, answer=answer)
 
     def forgets(self, limit: int = MOST_FORGETS) -> tuple[ForgetStatus, ...]:
         """The newest first."""
-        return tuple(
-            ForgetStatus(
-                id=f"f{row['id']}",
-                kind=row["kind"],
-                project=row["project"],
-                by=row["member"],
-                at=row["created_at"],
-                waiting_for=tuple(json.loads(row["waiting_for"])),
-            )
-            for row in self._rows("forgets", limit=limit)
-        )
+        return tuple(map(_forget_status, self._rows("forgets", limit=limit)))
 
     def leave(self) -> int:
         """Delete all that the acting member has shared, from the server and from others' machines, then end
@@ -222,6 +224,20 @@ class Sharing(Part):
                     pass
             self._writer.run(lambda db: execute(db, "end_key", id=who.key_id, now=self._clock()))
         return len(sessions)
+
+
+def _forget_status(row: Row) -> ForgetStatus:
+    left: list[tuple[str, str | None]] = json.loads(row["waiting_for"])
+    return ForgetStatus(
+        id=f"f{row['id']}",
+        kind=row["kind"],
+        project=row["project"],
+        by=row["member"],
+        at=row["created_at"],
+        waiting_for=tuple(machine for machine, _ in left),
+        consent=tuple(machine for machine, answer in left if answer == "consent"),
+        refused=tuple(machine for machine, answer in left if answer == "refused"),
+    )
 
 
 def _member() -> Identity:

@@ -21,18 +21,21 @@ from claude_mem.model.records import (
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import (
     BranchState,
+    ForgetAnswer,
     ForgetLine,
     ForgetMatch,
+    HeldForgets,
     NamedItem,
     OutboxFigures,
     OutboxItem,
+    OwnLoss,
     Progress,
     SharedKind,
     SharedProject,
     TeamLink,
 )
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
-from claude_mem.store.relational.rows import value_of
+from claude_mem.store.relational.rows import Value, value_of
 from claude_mem.store.relational.transfer import as_record
 
 ALL = "share_all"
@@ -43,7 +46,14 @@ _TABLES: dict[SharedKind, str] = {
 }
 _LEAVE = (
     *("leave_team", "leave_pins", "leave_outbox", "leave_sent", "leave_forgets"),
-    *("leave_acknowledgements", "leave_branches", "leave_state", "leave_barred"),
+    *(
+        "leave_acknowledgements",
+        "leave_branches",
+        "leave_state",
+        "leave_barred",
+        "leave_held",
+        "leave_losses",
+    ),
 )
 
 
@@ -60,6 +70,15 @@ class Outbox(Part):
         execute(db, "set_team_state", name="link", value=msgspec_json.encode(link).decode())
         execute(db, "set_team_state", name="member", value=link.member)
         execute(db, "unset_team_state", name="progress")
+
+    @transaction
+    def move(self, db: Connection, link: TeamLink) -> None:
+        """How far it came holds; what failed does not."""
+        execute(db, "set_team_state", name="link", value=msgspec_json.encode(link).decode())
+        if found := self._state().get("progress"):
+            before = msgspec_json.decode(found, type=Progress)
+            after = Progress(cursor=before.cursor, last_at=before.last_at)
+            execute(db, "set_team_state", name="progress", value=msgspec_json.encode(after).decode())
 
     @transaction
     def leave(self, db: Connection) -> None:
@@ -203,34 +222,77 @@ class Outbox(Part):
         refs: list[Ref] = []
         sessions: list[str] = []
         names: list[str] = []
+        losses: list[OwnLoss] = []
         member = self._state().get("member")
         with self._readers.read() as db:
             for line in lines:
-                for meant, name, is_sent in _named_at(db, line):
+                for meant, name, own in _named_at(db, line):
                     if digest_of(name) != line.digest:
                         continue
                     names.append(name)
-                    if isinstance(meant, Ref):
-                        refs.append(meant)
-                    elif is_sent and line.by != member:
+                    few: list[Ref] | None = [meant] if isinstance(meant, Ref) else None
+                    if few is None and own is not None and line.by != member:
                         # Of a session of one's own another member has only what was sent.
-                        sent = execute(db, "sent_of_session", session=meant)
-                        refs += [Ref(row["kind"], row["id"]) for row in sent]
+                        sent = execute(db, "sent_of_session", session=str(meant))
+                        few = [Ref(row["kind"], row["id"]) for row in sent]
+                    if few is None:
+                        sessions.append(str(meant))
                     else:
-                        sessions.append(meant)
-        return ForgetMatch(tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(sessions)), tuple(names))
+                        refs += few
+                    if own is not None:
+                        count = (
+                            _count(db, "memories_of_session", session=str(meant)) if few is None else len(few)
+                        )
+                        losses.append(OwnLoss(line.id, own, count))
+        return ForgetMatch(
+            tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(sessions)), tuple(names), tuple(losses)
+        )
+
+    def own_memories(self, project_id: int, *, since: int) -> tuple[int, int]:
+        with self._readers.read() as db:
+            lost = _count(db, "losses_since", project_id=project_id, since=since)
+            return _count(db, "own_memories", project_id=project_id), lost
 
     @transaction
-    def carried_out(self, db: Connection, lines: Sequence[ForgetLine], names: Sequence[str]) -> None:
+    def hold(self, db: Connection, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> int:
+        new = 0
+        for line in lines:
+            own = [each for each in losses if each.id == line.id]
+            count = sum(each.memories for each in own)
+            given = {"project_id": own[0].project_id, "memories": count}
+            new += execute(db, "hold_forget", **asdict(line), **given).rowcount
+            execute(db, "note_acknowledgement", id=line.id, answer="consent")
+        return new
+
+    def held(self) -> list[ForgetLine]:
+        return [value_of(ForgetLine, row) for row in self._rows("held_forgets")]
+
+    @transaction
+    def refuse(self, db: Connection, lines: Sequence[ForgetLine]) -> None:
+        for line in lines:
+            execute(db, "unhold_forget", id=line.id)
+            execute(db, "note_acknowledgement", id=line.id, answer="refused")
+
+    @transaction
+    def carried_out(
+        self,
+        db: Connection,
+        lines: Sequence[ForgetLine],
+        names: Sequence[str],
+        losses: Sequence[OwnLoss] = (),
+    ) -> None:
         given = json.dumps(list(names))
         execute(db, "unlist_team_forgets", names=given)
         execute(db, "unbar", names=given)
         execute(db, "unbar_sessions", names=given)
         for line in lines:
-            execute(db, "note_acknowledgement", id=line.id)
+            execute(db, "unhold_forget", id=line.id)
+            execute(db, "note_acknowledgement", id=line.id, answer="done")
+        for each in losses:
+            execute(db, "note_loss", project_id=each.project_id, memories=each.memories, now=self._clock())
 
-    def acknowledgements(self, limit: int) -> list[str]:
-        return [row["id"] for row in self._rows("team_acknowledgements", limit=limit)]
+    def acknowledgements(self, limit: int) -> list[tuple[str, ForgetAnswer]]:
+        return [(row["id"], row["answer"]) for row in self._rows("team_acknowledgements", limit=limit)]
 
     def acknowledged(self, ids: Sequence[str]) -> None:
         self._change("team_acknowledged", ids=json.dumps(list(ids)))
@@ -276,9 +338,10 @@ class Outbox(Part):
                 for statement in ("count_team_forgets", "count_team_acknowledgements")
             ]
             received = {row["author"]: row["memories"] for row in execute(db, "received")}
+            held = tuple(value_of(HeldForgets, row) for row in execute(db, "held_by_project"))
         due = waiting.pop(None, 0)
         forgets, acknowledgements = counts
-        return OutboxFigures(due, waiting, forgets, acknowledgements, received)
+        return OutboxFigures(due, waiting, forgets, acknowledgements, received, held)
 
 
 def _also(row: Row, worked: Sequence[Row]) -> tuple[str, ...]:
@@ -292,24 +355,33 @@ def _also(row: Row, worked: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str, bool]]:
-    """What may be meant by a kind and a time, with all the names that each may have on the server, and
-    whether this machine has sent it."""
+def _count(db: Connection, statement: str, **given: Value) -> int:
+    row = execute(db, statement, **given).fetchone()
+    return 0 if row is None else int(row["memories"])
+
+
+def _named_at(db: Connection, line: ForgetLine) -> list[tuple[Ref | str, str, int | None]]:
+    """What may be meant by a kind and a time, with all the names that each may have on the server, and the
+    project of those that this machine has sent."""
     if line.of == "session":
         rows = execute(db, "sessions_named_at", at=line.at).fetchall()
         return [
-            (row["session"], row["name"] or name_of_session(row["session"]), row["name"] is not None)
+            (row["session"], row["name"] or name_of_session(row["session"]), _own_project(row))
             for row in rows
         ]
     if line.of not in _TABLES:
         return []
     kind = convert(line.of, SharedKind)
-    found: list[tuple[Ref | str, str, bool]] = []
+    found: list[tuple[Ref | str, str, int | None]] = []
     for row in execute(db, f"{_TABLES[kind]}_named_at", at=line.at):
         ref = Ref(kind, row["id"])
-        sent = row["name"] is not None
-        found += [(ref, name, sent) for name in {_name(kind, row), row["name"]} if name]
+        names = {name for name in (_name(kind, row), row["name"]) if name}
+        found += [(ref, name, _own_project(row)) for name in names]
     return found
+
+
+def _own_project(row: Row) -> int | None:
+    return None if row["name"] is None else int(row["project_id"])
 
 
 def _name(kind: SharedKind, row: Row) -> str:

@@ -395,8 +395,27 @@ CREATE TABLE team_forgets (
 
 -- What others' machines have forgotten, and this one has yet to acknowledge.
 CREATE TABLE team_acknowledgements (
-    id TEXT PRIMARY KEY
+    id     TEXT PRIMARY KEY,
+    answer TEXT NOT NULL DEFAULT 'done'           -- or consent: it waits for the user's; or refused
 ) WITHOUT ROWID;
+
+-- Forgets that would delete much of one's own: they wait for the user's consent.
+CREATE TABLE team_held_forgets (
+    id         TEXT PRIMARY KEY,
+    kind       TEXT NOT NULL,
+    digest     TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    member     TEXT NOT NULL,                     -- who asks for it
+    project_id INTEGER NOT NULL,
+    memories   INTEGER NOT NULL                   -- how many of one's own it would delete
+) WITHOUT ROWID;
+
+-- How many of one's own memories forgets from elsewhere have deleted without it.
+CREATE TABLE team_losses (
+    project_id INTEGER NOT NULL,
+    at_epoch   INTEGER NOT NULL,
+    memories   INTEGER NOT NULL
+);
 
 -- What of others' was forgotten here: it does not come back.
 CREATE TABLE team_barred (

@@ -48,6 +48,21 @@ def is_let_in(team: Team, secret: str) -> bool:
         return team.store.directory.authenticate(secret) is not None
 
 
+def test_a_project_that_the_server_grants_before_it_is_shared_belongs_to_nobody_else(team: Team) -> None:
+    ben = team.member("ben")
+    with acting_as(team.admin), pytest.raises(InvalidInput, match="There is no project"):
+        team.store.directory.grant(NewGrant(project=SHOP, member="ada", level="admin"))
+    with acting_as_service():
+        team.store.directory.grant(NewGrant(project=SHOP, member="ada", level="admin"))
+    refused = team.push(ben, shared("s1", "Prices are integers")).refused
+    assert any("no access" in why for _, why in refused)
+    team.grant(SHOP, "ben", "write")
+    assert not team.push(ben, shared("s1", "Prices are integers")).refused
+    with acting_as(team.admin):
+        levels = {each.member: each.level for each in team.store.directory.grants()}
+    assert levels == {"ada": "admin", "ben": "write"}
+
+
 def test_a_key_ends_and_may_be_revoked_and_is_nowhere_stored(team: Team) -> None:
     with acting_as(team.admin):
         team.store.directory.add_member(NewMember(name="ben"))

@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
+from msgspec import convert
 from tests.contracts.store_contract import NOON
 from tests.harness import team as harness
 from tests.harness.postgres import VERSIONS
 from tests.harness.team import Team, named, observation, project, prompt, session, shared, summary
 
-from claude_mem.api.team import NewGrant
+from claude_mem.api.team import ForgetStatus, NewGrant
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import digest_of, name_of_session
 from claude_mem.model.refs import Filters, Ref
+from claude_mem.model.sharing import ForgetAnswer
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import execute
@@ -281,6 +284,50 @@ def test_what_was_forgotten_does_not_come_back(team: Team) -> None:
     done = team.push(team.admin, [*records, observation("s1", "New words")])
     assert done.taken == {}
     assert len(done.refused) == 5
+
+
+def test_a_machine_whose_user_must_consent_is_named_and_hears_no_more_of_it(team: Team) -> None:
+    ben = team.member("ben")
+    team.push(team.admin, shared("s0", "Prices are integers"))
+    team.grant(SHOP, "ben", "write")
+    records = shared("s1", "Prices are decimals")
+    team.push(ben, records)
+    (id,) = forget(team, team.admin, named(records[2]))
+
+    def status() -> ForgetStatus:
+        with acting_as(team.admin):
+            (found,) = team.store.sharing.forgets()
+        return found
+
+    for answer, consent, refused in (("consent", ("ben/laptop",), ()), ("refused", (), ("ben/laptop",))):
+        with acting_as(ben):
+            team.store.sharing.acknowledge([id], convert(answer, ForgetAnswer))
+        assert (status().consent, status().refused) == (consent, refused)
+        assert status().waiting_for == ("ben/laptop",)
+        assert pulled(team, ben).forgets == ()
+    with acting_as(ben):
+        team.store.sharing.acknowledge([id])
+    assert (status().waiting_for, status().refused) == ((), ())
+
+
+def test_what_was_restored_from_a_dump_is_pulled_whatever_its_transactions_were(team: Team) -> None:
+    """The transactions of another server, in the future of this one."""
+    ben = team.member("ben")
+    team.push(team.admin, shared("s1", "Prices are integers"))
+    team.grant(SHOP, "ben", "read")
+    assert titles(pulled_all(team, ben)[0]) == ["Prices are integers"]
+    later = "SET transaction = '9000000000000'::xid8"
+    with psycopg.connect(team.url, autocommit=True) as raw:
+        for table in ("team_changes", "team_grants", "team_forgets"):
+            raw.execute(f"UPDATE claude_mem.{table} {later}".encode())
+    assert titles(list(pulled(team, ben).records)) == [], "nobody would see it for years"
+    with acting_as_service():
+        team.store.sharing.adopt_restored()
+    assert titles(pulled_all(team, ben)[0]) == ["Prices are integers"]
+    ahead = f"9000000000001._.0-{9_000_000_000_001}"
+    assert titles(pulled_all(team, ben, ahead)[0]) == ["Prices are integers"], "a machine that is ahead"
+    team.push(team.admin, shared("s2", "Prices are rounded"))
+    assert "Prices are rounded" in titles(pulled_all(team, ben, ahead)[0])
 
 
 def test_one_forgets_ones_own_and_an_admin_of_the_project_anybodys(team: Team) -> None:

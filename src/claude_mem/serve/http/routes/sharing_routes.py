@@ -65,6 +65,16 @@ def unshare(call: Call, body: api.UnshareRequest) -> api.SharingStatus:
 
 
 @routes.post(
+    "/api/sharing/consent",
+    "Accept or refuse others' deletions of many of your own memories.",
+    api.SharingStatus,
+    NO_TEAM,
+)
+def consent(call: Call, body: api.ConsentRequest) -> api.SharingStatus:
+    return _changed(call, lambda membership: membership.answer_forgets(body))
+
+
+@routes.post(
     "/api/sharing/now",
     "Send waiting memories immediately, including those of unmerged branches.",
     api.SentNowAnswer,

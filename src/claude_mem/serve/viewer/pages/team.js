@@ -236,6 +236,11 @@ const received = ({ received: some }) =>
       : h("p", { class: "empty" }, "Nothing received yet."),
   );
 
+function left(machine, { consent = [], refused = [] }) {
+  if (consent.includes(machine)) return `${machine} (waiting for consent)`;
+  return refused.includes(machine) ? `${machine} (refused)` : machine;
+}
+
 // Of what was forgotten in the team: what some machine still has.
 function unfinished(forgets) {
   if (forgets.trouble) return null; // it is said above
@@ -250,7 +255,7 @@ function unfinished(forgets) {
           ["What", "Project", "Deleted by", "When", "Still on"],
           some
             .slice(0, SHOWN)
-            .map((each) => [each.kind, each.project, each.by, when(each.at), each.waiting_for.join(", ")]),
+            .map((each) => [each.kind, each.project, each.by, when(each.at), each.waiting_for.map((machine) => left(machine, each)).join(", ")]),
         )
       : h("p", { class: "empty" }, "All deletions are complete on every machine."),
   );

@@ -11,6 +11,14 @@ WHERE k.digest = decode(:digest, 'hex') AND k.revoked_at_epoch IS NULL AND m.rem
 -- To the hour.
 UPDATE team_keys SET used_at_epoch = :hour WHERE id = :id AND COALESCE(used_at_epoch, 0) < :hour;
 
+-- name: reserve_project
+-- A project that nobody has shared yet.
+INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (:key, :name, '', :at_iso, :at) RETURNING id;
+
+-- name: server_id
+-- By which machines know the team again.
+SELECT id FROM team_server;
+
 -- name: lock_members
 -- Two cannot be the first.
 LOCK TABLE team_members IN SHARE ROW EXCLUSIVE MODE;

@@ -29,6 +29,18 @@ SELECT forgotten_names(CAST(:given AS json));
 -- The oldest transaction that is not over.
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
+-- name: adopt_restored_changes
+-- What was shared by transactions that are yet to come, is shared now.
+UPDATE team_changes SET transaction = pg_current_xact_id() WHERE transaction > pg_current_xact_id();
+
+-- name: adopt_restored_grants
+-- Likewise grants.
+UPDATE team_grants SET transaction = pg_current_xact_id() WHERE transaction > pg_current_xact_id();
+
+-- name: adopt_restored_forgets
+-- Likewise forgets.
+UPDATE team_forgets SET transaction = pg_current_xact_id() WHERE transaction > pg_current_xact_id();
+
 -- name: projects_not_pulled
 -- Whether the machine is to read a project for the first time.
 SELECT 1 FROM UNNEST(readable_projects()) AS p (id)
@@ -67,7 +79,8 @@ ORDER BY c.transaction, c.kind, c.memory_id LIMIT :limit;
 -- name: forgets_to_carry_out
 -- What a machine has not acknowledged.
 SELECT f.id, f.kind, f.digest, f.at, f.member FROM team_acknowledgements AS a JOIN team_forgets AS f ON f.id = a.forget_id
-WHERE a.member = :member AND a.machine = :machine AND a.acknowledged_at_epoch IS NULL ORDER BY f.id LIMIT :limit;
+WHERE a.member = :member AND a.machine = :machine AND a.acknowledged_at_epoch IS NULL AND a.answer IS NULL
+ORDER BY f.id LIMIT :limit;
 
 -- name: acknowledge
 -- A machine has carried some out.
@@ -75,10 +88,16 @@ UPDATE team_acknowledgements SET acknowledged_at_epoch = :now
 WHERE member = :member AND machine = :machine AND acknowledged_at_epoch IS NULL
   AND forget_id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS value);
 
+-- name: answer_forgets
+-- A machine has not, because of its user.
+UPDATE team_acknowledgements SET answer = :answer
+WHERE member = :member AND machine = :machine AND acknowledged_at_epoch IS NULL
+  AND forget_id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS value);
+
 -- name: forgets
 -- The newest, each with the machines that have not acknowledged it.
 SELECT f.id, f.kind, f.project, f.member, f.created_at_epoch AS created_at,
-       (SELECT COALESCE(CAST(json_agg(a.member || '/' || a.machine ORDER BY a.member, a.machine) AS text), '[]')
+       (SELECT COALESCE(CAST(json_agg(json_build_array(a.member || '/' || a.machine, a.answer) ORDER BY a.member, a.machine) AS text), '[]')
         FROM team_acknowledgements AS a WHERE a.forget_id = f.id AND a.acknowledged_at_epoch IS NULL) AS waiting_for
 FROM team_forgets AS f ORDER BY f.id DESC LIMIT :limit;
 

@@ -264,12 +264,53 @@ DELETE FROM team_forgets WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM team_forgets WHERE name IN (SELECT value FROM json_each(:names));
 
 -- name: note_acknowledgement
--- A forget was carried out here.
-INSERT OR IGNORE INTO team_acknowledgements (id) VALUES (:id);
+-- A forget was carried out here, or was not.
+INSERT INTO team_acknowledgements (id, answer) VALUES (:id, :answer) ON CONFLICT (id) DO UPDATE SET answer = excluded.answer;
 
 -- name: team_acknowledgements
 -- What is yet to be acknowledged.
-SELECT id FROM team_acknowledgements ORDER BY id LIMIT :limit;
+SELECT id, answer FROM team_acknowledgements ORDER BY answer, id LIMIT :limit;
+
+-- name: hold_forget
+-- It waits for the user's consent.
+INSERT OR IGNORE INTO team_held_forgets (id, kind, digest, at, member, project_id, memories)
+VALUES (:id, :of, :digest, :at, :by, :project_id, :memories);
+
+-- name: held_forgets
+-- Those that do.
+SELECT id, kind AS "of", digest, at, member AS by FROM team_held_forgets ORDER BY id;
+
+-- name: unhold_forget
+-- It does not any more.
+DELETE FROM team_held_forgets WHERE id = :id;
+
+-- name: held_by_project
+-- How much of one's own waits for consent to be deleted, and who asks for it.
+SELECT p.name AS project, h.member AS by, SUM(h.memories) AS memories, COUNT(*) AS forgets
+FROM team_held_forgets AS h JOIN projects AS p ON p.id = h.project_id GROUP BY h.project_id, h.member ORDER BY 1, 2;
+
+-- name: note_loss
+-- So many of one's own went without consent.
+INSERT INTO team_losses (project_id, at_epoch, memories) VALUES (:project_id, :now, :memories);
+
+-- name: losses_since
+-- How many of a project's that were, since a moment.
+SELECT COALESCE(SUM(memories), 0) AS memories FROM team_losses WHERE project_id = :project_id AND at_epoch > :since;
+
+-- name: own_memories
+-- How many memories of a project are one's own.
+SELECT (SELECT COUNT(*) FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
+        WHERE o.project_id = :project_id AND s.author IS NULL)
+     + (SELECT COUNT(*) FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+        WHERE s.project_id = :project_id AND s.author IS NULL)
+     + (SELECT COUNT(*) FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
+        WHERE s.project_id = :project_id AND s.author IS NULL) AS memories;
+
+-- name: memories_of_session
+-- How many a session has.
+SELECT (SELECT COUNT(*) FROM observations WHERE session_id = s.id) + (SELECT COUNT(*) FROM session_summaries WHERE session_id = s.id)
+     + (SELECT COUNT(*) FROM user_prompts WHERE session_id = s.id) AS memories
+FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
 
 -- name: count_team_acknowledgements
 -- How many those are.
@@ -295,30 +336,30 @@ SELECT name FROM team_barred WHERE name IN (SELECT value FROM json_each(:names))
 
 -- name: observations_named_at
 -- Observations of others, and those that were sent, of a moment.
-SELECT o.id, s.claude_session_id AS session, o.created_at_epoch AS at, o.content_key, t.name
+SELECT o.id, s.claude_session_id AS session, o.created_at_epoch AS at, o.content_key, t.name, o.project_id
 FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
 LEFT JOIN team_sent AS t ON t.kind = 'observation' AND t.memory_id = o.id
 WHERE o.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
 
 -- name: summaries_named_at
 -- Likewise summaries.
-SELECT y.id, s.claude_session_id AS session, y.created_at_epoch AS at, t.name
+SELECT y.id, s.claude_session_id AS session, y.created_at_epoch AS at, t.name, s.project_id
 FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
 LEFT JOIN team_sent AS t ON t.kind = 'summary' AND t.memory_id = y.id
 WHERE y.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
 
 -- name: prompts_named_at
 -- Likewise prompts.
-SELECT u.id, s.claude_session_id AS session, u.prompt_number AS number, t.name
+SELECT u.id, s.claude_session_id AS session, u.prompt_number AS number, t.name, s.project_id
 FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
 LEFT JOIN team_sent AS t ON t.kind = 'prompt' AND t.memory_id = u.id
 WHERE u.created_at_epoch = :at AND (s.author IS NOT NULL OR t.name IS NOT NULL);
 
 -- name: sessions_named_at
 -- Likewise sessions.
-SELECT claude_session_id AS session, NULL AS name FROM sdk_sessions WHERE author > '' AND created_at_epoch = :at
+SELECT claude_session_id AS session, NULL AS name, project_id FROM sdk_sessions WHERE author > '' AND created_at_epoch = :at
 UNION ALL
-SELECT s.claude_session_id, t.name FROM team_sent AS t CROSS JOIN sdk_sessions AS s ON s.id = t.memory_id
+SELECT s.claude_session_id, t.name, s.project_id FROM team_sent AS t CROSS JOIN sdk_sessions AS s ON s.id = t.memory_id
 WHERE t.kind = 'session' AND s.created_at_epoch = :at;
 
 -- name: sent_of_session
@@ -390,6 +431,14 @@ DELETE FROM team_forgets;
 -- name: leave_acknowledgements
 -- Likewise.
 DELETE FROM team_acknowledgements;
+
+-- name: leave_held
+-- Likewise.
+DELETE FROM team_held_forgets;
+
+-- name: leave_losses
+-- Likewise.
+DELETE FROM team_losses;
 
 -- name: leave_barred
 -- Likewise.

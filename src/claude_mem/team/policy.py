@@ -1,14 +1,20 @@
-"""When the team's server is called again after a call that failed. Pure: a week of failures is tested in
-microseconds.
+"""What the exchange decides. Pure: a week of failures is tested in microseconds.
+
+When the server is called again after a call that failed; and which forgets wait for the user's consent. A
+forget from elsewhere deletes what this machine has shared, here too, so whoever administers a project, or
+the server itself, could delete all of it.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
+from claude_mem.model.sharing import OwnLoss
 from claude_mem.team.wire import TeamFailure
 
 FIRST_MS = 5_000
@@ -43,3 +49,23 @@ def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Agai
 def is_notice_due(failing_since: int | None, now: int, *, noticed: bool) -> bool:
     """The user is told once, when it has failed for a day."""
     return failing_since is not None and not noticed and now - failing_since >= NOTICE_AFTER_MS
+
+
+LOSS_OF = 30 * DAY_MS
+"""For so long losses without consent are counted together."""
+MOST_LOST = 100
+MOST_SHARE_LOST = 0.2
+
+
+def held(losses: Sequence[OwnLoss], own: Mapping[int, tuple[int, int]]) -> frozenset[str]:
+    """The ids of the forgets that wait for consent: all of a project of which too much would be lost. `own`:
+    of each project, how many memories are one's own, and how many such forgets have deleted lately."""
+    lost = Counter[int]()
+    for each in losses:
+        lost[each.project_id] += each.memories
+    too_much = set()
+    for project, count in lost.items():
+        there, before = own[project]
+        if count + before > max(MOST_LOST, MOST_SHARE_LOST * (there + before)):
+            too_much.add(project)
+    return frozenset(each.id for each in losses if each.project_id in too_much)

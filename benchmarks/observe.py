@@ -22,7 +22,7 @@ from statistics import mean
 from typing import Any, TypeVar
 
 import corpora
-import judge
+import observation_quality
 from claude_mem.agents import hook_payload
 from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
@@ -180,7 +180,7 @@ def _observed_all() -> dict[str, dict[str, Any]]:
     message.statements.cache_clear()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "memories.json"
-        judge.observe(out)
+        observation_quality.observe(out)
         memories: dict[str, dict[str, Any]] = json.loads(out.read_text(encoding="utf-8"))
         return memories
 

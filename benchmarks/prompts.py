@@ -22,11 +22,11 @@ from pathlib import Path
 
 from tests.harness import hook_process, payloads
 
-import crowd
+import synthetic_store
 from claude_mem.hook import paths
 from claude_mem.serve import control
-from crowd import Words, say
 from measure import Run, machine, once, table
+from synthetic_store import Words, say
 from worker import free_port, rss_mib, until
 
 PROMPT_MOST, START_MOST, RSS_MOST, RSS_WITHOUT_MOST = 3.0, 1.3, 250, 80
@@ -191,7 +191,7 @@ def main() -> None:
     size = 10_000 if args.quick else args.size
     with tempfile.TemporaryDirectory(prefix="claude-mem-prompts-") as temporary:
         data = (args.data or Path(temporary)) / str(size)
-        crowd.make(data, Words.read(), size)
+        synthetic_store.make(data, Words.read(), size)
         say("  hooks and a worker …")
         rows = hooked(data, 10 if args.quick else 30)
     print(f"Hooks and the worker at {size:,} observations. {machine()}\n")

@@ -35,7 +35,7 @@ from pathlib import Path
 from statistics import mean
 
 import corpora
-import dots
+import dot_chart
 from claude_mem.model.events import Origin
 from claude_mem.recall import fuse, rank, reminders
 from claude_mem.recall.filter_resolver import FilterResolver
@@ -45,7 +45,7 @@ from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.local_model import WordLlama
 from claude_mem.vectors.sentence import OnnxFolder
 from corpora import Corpus, Question
-from finders import Filled, Finder, Plain, SavedVectors, filled, no_git, ours
+from retrievers import Filled, Finder, Plain, SavedVectors, filled, no_git, ours
 
 TARGETS = {"any@5": 95.0, "MRR": 85.0}
 SENTENCE_TARGETS = {"any@5": 96.5, "MRR": 88.0}
@@ -319,15 +319,15 @@ def report_backfilled(corpus: Corpus, embedder: Embedder) -> None:
 def plotted(full: Mapping[str, Mapping[str, Figures]], live: Mapping[str, Mapping[str, Figures]]) -> str:
     ways = [PLAIN, FUSION, OURS]
     tasks = [
-        dots.Task(
+        dot_chart.Task(
             name[:22],
             f"{len(found[OURS].ranks)} questions",
             TARGETS["any@5"],
-            [dots.Dot(found[way].any_at(5), live[name][way].any_at(5)) for way in ways],
+            [dot_chart.Dot(found[way].any_at(5), live[name][way].any_at(5)) for way in ways],
         )
         for name, found in full.items()
     ]
-    return dots.drawn(
+    return dot_chart.drawn(
         "A right session is among the first five (any@5)", ways=ways, whole="full", part="live", tasks=tasks
     )
 

@@ -27,12 +27,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-import crowd
+import synthetic_store
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.hook import paths
-from crowd import Words, say
+from line_chart import Line, drawn
 from measure import machine, table
-from plot import Line, drawn
+from synthetic_store import Words, say
 
 SCOPES = {"all projects": "", "the big project": "p1", "a small project": "p2"}
 FILTERED = {
@@ -68,7 +68,7 @@ class Measured:
     """Of one size; milliseconds by scope and kind."""
 
     size: int
-    made: crowd.Made
+    made: synthetic_store.Made
     ours: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     naive: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     wall: dict[tuple[str, str], list[float]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ def question(kind: str, words: Words, by: random.Random) -> str:
         case "a prompt":
             return " ".join(words.draw(30, by))
         case _:
-            return f"{by.choice(crowd.FOLDERS)}/{'_'.join(words.draw(2, by)).lower()}.py"
+            return f"{by.choice(synthetic_store.FOLDERS)}/{'_'.join(words.draw(2, by)).lower()}.py"
 
 
 def p95(times: Sequence[float]) -> float:
@@ -101,7 +101,7 @@ def p95(times: Sequence[float]) -> float:
 
 
 def fill(data: Path, words: Words, size: int) -> Measured:
-    measured = Measured(size, crowd.make(data, words, size))
+    measured = Measured(size, synthetic_store.make(data, words, size))
     if not (data / "naive.db").exists():
         say("  plain FTS5 …")
         with sqlite3.connect(data / "naive.db") as db:
@@ -116,7 +116,7 @@ def fill(data: Path, words: Words, size: int) -> Measured:
 def searches(data: Path, words: Words, measured: Measured, questions: int, rounds: int) -> None:
     naive = sqlite3.connect(f"file:{data / 'naive.db'}?mode=ro", uri=True)
     by = random.Random(11)
-    with crowd.recalling(data) as recalling:
+    with synthetic_store.recalling(data) as recalling:
         ours = recalling.memory
         for scope, project in SCOPES.items():
             began = time.perf_counter()

@@ -35,9 +35,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlencode
 
-from crowd import TYPES, Words, say
+from line_chart import Line, drawn
 from measure import machine, table
-from plot import Line, drawn
+from synthetic_store import TYPES, Words, say
 from team_member import Prompts, member_machine
 from team_servers import Caller, Fleet, Peak, Sizes, Used, fleet
 

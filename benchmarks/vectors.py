@@ -31,7 +31,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import corpora
-from bytewise import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 from claude_mem.hook import paths
 from claude_mem.model.refs import Ref, memory_key, span
 from claude_mem.store.sqlite import SqliteStore
@@ -40,6 +39,7 @@ from claude_mem.vectors.backend import VectorBackend
 from claude_mem.vectors.builtin import Builtin
 from claude_mem.vectors.indexer import NEAREST
 from measure import machine, table
+from quantization import DIMENSIONS, TOP, best, comparing, cpu_ms, drawn, said
 
 if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector

@@ -18,12 +18,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import crowd
+import synthetic_store
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.structs import replace
 from claude_mem.serve.services import Recall
-from crowd import Words, say
 from measure import machine, table
+from synthetic_store import Words, say
 
 PROJECT = "p1"
 LIMIT = 50
@@ -38,8 +38,8 @@ def main() -> int:
     size = 20_000 if given.quick else 200_000
     with tempfile.TemporaryDirectory() as folder:
         data = (given.data or Path(folder)) / f"viewer-{size}"
-        crowd.make(data, Words.read(), size)
-        with crowd.recalling(data) as recalling:
+        synthetic_store.make(data, Words.read(), size)
+        with synthetic_store.recalling(data) as recalling:
             return report(recalling)
 
 

@@ -28,11 +28,11 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 from tests.harness import workers
 
-import crowd
+import synthetic_store
 from claude_mem.hook import paths
 from claude_mem.serve import control
-from crowd import NOW, Words, say
 from measure import machine, table
+from synthetic_store import NOW, Words, say
 
 PROJECT = "p1"
 TYPED = "session cache"
@@ -107,7 +107,7 @@ def report(few: House, many: House) -> int:
 
 
 def _house(data: Path, words: Words, size: int, uses: int) -> House:
-    crowd.make(data, words, size)
+    synthetic_store.make(data, words, size)
     with closing(sqlite3.connect(data / paths.DATABASE)) as db, db:
         if db.execute("SELECT 1 FROM sdk_sessions WHERE claude_session_id = ?", (SESSION,)).fetchone():
             return House(data)

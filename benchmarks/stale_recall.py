@@ -1,6 +1,6 @@
 """How often a stale memory is shown as if it held: on every face, in made-up histories, real repositories.
 
-    python benchmarks/harm.py
+    python benchmarks/stale_recall.py
 
 Prints for each history what was shown, and how much of what is stale was shown without a mark. The histories
 are those of the tests (tests/unit/recall/stale_histories.py).

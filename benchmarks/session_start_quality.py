@@ -1,7 +1,7 @@
 """Does a session start with what the next person needs?
 
-    python benchmarks/judge_starts.py starts FOLDER --seed 7 --count 25
-    python benchmarks/judge_starts.py table FOLDER      what the readers found
+    python benchmarks/session_start_quality.py starts FOLDER --seed 7 --count 25
+    python benchmarks/session_start_quality.py table FOLDER      what the readers found
 
 Sessions of the seven projects are put into a store in their order, observed offline, and what the product
 would inject is rendered before some of them, drawn by seed; readers see those lines, what the last session
@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 import corpora
-import judge
+import observation_quality
 from claude_mem.model.events import Kind, Origin
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
@@ -33,7 +33,7 @@ from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.values import NewEvent
 from claude_mem.wiring import observer_setup
-from finders import no_git
+from retrievers import no_git
 
 SHEET = 5
 EARLIEST = 4  # sessions a project has had before one of its starts is drawn
@@ -66,7 +66,7 @@ def sessions(project: str) -> list[dict[str, Any]]:
         each["at"] = corpora._ms(each["started"])
         each["turns"] = [
             [msgspec.structs.replace(event, at=each["at"] + event.at * 1000) for event in turn["events"]]
-            for turn in judge._of_project(project, each)
+            for turn in observation_quality._of_project(project, each)
         ]
     return sorted((each for each in read if each["turns"]), key=lambda each: each["at"])
 
@@ -74,7 +74,7 @@ def sessions(project: str) -> list[dict[str, Any]]:
 def drawn(seed: int, count: int) -> dict[str, set[int]]:
     """Which of a project's sessions are shown."""
     chance = random.Random(seed)
-    places = {name: range(EARLIEST, len(sessions(name))) for name in judge.PROJECTS}
+    places = {name: range(EARLIEST, len(sessions(name))) for name in observation_quality.PROJECTS}
     share = -(-count // len(places))
     found = [(name, at) for name, all in places.items() for at in chance.sample(all, min(share, len(all)))]
     chance.shuffle(found)
@@ -87,11 +87,11 @@ def starts(folder: Path, seed: int, count: int) -> None:
         for before, following, told in rendered(project, places):
             texts.append(_start(project, before, following, told))
     random.Random(seed).shuffle(texts)
-    judge.write_sheets(
+    observation_quality.write_sheets(
         folder, RUBRIC, [f"# Start {number}\n{text}" for number, (text, _) in enumerate(texts, 1)], SHEET
     )
     lines = {str(number): count for number, (_, count) in enumerate(texts, 1)}
-    judge._key(folder).write_text(json.dumps({"lines": lines}))
+    observation_quality._key(folder).write_text(json.dumps({"lines": lines}))
 
 
 def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], dict[str, Any], str]]:
@@ -156,7 +156,7 @@ def _cut(text: str | None, most: int) -> str:
 
 
 def table(folder: Path) -> None:
-    key = json.loads(judge._key(folder).read_text())
+    key = json.loads(observation_quality._key(folder).read_text())
     verdicts = [
         json.loads(line)
         for path in sorted(folder.glob("verdicts-*.jsonl"))

@@ -1,8 +1,8 @@
 """Is "(read, not verified)" where it belongs? Memories drawn by seed, judged by readers who do not see it.
 
-    python benchmarks/judge_marks.py sheets FOLDER --seed 7 --count 100 [--shown SEED …] [--without FOLDER …]
+    python benchmarks/unverified_mark_quality.py sheets FOLDER --seed 7 --count 100 [--shown SEED …] [--without FOLDER …]
                                     [--cap 65]
-    python benchmarks/judge_marks.py table FOLDER      what the readers found, beside our marks
+    python benchmarks/unverified_mark_quality.py table FOLDER      what the readers found, beside our marks
 
 `sheets` draws from all memories of the seven projects and the transcripts that were not shown before; as
 many of them are without a changed file, where most errors are, as among all memories. It writes parts of 25
@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
-import judge
+import observation_quality
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.full_text import significant_words
 from claude_mem.model.memory import Batch, Findings, Observation
@@ -66,7 +66,7 @@ not tell. Judge all of them, each by itself. Do not look at the key, the code or
 
 
 class Drawable(NamedTuple):
-    turn: judge.Turn
+    turn: observation_quality.Turn
     seen: list[ReadEvent]
     findings: Findings
     made: Observation
@@ -85,7 +85,7 @@ class Drawable(NamedTuple):
 
 def everything() -> Iterator[Drawable]:
     """All memories of all turns, with what supports them."""
-    for _, session in judge.turns():
+    for _, session in observation_quality.turns():
         before = ""
         for turn in session:
             events: list[Event] = turn["events"]
@@ -104,7 +104,9 @@ def sheets(
 ) -> None:
     memories = list(everything())
     shown = {
-        each["turn"] for path in without for each in json.loads(judge._key(path).read_text()).values()
+        each["turn"]
+        for path in without
+        for each in json.loads(observation_quality._key(path).read_text()).values()
     } | _shown_by(seeds, memories)
     texts = {each.said for each in memories if each.turn["id"] in shown}
     pool = [each for each in memories if each.turn["id"] not in shown and each.said not in texts]
@@ -115,7 +117,7 @@ def sheets(
     for part, start in enumerate(range(0, len(told), SHEET), 1):
         (folder / f"part{part}.md").write_text("\n\n".join([RUBRIC, *told[start : start + SHEET]]))
     key = {str(number): _keyed(each) for number, each in enumerate(chosen, 1)}
-    judge._key(folder).write_text(json.dumps(key, indent=1))
+    observation_quality._key(folder).write_text(json.dumps(key, indent=1))
     print("all memories:")
     _print_strata({str(number): _keyed(each) for number, each in enumerate(memories)})
     print(f"{len(memories)} memories, {len(shown)} turns shown before, {len(pool)} memories to draw from")
@@ -165,7 +167,11 @@ def _shown_by(seeds: Iterable[int], memories: list[Drawable]) -> set[str]:
     shown: set[str] = set()
     said: set[str] = set()
     for seed in seeds:
-        new = [by_turn[turn["id"]] for turn in judge.drawn(seed, 800, set()) if turn["id"] in by_turn]
+        new = [
+            by_turn[turn["id"]]
+            for turn in observation_quality.drawn(seed, 800, set())
+            if turn["id"] in by_turn
+        ]
         new = [each for each in new if each.said not in said]
         others = [each for each in new if not each.made.files_modified][:60]
         changed = [each for each in new if each.made.files_modified][: 125 - len(others)]
@@ -175,7 +181,7 @@ def _shown_by(seeds: Iterable[int], memories: list[Drawable]) -> set[str]:
 
 
 def _shown(each: Drawable) -> str:
-    memory = judge._memory({"observations": [_builtins(each.made)]})
+    memory = observation_quality._memory({"observations": [_builtins(each.made)]})
     return "\n".join((f"(project {each.turn['source']})", _evidence(each), "### Memory", memory))
 
 
@@ -258,7 +264,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def table(folder: Path) -> None:
-    key: dict[str, dict[str, Any]] = json.loads(judge._key(folder).read_text())
+    key: dict[str, dict[str, Any]] = json.loads(observation_quality._key(folder).read_text())
     verdicts: dict[str, list[str]] = {}
     readers: dict[str, dict[str, str]] = {}
     for path in sorted(folder.glob("verdicts-*.jsonl")):

@@ -40,7 +40,7 @@ attack: $(ALL) tools postgresql ## run all security tests, including the stolen 
 
 pictures: $(DEV) tools ## regenerate docs/demo.md and all screenshots
 	@$(PY) scripts/demo.py
-	@$(PY) -m tests.browser.pictures docs/images
+	@$(PY) -m tests.browser.screenshots docs/images
 
 lint: $(DEV) ## check style, types, layers, and whether the generated docs are current
 	@echo "== style"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
-from tests.browser import slowly, viewing
-from tests.browser.viewing import Sight
+from tests.browser import slowdown, viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -17,9 +17,9 @@ from tests.harness import workers
 @pytest.fixture(scope="session")
 def launched() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
     """One browser for all files of a process, and its loop."""
-    assert viewing.CHROMIUM, "chromium is not installed; make test installs it"
+    assert viewer_browser.CHROMIUM, "chromium is not installed; make test installs it"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=viewer_browser.CHROMIUM, args=["--no-sandbox"])
         loop = asyncio.get_running_loop()
         asyncio._set_running_loop(None)
         yield browser, loop
@@ -39,14 +39,14 @@ def chromium(launched: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Br
 
 @pytest.fixture(scope="session", autouse=True)
 def pace(request: pytest.FixtureRequest) -> Iterator[None]:
-    with slowly.made(request.config.getoption("--slowly")):
+    with slowdown.made(request.config.getoption("--slowly")):
         yield
 
 
 @pytest.fixture(scope="module", autouse=True)
 def claude(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Nobody looks at the tester's own Claude Code."""
-    with viewing.connected(tmp_path_factory.mktemp("claude")):
+    with viewer_browser.connected(tmp_path_factory.mktemp("claude")):
         yield
 
 
@@ -55,14 +55,14 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data directory that remembers the nine real sessions; nobody works on it."""
     data = tmp_path_factory.mktemp("real") / "data"
     with workers.running(data):
-        viewing.feed(data)
+        viewer_browser.feed(data)
         Worker(data).settle()
     return data
 
 
 @pytest.fixture(scope="module")
 def worker(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    with viewing.copied(real, tmp_path_factory.mktemp("seen") / "data") as worker:
+    with viewer_browser.copied(real, tmp_path_factory.mktemp("seen") / "data") as worker:
         yield worker
 
 
@@ -75,13 +75,13 @@ def quiet(tmp_path: Path) -> Iterator[Worker]:
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    with viewing.context(chromium) as context:
+    with viewer_browser.context(chromium) as context:
         yield context
 
 
 @pytest.fixture
 def sight(context: BrowserContext, worker: Worker) -> Iterator[Sight]:
     """A tab that is signed in; nothing may go wrong in it."""
-    sight = viewing.look(context, worker)
+    sight = viewer_browser.look(context, worker)
     yield sight
     assert sight.all_that_went_wrong() == []

@@ -7,8 +7,8 @@ from urllib.parse import quote
 import axe_playwright_python  # type: ignore[import-untyped]
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.browser import viewing
-from tests.browser.viewing import NARROW, WIDE, Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import NARROW, WIDE, Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -74,8 +74,8 @@ def named(worker: Worker, place: str) -> str:
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def seen(request: pytest.FixtureRequest, chromium: Browser, worker: Worker) -> Iterator[Sight]:
-    with viewing.context(chromium, dark=request.param == "dark", still=True) as context:
-        yield viewing.look(context, worker)
+    with viewer_browser.context(chromium, dark=request.param == "dark", still=True) as context:
+        yield viewer_browser.look(context, worker)
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -94,8 +94,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(seen: Sight, worker: Worker, p
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_would_find_something(chromium: Browser, worker: Worker, theme: str) -> None:
     """The counterpart: the same look at a page with faults."""
-    with viewing.context(chromium, dark=theme == "dark", still=True) as context:
-        page = viewing.look(context, worker, "#/settings").page
+    with viewer_browser.context(chromium, dark=theme == "dark", still=True) as context:
+        page = viewer_browser.look(context, worker, "#/settings").page
         expect(page.locator("main .skeleton")).to_have_count(0)
         page.evaluate(FAULTY)
         found = {fault.split(":")[0] for fault in faults(page)}
@@ -182,7 +182,7 @@ def test_what_is_selected_and_what_was_done_pass_axe_as_well(seen: Sight) -> Non
 
 
 def test_focus_goes_through_the_page_in_the_order_it_is_read(context: BrowserContext, worker: Worker) -> None:
-    sight = viewing.look(context, worker, "#/observation/5")
+    sight = viewer_browser.look(context, worker, "#/observation/5")
     expect(sight.page.get_by_role("button", name="Edit")).to_be_visible()
     order = []
     for _ in range(40):
@@ -241,8 +241,8 @@ def test_who_wants_less_motion_gets_none(chromium: Browser, tmp_path: Path) -> N
     """Of the spinner, of what arrives while one looks, and of all else that could move."""
     for still in (False, True):
         data = tmp_path / f"still-{still}"
-        with workers.running(data), viewing.context(chromium, still=still) as context:
-            sight = viewing.look(context, Worker(data))
+        with workers.running(data), viewer_browser.context(chromium, still=still) as context:
+            sight = viewer_browser.look(context, Worker(data))
             sight.page.evaluate(
                 """() => { window.__moved = []; const note = () => { window.__moved.push(
                     ...document.getAnimations().filter((each) => each.playState === "running")
@@ -258,7 +258,7 @@ def test_who_wants_less_motion_gets_none(chromium: Browser, tmp_path: Path) -> N
 
 
 def test_what_was_done_is_said_to_who_cannot_see_it(context: BrowserContext, worker: Worker) -> None:
-    sight = viewing.look(context, worker, "#/observation/7")
+    sight = viewer_browser.look(context, worker, "#/observation/7")
     sight.page.get_by_role("button", name="Pin").click()
     expect(sight.page.locator("#toasts[aria-live=polite]")).to_contain_text("1 memory pinned")
     sight.press("u")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser import test_live, viewing
-from tests.browser.viewing import Sight
+from tests.browser import test_live_updates, viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import faults, hook_process, payloads, workers
 from tests.harness.model_script import Request, Say, Status, Step
@@ -22,7 +22,7 @@ from tests.harness.model_server import ModelServer
 
 from claude_mem.serve import control
 
-REPLY = Say(test_live.REPLY)
+REPLY = Say(test_live_updates.REPLY)
 NONSENSE = Say("I would rather not.")
 HOUR_MS = 60 * 60 * 1000
 
@@ -71,7 +71,7 @@ class TestPaused:
     def test_it_is_said_while_somebody_has_switched_recording_off(
         self, context: BrowserContext, quiet: Worker
     ) -> None:
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         expect(sight.page.locator("#state")).to_have_text("up to date")
         nothing_is_said(sight)
         cli(quiet, "off")
@@ -84,7 +84,7 @@ class TestPaused:
 
     def test_recording_begins_again_by_its_button(self, context: BrowserContext, quiet: Worker) -> None:
         cli(quiet, "off")
-        sight = viewing.look(context, quiet, "#/projects")
+        sight = viewer_browser.look(context, quiet, "#/projects")
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
         hook_process.run(quiet.data, payloads.prompt("Count in pounds"))
         note.get_by_role("button", name="Resume recording").click()
@@ -98,7 +98,7 @@ class TestPaused:
         self, context: BrowserContext, quiet: Worker
     ) -> None:
         cli(quiet, "off")
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
         note.get_by_role("button").first.focus()
         since = time.time() - 3 * 60 * 60
@@ -108,7 +108,7 @@ class TestPaused:
 
     def test_a_button_that_fails_says_why(self, context: BrowserContext, quiet: Worker) -> None:
         cli(quiet, "off")
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         note = banner(sight, "paused", "nothing is recorded", "claude-mem on")
         workers.finish(quiet.data)
         note.get_by_role("button", name="Resume recording").click()
@@ -120,7 +120,7 @@ class TestPaused:
     ) -> None:
         """By the stream: none of them asks by itself from time to time."""
         context.add_init_script("window.setInterval = () => 0")
-        sights = [viewing.look(context, quiet, page) for page in ("#/live", "#/projects")]
+        sights = [viewer_browser.look(context, quiet, page) for page in ("#/live", "#/projects")]
         for sight in sights:
             expect(sight.page.locator("#state")).to_have_text("up to date")
         cli(quiet, "off")
@@ -152,12 +152,12 @@ class TestUnconnected:
     ) -> None:
         past = {"title": "Of earlier days", "narrative": "It was so.", "project": "shop"}
         lonely.post("/api/import", records=[past])
-        sight = viewing.look(context, lonely)
+        sight = viewer_browser.look(context, lonely)
         expect(sight.page.locator(".feed")).to_contain_text("Of earlier days")
         banner(sight, "unconnected", self.REASON, self.FIX)
         expect(sight.page.locator("#state")).to_have_text("not recording")
         expect(sight.page.locator("#state .dot.off")).to_be_visible()
-        viewing.connect(claude)
+        viewer_browser.connect(claude)
         nothing_is_said(sight)
         expect(sight.page.locator("#state")).to_have_text("up to date")
         assert sight.all_that_went_wrong() == []
@@ -165,16 +165,16 @@ class TestUnconnected:
     def test_a_hook_that_calls_is_proof_wherever_its_settings_are(
         self, context: BrowserContext, lonely: Worker
     ) -> None:
-        sight = viewing.look(context, lonely)
+        sight = viewer_browser.look(context, lonely)
         banner(sight, "unconnected", self.REASON, self.FIX)
         hook_process.run(lonely.data, payloads.prompt("Count in pennies"))
         nothing_is_said(sight)
-        expect(viewing.prompts(sight)).to_have_text(["Count in pennies"])
+        expect(viewer_browser.prompts(sight)).to_have_text(["Count in pennies"])
         assert sight.all_that_went_wrong() == []
 
     def test_its_command_is_copied_by_a_button(self, context: BrowserContext, lonely: Worker) -> None:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
-        sight = viewing.look(context, lonely)
+        sight = viewer_browser.look(context, lonely)
         note = banner(sight, "unconnected", self.REASON, self.FIX)
         expect(note.locator("code")).to_have_text("claude-mem install")
         note.get_by_role("button", name="Copy").click()
@@ -186,7 +186,7 @@ class TestUnconnected:
 def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_path: Path) -> None:
     with faults.small_disk(tmp_path / "disk", "48m") as disk, workers.running(disk / "data"):
         worker = Worker(disk / "data")
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         expect(sight.page.locator("#state")).to_have_text("up to date")
         (pid,) = workers.processes(worker.data)
         os.kill(pid, signal.SIGSTOP)  # so that the disk is full before the event is taken in
@@ -207,7 +207,7 @@ def test_a_full_disk_is_said_until_there_is_room(context: BrowserContext, tmp_pa
 def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext, tmp_path: Path) -> None:
     model = Moods(Status(401))
     with observed(tmp_path, model) as worker:
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         reason = "because they cannot be observed now: The Anthropic API key was rejected (401)"
         note = banner(sight, "observer_paused", reason, "claude-mem queue retry")
@@ -225,7 +225,7 @@ def test_a_refused_key_is_said_until_trying_again_works(context: BrowserContext,
 
 def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, tmp_path: Path) -> None:
     with observed(tmp_path, Moods(REPLY), CLAUDE_MEM_DAILY_TOKENS="10") as worker:
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         for session in ("till-1", "till-2"):
             worker.works(session, "Make the till count pennies", "src/till.py")
             worker.settle()
@@ -244,7 +244,7 @@ def test_a_spent_budget_is_said_and_where_to_raise_it(context: BrowserContext, t
 def test_being_behind_is_said_until_it_has_caught_up(context: BrowserContext, tmp_path: Path) -> None:
     model = Moods(Status(429, {"Retry-After": "7200"}))
     with observed(tmp_path, model) as worker:
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         workers.until(lambda: workers.states(worker.data) == {"ready": 3}, "it was told to wait")
         nothing_is_said(sight)
@@ -270,7 +270,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
         workers.until(lambda: altered(worker, last) > 0, "the first attempt has failed")
         control.stop(worker.data)
         control.start(worker.data)  # looks now, not in a while
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         note = banner(sight, "unreadable", "could not be read", "claude-mem queue retry")
         expect(sight.page.get_by_role("group", name="The observer")).to_contain_text("Parked")
         model.step = REPLY
@@ -281,7 +281,7 @@ def test_what_was_given_up_on_is_said_until_it_is_tried_again(
 
 
 def test_what_could_not_be_kept_is_said_until_it_was_read(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     hook_process.run(quiet.data, payloads.bash("toolu_1"))
     workers.drained(quiet.data)
     drop(quiet, "toolu_2")
@@ -317,7 +317,7 @@ def test_a_banner_is_there_on_every_page(
     context: BrowserContext, quiet: Worker, subtests: pytest.Subtests
 ) -> None:
     cli(quiet, "off")
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     for page in ("#/find", "#/projects", "#/cost", "#/context", "#/settings", "#/logs"):
         with subtests.test(page=page):
             sight.go(page)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser import viewing
-from tests.browser.viewing import NARROW, WIDE, Sight, Unsent
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import NARROW, WIDE, Sight, Unsent
 from tests.contracts.worker_client import Worker
 
 MORE_THAN_A_PART = 620  # the worker takes 500 at a time
@@ -58,7 +58,7 @@ def middle(of: Locator) -> float:
 
 def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: Worker) -> None:
     saved = save(quiet, "numbat", 3)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     for ref in saved:
         sight.page.locator(f'.hit[data-ref="{ref}"] input').check()
     expect(bar(sight)).to_contain_text("3 memories selected")
@@ -80,7 +80,7 @@ def test_duplicates_are_merged_and_parted_again(context: BrowserContext, quiet: 
 
 def test_a_selection_is_made_by_keyboard_and_acted_upon(context: BrowserContext, quiet: Worker) -> None:
     save(quiet, "numbat", 3)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     expect(sight.page.locator(".hit")).to_have_count(3)
     sight.press("j", "x", "j", "x")
     expect(bar(sight)).to_contain_text("2 memories selected")
@@ -103,7 +103,7 @@ def test_keys_pressed_while_the_list_is_on_its_way_hold_for_it(
     context: BrowserContext, quiet: Worker
 ) -> None:
     save(quiet, "numbat", 3)
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     unsent = Unsent(sight, "**/api/observations?*")
     sight.press("g", "f")
     unsent.wait()
@@ -117,7 +117,7 @@ def test_keys_pressed_while_the_list_is_on_its_way_hold_for_it(
 
 def test_a_box_can_be_unticked_and_the_rest_cleared(context: BrowserContext, quiet: Worker) -> None:
     save(quiet, "numbat", 3)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     boxes = sight.page.locator(".hit input")
     expect(boxes).to_have_count(3)
     for box in boxes.all():
@@ -134,7 +134,7 @@ def test_all_that_a_search_finds_is_marked_wrong_shown_as_such_and_right_again(
 ) -> None:
     rumours = set(save(quiet, "numbat", 7))
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find?q=numbat&project=zoo&kind=observation")
+    sight = viewer_browser.look(context, quiet, "#/find?q=numbat&project=zoo&kind=observation")
     expect(sight.page.locator(".hit")).to_have_count(7)
     select_all(sight)
     expect(bar(sight)).to_contain_text("7 memories selected")
@@ -159,7 +159,7 @@ def test_all_that_fit_are_those_that_are_listed_when_nothing_but_blanks_is_looke
 ) -> None:
     quiet.works("zoo-1", "Feed the quoll at dusk", "src/feed.py", project="zoo")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find?project=zoo&q=+")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo&q=+")
     expect(sight.page.locator(".hit")).to_have_count(1)
     select_all(sight)
     expect(bar(sight)).to_contain_text("1 memory selected")
@@ -170,7 +170,7 @@ def test_all_that_fit_are_those_that_are_listed(
     context: BrowserContext, quiet: Worker, kind: str, shown: int
 ) -> None:
     quiet.post("/api/memory/wrong", ids=save(quiet, "quoll", 3)[:1])
-    sight = viewing.look(context, quiet, f"#/find?project=zoo&kind={kind}")
+    sight = viewer_browser.look(context, quiet, f"#/find?project=zoo&kind={kind}")
     expect(sight.page.locator(".hit")).to_have_count(shown)
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{shown} memories selected")
@@ -180,7 +180,7 @@ def test_more_than_the_worker_takes_at_once_is_done_undone_and_forgotten_as_one(
     context: BrowserContext, quiet: Worker
 ) -> None:
     save_many(quiet, "bilby", MORE_THAN_A_PART)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
     bar(sight).get_by_role("button", name="Pin", exact=True).click()
@@ -206,7 +206,7 @@ def test_what_of_a_large_change_was_changed_again_is_said_and_the_rest_is_taken_
     context: BrowserContext, quiet: Worker
 ) -> None:
     refs = save_many(quiet, "bilby", MORE_THAN_A_PART)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     select_all(sight)
     expect(bar(sight)).to_contain_text(f"{MORE_THAN_A_PART} memories selected")
     bar(sight).get_by_role("button", name="Pin", exact=True).click()
@@ -220,7 +220,7 @@ def test_what_of_a_large_change_was_changed_again_is_said_and_the_rest_is_taken_
 
 def test_where_none_is_marked_wrong_they_are_marked_so(context: BrowserContext, quiet: Worker) -> None:
     (ref,) = save(quiet, "numbat", 1)
-    sight = viewing.look(context, quiet, "#/find?project=zoo&wrong=false")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo&wrong=false")
     sight.page.locator(".hit input").check()
     bar(sight).get_by_role("button", name="Mark wrong").click()
     expect(sight.page.locator("#toasts")).to_contain_text("1 memory marked wrong")
@@ -233,7 +233,7 @@ def test_the_bar_covers_neither_the_last_box_nor_the_undo(
     context: BrowserContext, quiet: Worker, width: int
 ) -> None:
     save(quiet, "numbat", 6)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     sight.page.set_viewport_size({"width": width, "height": 740})
     boxes = sight.page.locator(".hit input")
     expect(boxes).to_have_count(6)
@@ -253,7 +253,7 @@ def test_the_bar_covers_neither_the_last_box_nor_the_undo(
 
 def test_every_row_of_a_large_change_is_shown_anew(context: BrowserContext, quiet: Worker) -> None:
     refs = save_many(quiet, "numbat", 130)
-    sight = viewing.look(context, quiet, "#/find?project=zoo")
+    sight = viewer_browser.look(context, quiet, "#/find?project=zoo")
     expect(sight.page.locator(".hit").first).to_be_visible()
     scroll = "scrollTo(0, document.documentElement.scrollHeight)"
     sight.page.evaluate(scroll)

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
@@ -104,8 +104,10 @@ def test_what_fits_but_has_no_room_is_not_said_to_be_unfit(sight: Sight) -> None
 def test_in_a_narrow_window_titles_stay_readable_beside_their_scores(
     chromium: Browser, worker: Worker
 ) -> None:
-    with viewing.context(chromium, size=viewing.NARROW) as context:
-        sight = viewing.look(context, worker, "#/context?prompt=why%20does%20the%20posh-git%20prompt%20break")
+    with viewer_browser.context(chromium, size=viewer_browser.NARROW) as context:
+        sight = viewer_browser.look(
+            context, worker, "#/context?prompt=why%20does%20the%20posh-git%20prompt%20break"
+        )
         scores = sight.page.get_by_label("Score parts")
         title = scores.locator("tbody td").first
         expect(title).to_be_visible()
@@ -133,10 +135,10 @@ def _told_at_start(worker: Worker, session: str, project: str) -> str:
 def test_settings_that_are_kept_are_obeyed_by_the_next_session(
     context: BrowserContext, real: Path, tmp_path: Path
 ) -> None:
-    with viewing.copied(real, tmp_path / "data") as worker:
+    with viewer_browser.copied(real, tmp_path / "data") as worker:
         project = worker.get("/api/projects")["items"][0]["name"]
         assert len(_told_at_start(worker, "before", project)) > 900
-        sight = viewing.look(context, worker, "#/context")
+        sight = viewer_browser.look(context, worker, "#/context")
         keep = sight.page.get_by_role("button", name="Save these settings")
         expect(keep).to_be_disabled()
         characters = sight.page.get_by_label("Characters at session start")
@@ -156,7 +158,7 @@ def test_settings_that_are_kept_are_obeyed_by_the_next_session(
             lambda: 0 < len(_told_at_start(worker, "after", project)) <= 900, "the context is rendered anew"
         )
         expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")  # by itself
-        sight.page.goto(viewing.link(worker) + "#/context")
+        sight.page.goto(viewer_browser.link(worker) + "#/context")
         expect(characters).to_have_value("900")
         expect(keep).to_be_disabled()
 
@@ -164,8 +166,8 @@ def test_settings_that_are_kept_are_obeyed_by_the_next_session(
 def test_what_is_kept_is_shown_as_kept_and_from_when_it_holds(
     context: BrowserContext, real: Path, tmp_path: Path
 ) -> None:
-    with viewing.copied(real, tmp_path / "data") as worker:
-        sight = viewing.look(context, worker, "#/context")
+    with viewer_browser.copied(real, tmp_path / "data") as worker:
+        sight = viewer_browser.look(context, worker, "#/context")
         expect(sight.main()).to_contain_text("Exactly what is injected into a new session.")
         characters = sight.page.get_by_label("Characters with a prompt")
         expect(characters).to_have_value("2400")
@@ -193,7 +195,7 @@ def test_settings_that_cannot_be_read_keep_nobody_from_the_preview(
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     (quiet.data / "settings.json").write_text("{")
-    sight = viewing.look(context, quiet, "#/context")
+    sight = viewer_browser.look(context, quiet, "#/context")
     expect(sight.page.get_by_label("Injected at session start")).to_contain_text("pennies")
     expect(sight.main().get_by_role("alert").filter(has_text="Fix the file")).to_be_visible()
     expect(sight.page.get_by_label("Characters with a prompt")).to_have_value("2400")
@@ -203,11 +205,11 @@ def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
     chromium: Browser, tmp_path: Path
 ) -> None:
     env = {"CLAUDE_MEM_CONTEXT_CHARACTERS": "2000"}
-    with workers.running(tmp_path / "data", **env) as data, viewing.context(chromium) as context:
+    with workers.running(tmp_path / "data", **env) as data, viewer_browser.context(chromium) as context:
         worker = Worker(data)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         worker.settle()
-        sight = viewing.look(context, worker, "#/context")
+        sight = viewer_browser.look(context, worker, "#/context")
         sight.page.get_by_label("Characters at session start").fill("900")
         sight.page.get_by_role("button", name="Save these settings").click()
         expect(sight.page.locator("#toasts")).to_contain_text(
@@ -224,7 +226,7 @@ def test_what_the_environment_sets_is_kept_but_said_to_be_overridden(
 def test_a_size_nobody_may_set_is_refused_beside_it(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/context")
+    sight = viewer_browser.look(context, quiet, "#/context")
     characters = sight.page.get_by_label("Characters at session start")
     alert = sight.page.locator("aside").get_by_role("alert")
     keep = sight.page.get_by_role("button", name="Save these settings")
@@ -244,7 +246,7 @@ def test_another_project_is_another_context(context: BrowserContext, quiet: Work
     quiet.works("till-1", "Make the till count pennies", "src/till.py", project="till")
     quiet.works("mill-1", "Grind finer", "src/burrs.py", project="mill")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/context?project=mill")
+    sight = viewer_browser.look(context, quiet, "#/context?project=mill")
     text = sight.page.get_by_label("Injected at session start")
     expect(text).to_contain_text("Grind finer")
     sight.page.get_by_label("Project").select_option("till")
@@ -254,7 +256,7 @@ def test_another_project_is_another_context(context: BrowserContext, quiet: Work
 
 
 def test_nothing_is_told_where_nothing_is_remembered(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/context")
+    sight = viewer_browser.look(context, quiet, "#/context")
     expect(sight.main()).to_contain_text("No projects yet.")
     assert sight.all_that_went_wrong() == []
 

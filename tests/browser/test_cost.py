@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 from tests.harness.model_script import Request, Say, Step
@@ -37,7 +37,7 @@ def paying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 
 def test_cost_is_told_by_plots_and_by_tables(context: BrowserContext, paying: Worker) -> None:
-    sight = viewing.look(context, paying, "#/cost")
+    sight = viewer_browser.look(context, paying, "#/cost")
     cost = paying.get("/api/cost", days=30)
     assert cost["total"]["calls"] == 3
     plot = sight.page.get_by_role("img", name="Tokens by day")
@@ -56,7 +56,7 @@ def test_cost_is_told_by_plots_and_by_tables(context: BrowserContext, paying: Wo
 
 def test_the_numbers_of_each_plot_are_in_tables(context: BrowserContext, paying: Worker) -> None:
     paying.told("SessionStart", session_id="asks-1", cwd="/home/ada/shop", source="startup")
-    sight = viewing.look(context, paying, "#/cost")
+    sight = viewer_browser.look(context, paying, "#/cost")
     cost = paying.get("/api/cost", days=30)
     for title, rows, first in (
         ("By model", cost["by_model"], MODEL),
@@ -75,7 +75,7 @@ def test_the_numbers_of_each_plot_are_in_tables(context: BrowserContext, paying:
 
 
 def test_a_day_is_read_off_its_bar(context: BrowserContext, paying: Worker) -> None:
-    sight = viewing.look(context, paying, "#/cost?days=7")
+    sight = viewer_browser.look(context, paying, "#/cost?days=7")
     today = paying.get("/api/cost", days=7)["by_day"][-1]
     bar = sight.page.get_by_role("img", name="Tokens by day").locator("g", has_text=today["day"])
     expect(bar.locator("title")).to_contain_text(f"input {today['input_tokens']:,}")
@@ -93,14 +93,14 @@ def test_the_budget_is_a_line_across_the_plot_unless_it_is_above_its_scale(
     def script(request: Request) -> Step:
         return Say(REPLY)
 
-    with ModelServer(script) as server, viewing.context(chromium) as context:
+    with ModelServer(script) as server, viewer_browser.context(chromium) as context:
         limits = {"CLAUDE_MEM_DAILY_TOKENS": budget, "CLAUDE_MEM_DAILY_USD": "0"}
         env = workers.asking(server.url, CLAUDE_MEM_MODEL=MODEL, **limits)
         with workers.running(tmp_path / "data", **env) as data:
             worker = Worker(data)
             worker.works("till-1", "Count pennies", "src/till.py")
             worker.settle()
-            sight = viewing.look(context, worker, "#/cost")
+            sight = viewer_browser.look(context, worker, "#/cost")
             plot = sight.page.get_by_role("img", name="Tokens by day")
             figure = sight.page.locator("figure", has=plot)
             expect(figure.locator(".legend")).to_contain_text(said)  # not on a bar, where nobody can read it
@@ -117,7 +117,7 @@ def test_the_budget_is_a_line_across_the_plot_unless_it_is_above_its_scale(
 
 
 def test_nothing_spent_is_said_in_words(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/cost")
+    sight = viewer_browser.look(context, quiet, "#/cost")
     expect(sight.main()).to_contain_text("Tokens by day: nothing in this period.")
     expect(sight.main()).to_contain_text("no model was used")
     assert sight.all_that_went_wrong() == []
@@ -129,14 +129,17 @@ def test_all_that_was_sent_and_answered_is_in_sight_in_tiles_and_tables(
     def script(request: Request) -> Step:
         return Say(REPLY, input_tokens=3_000, cache_write_tokens=0, cached_tokens=400, output_tokens=200)
 
-    with ModelServer(script) as server, viewing.context(chromium, size=viewing.NARROW) as context:
+    with (
+        ModelServer(script) as server,
+        viewer_browser.context(chromium, size=viewer_browser.NARROW) as context,
+    ):
         env = workers.asking(server.url, CLAUDE_MEM_MODEL=MODEL)
         with workers.running(tmp_path / "data", **env) as data:
             worker = Worker(data)
             worker.works("till-1", "Count pennies", "src/till.py")
             worker.settle()
             spent = f"${worker.get('/api/cost')['total']['cost_usd']:.4f}"  # as the command line says it
-            sight = viewing.look(context, worker, "#/cost")
+            sight = viewer_browser.look(context, worker, "#/cost")
             for name, said in (
                 ("Spent", spent),
                 ("Input", "3,000tokens, plus 400 cached"),
@@ -152,7 +155,7 @@ def test_all_that_was_sent_and_answered_is_in_sight_in_tiles_and_tables(
 
 
 def test_a_choice_is_walked_through_by_keyboard(context: BrowserContext, paying: Worker) -> None:
-    sight = viewing.look(context, paying, "#/cost?days=7")
+    sight = viewer_browser.look(context, paying, "#/cost?days=7")
     over = sight.page.get_by_label("Period")
     over.focus()
     for days in ("30", "90"):
@@ -165,7 +168,7 @@ def test_a_choice_is_walked_through_by_keyboard(context: BrowserContext, paying:
 
 
 def test_the_budget_is_that_of_all_projects(context: BrowserContext, paying: Worker) -> None:
-    sight = viewing.look(context, paying, "#/cost?project=shop")
+    sight = viewer_browser.look(context, paying, "#/cost?project=shop")
     plot = sight.page.get_by_role("img", name="Tokens by day")
     expect(plot.locator("rect.one")).to_have_count(1)
     expect(sight.page.get_by_text("daily budget")).to_have_count(0)
@@ -178,7 +181,7 @@ def test_the_budget_is_that_of_all_projects(context: BrowserContext, paying: Wor
 
 
 def test_an_axis_says_no_number_twice(context: BrowserContext, paying: Worker) -> None:
-    sight = viewing.look(context, paying, "#/cost")
+    sight = viewer_browser.look(context, paying, "#/cost")
     for name in ("Tokens by day", "Dollars by day"):
         said = sight.page.get_by_role("img", name=name).locator("text[text-anchor=end].axis")
         expect(said).to_have_count(3)
@@ -204,7 +207,7 @@ def test_numbers_are_said_in_the_pages_language_whatever_the_browsers(
         "date(0)": "1 Jan 1970",
     }
     context = chromium.new_context(locale="de-DE", timezone_id="UTC")
-    sight = viewing.look(context, paying, "#/cost")
+    sight = viewer_browser.look(context, paying, "#/cost")
     for call, words in said.items():
         assert sight.page.evaluate(f"import('/viewer/words.js').then((words) => words.{call})") == words, call
     context.close()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads
 
@@ -67,7 +67,7 @@ def test_a_project_and_a_client_are_chosen_and_what_else_there_is_follows(
     quiet.post("/api/memory/save", text="Grind finer.", title="Grind finer", project="till")
     quiet.post("/api/memory/save", text="Burrs wear out.", title="Burrs wear out", project="mill")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     expect(shown(sight)).to_have_count(3)
     set_to(sight, "Client", "api")
     expect(shown(sight)).to_have_count(1)
@@ -101,7 +101,7 @@ def test_projects_of_one_name_are_told_apart_everywhere(
         ):
             assert hook_process.run(quiet.data, payload).code == 0
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     for page in ("#/cost", "#/context", "#/find"):
         sight.go(page)
         options = sight.page.get_by_label("Project", exact=True).locator("option:not([value=''])")
@@ -132,7 +132,7 @@ def test_projects_of_one_name_are_told_apart_everywhere(
 
 def test_what_was_typed_last_does_not_follow_to_another_page(context: BrowserContext, quiet: Worker) -> None:
     ref = quiet.post("/api/memory/save", text="Grind finer.", title="Grind finer", project="till")["ref"]
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     expect(shown(sight)).to_have_count(1)
     now = datetime.now(UTC)
     sight.page.clock.install(time=now)

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, Unsent
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, Unsent
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -30,7 +30,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 @pytest.fixture
 def sight(context: BrowserContext, worker: Worker) -> Iterator[Sight]:
     """A tab that has lost its mouse."""
-    sight = viewing.look(context, worker)
+    sight = viewer_browser.look(context, worker)
     sight.page.add_init_script("addEventListener('pointerdown', () => { throw new Error('a mouse'); })")
     yield sight
     assert sight.all_that_went_wrong() == []
@@ -192,7 +192,7 @@ def asked(sight: Sight, path: str) -> list[str]:
 
 def all_is_asked(sight: Sight) -> None:
     """What a key set going has been asked for: this comes after it."""
-    sight.page.evaluate(viewing.ASK_STATUS)
+    sight.page.evaluate(viewer_browser.ASK_STATUS)
 
 
 def test_a_key_that_is_held_does_it_once(sight: Sight, worker: Worker) -> None:

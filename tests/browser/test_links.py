@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 
 pytestmark = needs_transcripts
@@ -31,7 +31,7 @@ def test_an_address_opens_cold_in_a_new_tab(
         "project": (f"#/project/{quote(memory['project'], safe='')}", "The last year"),
         "search": ("#/find?q=template&type=bugfix", "for “template”"),
     }
-    viewing.look(context, worker).page.close()  # signed in, by another tab
+    viewer_browser.look(context, worker).page.close()  # signed in, by another tab
     for what, (hash, said) in addresses.items():
         with subtests.test(what=what), context.new_page() as page:
             page.goto(f"http://127.0.0.1:{worker.port}/{hash}")
@@ -43,7 +43,7 @@ def test_an_address_opens_cold_in_a_new_tab(
 def test_a_file_of_any_name_has_an_address(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("odd-1", "Write it down", ODD)
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     sight.page.locator(".hit a.title").first.click()
     sight.follow(sight.page.get_by_role("link", name=ODD, exact=True))
     expect(sight.page.get_by_role("heading", level=1)).to_contain_text("日本 & co.md")
@@ -59,7 +59,7 @@ def long_list(context: BrowserContext, quiet: Worker) -> Sight:
         quiet.post(
             "/api/memory/save", text=f"Lock {nth} is template no. {nth}.", title=f"Lock {nth}", project="weir"
         )
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     expect(sight.page.locator(".hit").first).to_be_visible()
     return sight
 

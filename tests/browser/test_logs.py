@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -11,7 +11,7 @@ from claude_mem.serve import control
 
 
 def test_the_log_is_followed_and_sifted(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     sight.follow(sight.page.get_by_role("link", name="Logs"))
     log = sight.page.get_by_label("Log, newest last")
     expect(log.locator("li").first).to_be_visible()
@@ -44,7 +44,7 @@ def test_the_queue_of_the_last_day_is_plotted_and_an_alert_is_shown(
         control.stop(data)
         control.start(data)  # its first sample sees them
         workers.until(lambda: bool(worker.get("/api/queue")["history"]["samples"]), "a sample is taken")
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         sight.follow(sight.page.get_by_role("link", name="Logs"))
         queue = sight.page.get_by_role("region", name="Queue")
         expect(queue.get_by_role("alert")).to_contain_text("CLAUDE_MEM_QUEUE_ALERT_EVENTS")

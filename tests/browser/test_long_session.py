@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
-from tests.browser import viewing
-from tests.browser.viewing import Held, Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Held, Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -84,7 +84,7 @@ def order(long: Worker) -> list[str]:
 
 @pytest.fixture
 def seen(context: BrowserContext, long: Worker, order: list[str]) -> Iterator[Sight]:
-    sight = viewing.look(context, long, "#/session/long-1")
+    sight = viewer_browser.look(context, long, "#/session/long-1")
     is_loaded(sight, order)
     yield sight
     assert sight.all_that_went_wrong() == []
@@ -229,8 +229,8 @@ def test_a_link_into_it_opens_there_and_who_comes_back_finds_the_place(
 ) -> None:
     titled = [ref for ref in order if not ref.startswith("e")]
     ref = titled[int(share * (len(titled) - 1))]
-    with viewing.context(chromium) as context:
-        sight = viewing.look(context, long, f"#/session/long-1?at={ref}")
+    with viewer_browser.context(chromium) as context:
+        sight = viewer_browser.look(context, long, f"#/session/long-1?at={ref}")
         expect(line(sight, ref)).to_be_in_viewport()
         expect(line(sight, ref).locator("a.title")).to_be_focused()
         sight.press("j")
@@ -248,7 +248,7 @@ def test_who_has_begun_to_scroll_is_left_there(
     context: BrowserContext, long: Worker, order: list[str]
 ) -> None:
     """Though the link led elsewhere, and that comes in last."""
-    sight = viewing.look(context, long, "#/projects")
+    sight = viewer_browser.look(context, long, "#/projects")
     rest = Held(
         sight,
         "**/api/session/long-1/events*",

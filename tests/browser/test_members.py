@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.store_contract import ORIGIN
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
@@ -34,7 +34,7 @@ def team(tmp_path: Path) -> Iterator[Worker]:
 
 
 def test_members_are_named_in_lists_and_chosen_in_a_filter(context: BrowserContext, team: Worker) -> None:
-    sight = viewing.look(context, team, "#/find")
+    sight = viewer_browser.look(context, team, "#/find")
     hits = sight.page.locator(".hit")
     expect(hits).to_have_count(3)
     sight.more_filters()
@@ -54,7 +54,7 @@ def test_a_members_memory_can_be_pinned_and_hidden_and_not_edited(
     context: BrowserContext, team: Worker
 ) -> None:
     (adas,) = team.get("/api/search", author="ada")["results"]
-    sight = viewing.look(context, team, f"#/observation/{adas['ref']}")
+    sight = viewer_browser.look(context, team, f"#/observation/{adas['ref']}")
     sight.heading("The heron of ada")
     actions = sight.page.get_by_role("group", name="Actions").get_by_role("button")
     expect(actions).to_have_text(["Pin", "Mark wrong", "Forget"])
@@ -75,7 +75,7 @@ def test_a_members_memory_can_be_pinned_and_hidden_and_not_edited(
 def test_without_a_team_there_is_no_filter_by_author(context: BrowserContext, quiet: Worker) -> None:
     quiet.post("/api/memory/save", text="My heron", title="My heron", project="shop")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find")
+    sight = viewer_browser.look(context, quiet, "#/find")
     expect(sight.page.locator(".hit")).to_have_count(1)
     sight.more_filters()
     expect(sight.page.get_by_label("Branch", exact=True)).to_be_visible()

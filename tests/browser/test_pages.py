@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.test_safe import PAYLOADS, assert_only_text
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.test_xss import PAYLOADS, assert_only_text
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 from tests.harness.model_script import Say
@@ -58,8 +58,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 @pytest.fixture(scope="module")
 def tab(chromium: Browser, shop: Worker) -> Iterator[Sight]:
-    with viewing.context(chromium) as context:
-        yield viewing.look(context, shop)
+    with viewer_browser.context(chromium) as context:
+        yield viewer_browser.look(context, shop)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -81,7 +81,7 @@ def test_every_page_there_is_has_been_opened() -> None:
 
 
 def test_what_is_remembered_is_only_ever_text(context: BrowserContext, quiet: Worker) -> None:
-    """All attacks in every field of one memory. `test_safe.py` has each of them, wherever it comes from."""
+    """All attacks in every field of one memory. `test_xss.py` has each of them, wherever it comes from."""
     attack = " ".join(PAYLOADS)
     path = "src/<img src=x onerror=pwned=12>.py"
     quiet.works("till-1", attack, path)
@@ -94,7 +94,7 @@ def test_what_is_remembered_is_only_ever_text(context: BrowserContext, quiet: Wo
     quiet.post("/api/import", records=[record])
     quiet.settle()
     refs = [each["ref"] for each in quiet.get("/api/observations")["items"]]
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     places = ["", "find", "projects", "project/shop", "session/till-1", "context?project=shop"]
     for place in [*places, *(f"observation/{ref}" for ref in refs)]:
         sight.go(f"#/{place}")
@@ -108,12 +108,12 @@ def test_a_link_signs_in_once_and_who_signs_out_sees_nothing_more(
     chromium: Browser, context: BrowserContext, quiet: Worker
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    link = viewing.link(quiet)
+    link = viewer_browser.link(quiet)
     page = context.new_page()
     page.goto(link)
     expect(page.locator("main h1")).to_have_text("Where you left off")
     expect(page.locator(".card")).to_contain_text("pennies")
-    with viewing.context(chromium) as another:
+    with viewer_browser.context(chromium) as another:
         refused = another.new_page().goto(link)
         assert refused is not None
         assert (refused.status, another.cookies()) == (403, [])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -22,7 +22,7 @@ def kept(worker: Worker) -> dict[str, object]:
 
 @pytest.fixture
 def sight(context: BrowserContext, quiet: Worker) -> Sight:
-    return viewing.look(context, quiet, "#/settings")
+    return viewer_browser.look(context, quiet, "#/settings")
 
 
 def test_settings_are_explained_validated_and_kept(sight: Sight, quiet: Worker) -> None:
@@ -53,7 +53,7 @@ def test_what_names_a_program_an_address_or_a_key_is_shown_with_the_command_that
     key = "sk-never-to-be-seen-again-0123456789"
     quiet.post("/api/settings", changes={"CLAUDE_MEM_API_KEY": key})
     try:
-        sight = viewing.look(context, quiet, "#/settings")
+        sight = viewer_browser.look(context, quiet, "#/settings")
         for name in (
             "CLAUDE_MEM_API_KEY",
             "CLAUDE_MEM_BASE_URL",
@@ -184,7 +184,7 @@ def test_a_setting_changed_elsewhere_is_shown_at_once(sight: Sight, quiet: Worke
 def test_saving_what_was_not_changed_loses_nothing(context: BrowserContext, quiet: Worker) -> None:
     before: dict[str, object] = {"CLAUDE_MEM_LANGUAGE": "German", "CLAUDE_MEM_SKIP_TOOLS": ["A", "B"]}
     quiet.post("/api/settings", changes=before)
-    sight = viewing.look(context, quiet, "#/settings")
+    sight = viewer_browser.look(context, quiet, "#/settings")
     for key in before:
         row(sight, key).get_by_role("button", name="Save").click()
         expect(sight.page.locator("#toasts")).to_contain_text(f"{key} was not changed")
@@ -195,9 +195,9 @@ def test_saving_what_was_not_changed_loses_nothing(context: BrowserContext, quie
 def test_every_browser_is_signed_out_at_once(
     chromium: Browser, context: BrowserContext, quiet: Worker
 ) -> None:
-    with viewing.context(chromium) as elsewhere:
-        other = viewing.look(elsewhere, quiet)
-        viewing.look(context, quiet, "#/settings").page.get_by_role(
+    with viewer_browser.context(chromium) as elsewhere:
+        other = viewer_browser.look(elsewhere, quiet)
+        viewer_browser.look(context, quiet, "#/settings").page.get_by_role(
             "button", name="Sign out everywhere"
         ).click()
         other.heading("You are signed out")
@@ -211,7 +211,7 @@ def test_a_value_that_cannot_be_used_is_said_at_the_top_and_beside_the_setting(
     data.mkdir(mode=0o700)
     (data / "settings.json").write_text('{"CLAUDE_MEM_LOG_LEVEL": "LOUD", "CLAUDE_MEM_PORTT": 1}')
     with workers.running(data):
-        sight = viewing.look(context, Worker(data), "#/settings")
+        sight = viewer_browser.look(context, Worker(data), "#/settings")
         note = sight.page.locator(".note.warning")
         expect(note).to_contain_text("CLAUDE_MEM_LOG_LEVEL")
         expect(note).to_contain_text("CLAUDE_MEM_WORKER_PORT")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -58,7 +58,7 @@ def asked(worker: Worker, method: str, path: str, cookie: str, **headers: str) -
 def test_a_server_on_another_port_that_is_sent_the_cookie_cannot_use_it(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     assert "key=" not in sight.page.url
     stored = str(sight.page.evaluate("localStorage.getItem('claude-mem-key')"))
     with strangers_server() as (port, cookies):

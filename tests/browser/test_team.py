@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.browser.test_access import faults, sizes
 from tests.contracts.worker_client import Worker
 from tests.harness import team_servers, workers
@@ -54,7 +54,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
 def test_a_project_is_shared_after_a_question_and_what_is_sent_and_received_is_shown(
     context: BrowserContext, team: Team
 ) -> None:
-    sight = viewing.look(context, team.worker, "#/team")
+    sight = viewer_browser.look(context, team.worker, "#/team")
     sight.heading("Team")
     main = sight.main()
     expect(main.get_by_role("row", name="Member ada (admin)")).to_be_visible()
@@ -80,7 +80,7 @@ def test_a_project_is_shared_after_a_question_and_what_is_sent_and_received_is_s
 def test_an_admin_manages_members_keys_and_access_and_a_key_is_shown_once(
     context: BrowserContext, team: Team
 ) -> None:
-    sight = viewing.look(context, team.worker, "#/team")
+    sight = viewer_browser.look(context, team.worker, "#/team")
     main, dialog = sight.main(), sight.page.get_by_role("dialog")
     adding = main.get_by_role("form", name="Add a member")
     adding.get_by_label("Name").fill("carl")
@@ -132,7 +132,7 @@ def test_an_admin_manages_members_keys_and_access_and_a_key_is_shown_once(
 
 def test_the_pages_key_of_this_machine_is_never_sent_to_it(context: BrowserContext, team: Team) -> None:
     heard: list[str] = []
-    sight = viewing.look(context, team.worker, "#/projects")
+    sight = viewer_browser.look(context, team.worker, "#/projects")
     sight.page.on("response", lambda each: heard.append(each.text() if "/api/" in each.url else ""))
     sight.go("#/team")
     expect(sight.main().get_by_role("heading", name="Keys")).to_be_visible()
@@ -142,8 +142,8 @@ def test_the_pages_key_of_this_machine_is_never_sent_to_it(context: BrowserConte
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_nothing_sticks_out(chromium: Browser, team: Team, theme: str) -> None:
-    with viewing.context(chromium, dark=theme == "dark", still=True) as context:
-        sight = viewing.look(context, team.worker, "#/team")
+    with viewer_browser.context(chromium, dark=theme == "dark", still=True) as context:
+        sight = viewer_browser.look(context, team.worker, "#/team")
         for width in sizes(sight):
             expect(sight.main().get_by_role("heading", name="Keys")).to_be_visible()
             assert faults(sight.page) == []
@@ -154,7 +154,7 @@ def test_a_member_who_is_no_admin_sees_neither_members_nor_keys(
     context: BrowserContext, team: Team, tmp_path: Path
 ) -> None:
     with joined(tmp_path / "data", "ben", team.keys["ben"], team.port) as worker:
-        sight = viewing.look(context, worker, "#/team")
+        sight = viewer_browser.look(context, worker, "#/team")
         main = sight.main()
         expect(main.get_by_role("heading", name="Access to projects")).to_be_visible()
         for name in ("Members", "Keys"):
@@ -173,6 +173,6 @@ def test_without_its_server_the_page_says_what_is_in_the_way_and_shows_the_rest(
         joined(tmp_path / "data", "ada", keys["ada"], server.port) as worker,
     ):
         assert server.stop() == 0
-        sight = viewing.look(context, worker, "#/team")
+        sight = viewer_browser.look(context, worker, "#/team")
         expect(sight.main().locator(".note.warning")).to_be_visible()
         expect(sight.main().get_by_role("switch", name="Share shop", exact=True)).to_be_visible()

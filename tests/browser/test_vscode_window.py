@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.viewing import PATIENCE_MS
+from tests.browser.viewer_browser import PATIENCE_MS
 from tests.contracts.worker_client import Worker
 from tests.harness import code_server, workers
 

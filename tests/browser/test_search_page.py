@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import BrowserContext, Request, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 
 pytestmark = needs_transcripts
@@ -61,7 +61,7 @@ def test_filters_narrow_the_search_and_are_part_of_the_address(sight: Sight, wor
 
 
 def test_a_date_nobody_understands_is_said_beside_the_list(context: BrowserContext, worker: Worker) -> None:
-    sight = viewing.look(context, worker, "#/find?since=the%20day%20of%20the%20badger")
+    sight = viewer_browser.look(context, worker, "#/find?since=the%20day%20of%20the%20badger")
     expect(sight.main().get_by_role("status")).to_contain_text("badger")
     sight.page.get_by_label("Since", exact=True).fill("2020-01-01")
     expect(sight.page.locator(".hit").first).to_be_visible()
@@ -93,7 +93,7 @@ def test_the_kinds_named_are_those_listed(sight: Sight, worker: Worker) -> None:
 def test_one_is_counted_as_one(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/find?project=shop")
+    sight = viewer_browser.look(context, quiet, "#/find?project=shop")
     status = sight.main().get_by_role("status")
     for kind, said in (("observation", "1 observation,"), ("summary", "1 summary,"), ("prompt", "1 prompt,")):
         sight.page.get_by_label("Kind").select_option(kind)
@@ -102,7 +102,7 @@ def test_one_is_counted_as_one(context: BrowserContext, quiet: Worker) -> None:
 
 
 def test_a_search_is_a_link(context: BrowserContext, worker: Worker) -> None:
-    sight = viewing.look(context, worker, "#/find?q=template&kind=summary")
+    sight = viewer_browser.look(context, worker, "#/find?q=template&kind=summary")
     expect(sight.page.locator("#q")).to_have_value("template")
     expect(sight.page.get_by_label("Kind")).to_have_value("summary")
     expect(sight.page.locator(".hit .chip").first).to_have_text("summary")

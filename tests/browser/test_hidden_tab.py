@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 
 
@@ -13,11 +13,11 @@ from tests.contracts.worker_client import Worker
 def hidable(chromium: Browser) -> Iterator[BrowserContext]:
     """Headless, a browser hides a page in no other way; Playwright turns this one off."""
     browser = chromium.browser_type.launch(
-        executable_path=viewing.CHROMIUM,
+        executable_path=viewer_browser.CHROMIUM,
         args=["--no-sandbox"],
         ignore_default_args=["--disable-back-forward-cache"],
     )
-    with closing(browser), viewing.context(browser) as context:
+    with closing(browser), viewer_browser.context(browser) as context:
         yield context
 
 
@@ -38,19 +38,19 @@ def test_a_hidden_tab_lets_go_and_catches_up_when_it_is_seen_again(
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(hidable, quiet)
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    sight = viewer_browser.look(hidable, quiet)
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
     sight.page.add_init_script(_NOTE_CONNECTIONS)
     sight.page.reload()
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
     expect(sight.page.locator("#state")).to_have_text("up to date")
     sight.page.evaluate("document.addEventListener('visibilitychange', note)")  # after the page's own
-    asked = viewing.asked_since(sight)
+    asked = viewer_browser.asked_since(sight)
     sight.page.goto(f"http://127.0.0.1:{quiet.port}/viewer/icon.svg")
     quiet.works("till-2", "Print receipts", "src/till.py")
     quiet.settle()
     sight.page.go_back(wait_until="commit")
-    expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
     expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
     assert sight.page.evaluate("window.seen") == [["hidden", "over"], ["visible", "over", "open"]]
     assert [str(each)[:6] for each in asked] == ["p1-o1-"]
@@ -62,7 +62,7 @@ def test_what_was_corrected_while_a_tab_was_hidden_is_seen_when_it_is_seen_again
     """On every page that shows it."""
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(hidable, quiet)
+    sight = viewer_browser.look(hidable, quiet)
     for nth, place in enumerate(["live", "", "session/till-1", "observation/1", "find"]):
         sight.go(f"#/{place}")
         expect(sight.main()).to_contain_text("count pennies" if nth == 0 else f"Title {nth - 1}")

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 
 from claude_mem.serve import control
@@ -22,7 +22,7 @@ def test_a_part_that_was_missed_once_is_there_when_it_is_tried_again(
     context: BrowserContext, quiet: Worker
 ) -> None:
     for part in ("pages/cost.js", "plot.js"):
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         sight.route(f"**/viewer/{part}", lambda route: route.abort())
         sight.go("#/cost")
         sight.heading("Something went wrong")
@@ -33,7 +33,7 @@ def test_a_part_that_was_missed_once_is_there_when_it_is_tried_again(
 def test_a_part_that_stays_missing_is_not_asked_for_without_end(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     sight.route("**/viewer/pages/cost.js", lambda route: route.abort())
     sight.go("#/cost")
     for _ in range(2):
@@ -44,7 +44,7 @@ def test_a_part_that_stays_missing_is_not_asked_for_without_end(
 
 
 def test_a_worker_that_is_away_is_waited_for(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     control.stop(quiet.data)
     sight.go("#/cost")
@@ -57,7 +57,7 @@ def test_a_worker_that_is_away_is_waited_for(context: BrowserContext, quiet: Wor
 def test_who_is_signed_out_is_told_so_and_not_which_file_was_missed(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     now = datetime.now(UTC)
     sight.page.clock.install(time=now)
@@ -66,5 +66,5 @@ def test_who_is_signed_out_is_told_so_and_not_which_file_was_missed(
     sight.go("#/cost")
     sight.heading("You are signed out")
     sight.page.clock.resume()
-    viewing.look(context, quiet)  # signed in again, in another tab
+    viewer_browser.look(context, quiet)  # signed in again, in another tab
     sight.heading("Cost")

@@ -3,8 +3,8 @@
 from typing import Any
 
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import needs_transcripts
 from tests.contracts.worker_client import Worker
 
 pytestmark = needs_transcripts
@@ -33,7 +33,7 @@ def test_the_first_look_is_small(context: BrowserContext, worker: Worker) -> Non
     devtools.on("Network.dataReceived", arrives)
     devtools.on("Network.loadingFinished", arrived)
     devtools.send("Network.enable")
-    page.goto(viewing.link(worker))
+    page.goto(viewer_browser.link(worker))
     expect(page.locator(".card li").first).to_be_visible()
     expect(page.locator("#state")).to_have_text("up to date")
     kinds = {url.split("?")[0].partition(f"127.0.0.1:{worker.port}")[2] for url in came}
@@ -43,7 +43,7 @@ def test_the_first_look_is_small(context: BrowserContext, worker: Worker) -> Non
 
 
 def test_earlier_ones_come_when_they_are_asked_for(context: BrowserContext, worker: Worker) -> None:
-    sight = viewing.look(context, worker)
+    sight = viewer_browser.look(context, worker)
     lines = sight.page.locator(".feed > li[data-ref]")
     expect(lines).to_have_count(15)
     earlier = sight.page.get_by_role("button", name="Earlier")

@@ -1,7 +1,7 @@
 """What becomes of an answer that does not arrive whole."""
 
 from playwright.sync_api import Route, expect
-from tests.browser.viewing import Sight
+from tests.browser.viewer_browser import Sight
 
 # The worker's own answer, left just when it begins to arrive.
 LEFT = """async () => {

@@ -5,8 +5,8 @@ from urllib.parse import quote, unquote
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -93,7 +93,7 @@ def assert_only_text(sight: Sight, place: str) -> None:
 
 
 def test_no_text_becomes_anything_but_text_on_any_page(context: BrowserContext, hostile: Worker) -> None:
-    sight = viewing.look(context, hostile)
+    sight = viewer_browser.look(context, hostile)
     seen = ""
     for place in places(hostile):
         sight.go(place)
@@ -114,7 +114,7 @@ def test_no_text_becomes_anything_but_text_on_any_page(context: BrowserContext, 
 
 
 def test_what_arrives_while_one_looks_is_text_as_well(context: BrowserContext, hostile: Worker) -> None:
-    sight = viewing.look(context, hostile)
+    sight = viewer_browser.look(context, hostile)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     hostile.works("arriving", PAYLOADS[0] + " arriving", "src/a.py", project="p0")
     expect(sight.page.locator(".feed li.new .prompt").first).to_contain_text(PAYLOADS[0])
@@ -128,7 +128,7 @@ def test_forms_and_dialogs_hold_it_as_text(context: BrowserContext, hostile: Wor
         for each in hostile.get("/api/observations", limit=100)["items"]
         if len(each["facts"]) == len(PAYLOADS)
     )
-    sight = viewing.look(context, hostile, f"#/observation/{ref}")
+    sight = viewer_browser.look(context, hostile, f"#/observation/{ref}")
     sight.page.get_by_role("button", name="Edit").click()
     expect(sight.page.get_by_label("Facts")).to_have_value("\n".join(PAYLOADS))
     sight.page.get_by_label("Title", exact=True).fill(PAYLOADS[1])
@@ -150,7 +150,7 @@ def test_the_browser_itself_forbids_what_the_page_does_not_do(
     context: BrowserContext, hostile: Worker
 ) -> None:
     """The counterpart: with the page's own care left out, the headers still stop every one of these."""
-    sight = viewing.look(context, hostile)
+    sight = viewer_browser.look(context, hostile)
     tries = {
         "inline script": made("script", "textContent", "window.pwned=1"),
         "markup": "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=pwned=1>')",

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import NARROW, WIDE
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import NARROW, WIDE
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
@@ -104,8 +104,8 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 def test_nothing_sticks_out(
     chromium: Browser, odd: Odd, subtests: pytest.Subtests, size: tuple[int, int]
 ) -> None:
-    with viewing.context(chromium, size=size) as context:
-        sight = viewing.look(context, odd.worker)
+    with viewer_browser.context(chromium, size=size) as context:
+        sight = viewer_browser.look(context, odd.worker)
         for place in PLACES:
             with subtests.test(place=place):
                 sight.go(place.format(**odd.named))
@@ -118,8 +118,8 @@ def test_nothing_sticks_out(
 
 
 def test_of_many_files_and_tool_uses_a_few_are_seen_and_the_rest_unfolds(chromium: Browser, odd: Odd) -> None:
-    with viewing.context(chromium) as context:
-        sight = viewing.look(context, odd.worker, f"#/observation/{odd.named['many']}")
+    with viewer_browser.context(chromium) as context:
+        sight = viewer_browser.look(context, odd.worker, f"#/observation/{odd.named['many']}")
         for place, few in (
             (
                 sight.main().locator("section", has=sight.page.get_by_role("heading", name="Files changed")),
@@ -140,8 +140,8 @@ def test_of_many_files_and_tool_uses_a_few_are_seen_and_the_rest_unfolds(chromiu
 
 
 def test_a_long_title_is_read_whole_on_its_page_and_on_its_row(chromium: Browser, odd: Odd) -> None:
-    with viewing.context(chromium, size=NARROW) as context:
-        sight = viewing.look(context, odd.worker, f"#/observation/{odd.named['ref']}")
+    with viewer_browser.context(chromium, size=NARROW) as context:
+        sight = viewer_browser.look(context, odd.worker, f"#/observation/{odd.named['ref']}")
         sight.heading("x" * 200)
         sight.go("#/find")
         row = sight.page.locator(f'.hit[data-ref="{odd.named["ref"]}"] a.title')
@@ -164,7 +164,7 @@ EMPTY = {
 
 
 def test_what_is_empty_says_so(context: BrowserContext, bare: Worker, subtests: pytest.Subtests) -> None:
-    sight = viewing.look(context, bare)
+    sight = viewer_browser.look(context, bare)
     for place, said in EMPTY.items():
         with subtests.test(place=place):
             sight.go(place)
@@ -173,8 +173,8 @@ def test_what_is_empty_says_so(context: BrowserContext, bare: Worker, subtests: 
 
 
 def test_a_list_of_sessions_is_there_once_there_is_one(chromium: Browser, quiet: Worker) -> None:
-    with viewing.context(chromium) as context:
-        sight = viewing.look(context, quiet)
+    with viewer_browser.context(chromium) as context:
+        sight = viewer_browser.look(context, quiet)
         heading = sight.page.get_by_role("heading", name="Sessions")
         expect(sight.main()).to_contain_text("No memories yet")
         expect(heading).to_have_count(0)
@@ -198,7 +198,7 @@ MISSING = {
 def test_what_is_not_there_is_said_with_a_way_on(
     context: BrowserContext, bare: Worker, subtests: pytest.Subtests
 ) -> None:
-    sight = viewing.look(context, bare)
+    sight = viewer_browser.look(context, bare)
     for place, (heading, said) in MISSING.items():
         with subtests.test(place=place):
             sight.go(place)

@@ -5,8 +5,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 
 from claude_mem.serve import control
@@ -37,14 +37,14 @@ def signed_out(sight: Sight) -> None:
 
 class TestTheLink:
     def test_used_by_somebody_else_before_it_says_what_to_do(self, chromium: Browser, quiet: Worker) -> None:
-        link = viewing.link(quiet)
-        with viewing.context(chromium) as first, viewing.context(chromium) as second:
+        link = viewer_browser.link(quiet)
+        with viewer_browser.context(chromium) as first, viewer_browser.context(chromium) as second:
             first.new_page().goto(link)
             self.refused(second, link)
             assert second.cookies() == []
 
     def test_too_late_it_says_what_to_do(self, context: BrowserContext, quiet: Worker) -> None:
-        link = viewing.link(quiet)
+        link = viewer_browser.link(quiet)
         control.stop(quiet.data)
         control.start(quiet.data)  # it was good for a minute of the worker that made it
         self.refused(context, link)
@@ -58,7 +58,7 @@ class TestTheLink:
         expect(page.locator("pre")).to_have_text("claude-mem open")
 
     def test_used_here_before_it_leads_on(self, context: BrowserContext, quiet: Worker) -> None:
-        link = viewing.link(quiet)
+        link = viewer_browser.link(quiet)
         page = context.new_page()
         for _ in range(2):
             page.goto(link)
@@ -79,9 +79,9 @@ class TestTheKeyExpires:
         file = quote("/home/ada/shop/src/till.py", safe="")
         places = ["", "find?q=till", "projects", "project/shop", f"observation/{ref}", "session/till-1"]
         places += [f"file/{file}", "cost", "context?project=shop", "settings", "logs"]
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         for place in places:
-            sight.page.goto(viewing.link(quiet))
+            sight.page.goto(viewer_browser.link(quiet))
             sight.go(f"#/{place}")
             expect(sight.page.locator("main .skeleton")).to_have_count(0)
             expect(sight.page.locator("#state")).to_have_text("up to date")
@@ -90,7 +90,7 @@ class TestTheKeyExpires:
         assert sight.violations() == []
 
     def test_it_asks_no_more(self, context: BrowserContext, quiet: Worker) -> None:
-        sight = viewing.look(context, quiet)
+        sight = viewer_browser.look(context, quiet)
         sight.page.clock.install()
         sight.page.reload()
         expect(sight.page.locator("#state")).to_have_text("up to date")
@@ -111,12 +111,12 @@ class TestTheKeyExpires:
         self, context: BrowserContext, quiet: Worker, place: str
     ) -> None:
         remembered(quiet)
-        one = viewing.look(context, quiet, f"#/{place}")
+        one = viewer_browser.look(context, quiet, f"#/{place}")
         expect(one.main()).to_contain_text("Make the till count pennies")
         one.page.evaluate("window.same = true")
         expire(quiet)
         signed_out(one)
-        viewing.look(context, quiet)
+        viewer_browser.look(context, quiet)
         expect(one.main()).to_contain_text("Make the till count pennies")
         expect(one.page.locator("#state")).to_have_text("up to date")
         quiet.post("/api/memory/edit", id=1, title="Pennies, not pounds")  # and it listens again
@@ -125,7 +125,7 @@ class TestTheKeyExpires:
 
     def test_nothing_typed_is_lost_by_it(self, context: BrowserContext, quiet: Worker) -> None:
         ref = remembered(quiet)
-        one = viewing.look(context, quiet, f"#/observation/{ref}")
+        one = viewer_browser.look(context, quiet, f"#/observation/{ref}")
         one.page.get_by_role("button", name="Edit").click()
         one.page.get_by_label("Title", exact=True).fill("Pennies, not pounds")
         expire(quiet)
@@ -134,7 +134,7 @@ class TestTheKeyExpires:
         expect(one.page.get_by_role("alert")).to_contain_text(
             "You are signed out. In a terminal, run: claude-mem open."
         )
-        viewing.look(context, quiet)
+        viewer_browser.look(context, quiet)
         expect(one.page.locator("#state")).to_have_text("up to date")
         expect(one.page.get_by_role("alert")).to_have_text(
             "You are signed in again and can save what you typed."
@@ -144,7 +144,7 @@ class TestTheKeyExpires:
 
     def test_a_question_about_memory_goes_with_it(self, context: BrowserContext, quiet: Worker) -> None:
         ref = remembered(quiet)
-        one = viewing.look(context, quiet, f"#/observation/{ref}")
+        one = viewer_browser.look(context, quiet, f"#/observation/{ref}")
         one.page.get_by_role("button", name="Forget").click()
         expect(one.page.get_by_role("dialog")).to_be_visible()
         expire(quiet)
@@ -156,7 +156,7 @@ class TestTheKeyExpires:
 class TestSigningOut:
     def test_it_leaves_a_page_that_shows_nothing(self, context: BrowserContext, quiet: Worker) -> None:
         remembered(quiet)
-        sight = viewing.look(context, quiet, "#/settings")
+        sight = viewer_browser.look(context, quiet, "#/settings")
         sight.page.get_by_role("button", name="Sign out", exact=True).click()
         expect(sight.page.locator("body")).to_contain_text("claude-mem open")
         expect(sight.page.locator("body")).not_to_contain_text("pennies")
@@ -166,15 +166,15 @@ class TestSigningOut:
         self, context: BrowserContext, quiet: Worker
     ) -> None:
         remembered(quiet)
-        other = viewing.look(context, quiet)
+        other = viewer_browser.look(context, quiet)
         expect(other.page.locator(".feed")).to_contain_text("pennies")
-        one = viewing.look(context, quiet, "#/settings")
+        one = viewer_browser.look(context, quiet, "#/settings")
         one.page.get_by_role("button", name="Sign out", exact=True).click()
         signed_out(other)
 
     def test_another_browser_is_not(self, chromium: Browser, quiet: Worker) -> None:
-        with viewing.context(chromium) as mine, viewing.context(chromium) as theirs:
-            one, other = viewing.look(mine, quiet, "#/settings"), viewing.look(theirs, quiet)
+        with viewer_browser.context(chromium) as mine, viewer_browser.context(chromium) as theirs:
+            one, other = viewer_browser.look(mine, quiet, "#/settings"), viewer_browser.look(theirs, quiet)
             one.page.get_by_role("button", name="Sign out", exact=True).click()
             expect(one.page.locator("body")).to_contain_text("You are not signed in.")
             remembered(quiet)
@@ -186,7 +186,7 @@ class TestTwoTabs:
     def both(self, context: BrowserContext, worker: Worker) -> tuple[Sight, Sight]:
         """Two tabs that look at the same memory."""
         place = f"#/observation/{remembered(worker)}"
-        return viewing.look(context, worker, place), viewing.look(context, worker, place)
+        return viewer_browser.look(context, worker, place), viewer_browser.look(context, worker, place)
 
     def rename(self, sight: Sight, title: str) -> None:
         sight.page.get_by_role("button", name="Edit").click()

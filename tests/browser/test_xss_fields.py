@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.test_safe import MARK, assert_only_text
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.test_xss import MARK, assert_only_text
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 from tests.harness.model_script import Status
@@ -178,7 +178,7 @@ def is_read(sight: Sight, text: str) -> None:
 def test_each_field_is_read_where_it_belongs_and_is_text(
     context: BrowserContext, tampered: Tampered, subtests: pytest.Subtests
 ) -> None:
-    sight = viewing.look(context, tampered.worker)
+    sight = viewer_browser.look(context, tampered.worker)
     for named, texts in SEEN.items():
         with subtests.test(named=named):
             place = tampered.place(named) if "{" in named else named
@@ -194,7 +194,7 @@ def test_each_field_is_read_where_it_belongs_and_is_text(
 def test_a_setting_is_text_in_its_field_and_in_what_is_wrong_with_it(
     context: BrowserContext, tampered: Tampered
 ) -> None:
-    sight = viewing.look(context, tampered.worker, "#/settings")
+    sight = viewer_browser.look(context, tampered.worker, "#/settings")
     expect(sight.page.get_by_label("CLAUDE_MEM_MODEL", exact=True)).to_have_value(hostile("setting"))
     box = sight.page.get_by_label("CLAUDE_MEM_DAILY_TOKENS", exact=True)
     box.fill(hostile("amount"))
@@ -210,7 +210,7 @@ def test_a_banners_reason_is_text(context: BrowserContext, tmp_path: Path) -> No
         env = workers.asking(server.url, CLAUDE_MEM_MODEL=model)
         with workers.running(tmp_path / "data", **env):
             worker = Worker(tmp_path / "data")
-            sight = viewing.look(context, worker)
+            sight = viewer_browser.look(context, worker)
             worker.works("till-1", "Make the till count pennies", "src/till.py")
             expect(sight.page.locator("#banner")).to_contain_text(f"does not have the model '{model}'")
             assert_only_text(sight, "banner")
@@ -218,7 +218,7 @@ def test_a_banners_reason_is_text(context: BrowserContext, tmp_path: Path) -> No
 
 
 def test_a_refusal_that_quotes_what_was_asked_is_text(context: BrowserContext, tampered: Tampered) -> None:
-    sight = viewing.look(context, tampered.worker, "#/observation/1")
+    sight = viewer_browser.look(context, tampered.worker, "#/observation/1")
     sight.page.get_by_role("button", name="Edit").click()
     sight.page.get_by_label("Title", exact=True).fill(hostile("long") + "x" * 10_000)
     sight.page.get_by_role("button", name="Save").click()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, expect
-from tests.browser.viewing import Held, Sight, Unsent, all_is_heard, listen
+from tests.browser.viewer_browser import Held, Sight, Unsent, all_is_heard, listen
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Unsent
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Unsent
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
@@ -23,7 +23,7 @@ def test_the_year_ends_today_where_it_is_another_day_than_in_greenwich(
         (today,) = worker.get("/api/project", project="shop", days=371)["activity"]
         assert today["day"] != datetime.now(UTC).date().isoformat()
         context = chromium.new_context(timezone_id=zone)
-        sight = viewing.look(context, worker, "#/project/shop")
+        sight = viewer_browser.look(context, worker, "#/project/shop")
         count = sum(today[name] for name in ("observations", "summaries", "prompts"))
         expect(sight.page.locator(".heat rect.day").last).to_have_text(f"{today['day']}: {count}")
         expect(sight.main()).to_contain_text("Days in this machine's time zone.")
@@ -34,7 +34,7 @@ def test_the_year_ends_today_where_it_is_another_day_than_in_greenwich(
 def test_forgetting_does_not_pull_back_who_went_elsewhere(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/observation/1")
+    sight = viewer_browser.look(context, quiet, "#/observation/1")
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog")
     expect(dialog.get_by_role("button", name="Forget")).to_be_enabled()
@@ -53,7 +53,7 @@ def test_forgetting_does_not_pull_back_who_went_elsewhere(context: BrowserContex
 def test_arrows_leave_selecting_and_wide_text_alone(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/session/till-1")
+    sight = viewer_browser.look(context, quiet, "#/session/till-1")
     said = sight.page.locator("output")
     sight.page.locator(".story > li.evidence summary").first.click()
     sight.page.locator(".story pre").first.focus()
@@ -69,7 +69,7 @@ def test_arrows_leave_selecting_and_wide_text_alone(context: BrowserContext, qui
 def test_a_memory_is_called_as_sessions_are_told_of_it(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/observation/1")
+    sight = viewer_browser.look(context, quiet, "#/observation/1")
     expect(sight.main().locator(".head .mono", has_text="#1")).to_have_text("#1")
 
 
@@ -92,7 +92,7 @@ def test_a_file_names_its_sessions_and_shows_all_of_many(
     quiet.post("/api/import", records=records)
     quiet.settle()
     path = quote("src/till.py", safe="")
-    sight = viewing.look(context, quiet, f"#/file/{path}")
+    sight = viewer_browser.look(context, quiet, f"#/file/{path}")
     title = quiet.get("/api/session/till-1")["session"]["title"]
     assert title
     expect(sight.main().locator("h2 a", has_text=title)).to_be_visible()
@@ -111,8 +111,8 @@ def test_a_file_names_its_sessions_and_shows_all_of_many(
 
 
 def test_a_long_dialog_is_read_from_its_beginning(chromium: Browser, quiet: Worker) -> None:
-    with viewing.context(chromium, size=(360, 500)) as context:
-        sight = viewing.look(context, quiet)
+    with viewer_browser.context(chromium, size=(360, 500)) as context:
+        sight = viewer_browser.look(context, quiet)
         sight.press("?")
         dialog = sight.page.get_by_role("dialog", name="Keys")
         expect(dialog.get_by_role("button", name="Close")).to_be_focused()
@@ -124,7 +124,7 @@ def test_a_mark_is_called_as_sessions_are_told_of_it(context: BrowserContext, qu
     record = {"title": "The till is a drawer", "narrative": "Somebody wrote so.", "project": "shop"}
     quiet.post("/api/import", records=[record])
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/observation/1")
+    sight = viewer_browser.look(context, quiet, "#/observation/1")
     mark = sight.main().locator(".chip", has_text="read, not verified")
     expect(mark).to_have_attribute(
         "title", "From text that was only read or imported, not verified. It may not be true."
@@ -137,7 +137,7 @@ def test_a_directory_in_which_no_session_began_is_no_project(context: BrowserCon
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     hook_process.run(quiet.data, payloads.end("till-1"))  # from another directory than it began in
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/projects")
+    sight = viewer_browser.look(context, quiet, "#/projects")
     expect(sight.main().locator("tbody a.title")).to_have_text(["shop"])
     for place, choices in (("#/find", ["all", "shop"]), ("#/cost", ["all", "shop"]), ("#/context", ["shop"])):
         sight.go(place)
@@ -150,7 +150,7 @@ def test_undo_stands_at_the_end_of_its_note_however_long_the_others_are(
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/observation/1")
+    sight = viewer_browser.look(context, quiet, "#/observation/1")
     for name in ("Pin", "Mark wrong"):
         sight.page.get_by_role("button", name=name).click()
     undos, dismisses = (

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -41,7 +41,7 @@ def test_a_button_that_is_pressed_while_the_page_is_drawn_anew_does_what_it_is_f
     context: BrowserContext, worker: Worker, saved: list[str], by: str
 ) -> None:
     """It does so when it is let go, and by then it may be another one."""
-    sight = viewing.listen(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.listen(context, worker, f"#/observation/{saved[0]}")
     button = sight.page.get_by_role("button", name="Pin")
     button.focus()
     button.hover()
@@ -55,7 +55,7 @@ def test_a_button_that_is_pressed_while_the_page_is_drawn_anew_does_what_it_is_f
     with sight.page.expect_response("**/provenance"):
         edited = worker.get(f"/api/observation/{saved[0]}")["id"]
         worker.post("/api/memory/edit", id=edited, subtitle="Somewhere else")
-    viewing.all_is_heard(sight)
+    viewer_browser.all_is_heard(sight)
     let_go()
     expect(sight.page.get_by_role("button", name="Pinned")).to_be_focused()
     expect(sight.main()).to_contain_text("Somewhere else")
@@ -64,7 +64,7 @@ def test_a_button_that_is_pressed_while_the_page_is_drawn_anew_does_what_it_is_f
 def test_an_edit_is_found_at_once_and_can_be_taken_back(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
     before = worker.get(f"/api/observation/{saved[0]}")
     edited = sight.page.get_by_text("edited", exact=True)
     expect(edited).to_have_count(0)
@@ -105,7 +105,7 @@ def test_an_edit_that_cannot_be_kept_says_why_and_loses_nothing(
 ) -> None:
     for nth, (label, typed, said) in enumerate(REFUSED):
         with subtests.test(label=label, said=said):
-            sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+            sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
             much = f"much typed here, {nth}"
             sight.press("e")
             dialog = sight.page.get_by_role("dialog")
@@ -129,7 +129,7 @@ def test_an_edit_that_is_left_changes_nothing(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
     before = worker.get(f"/api/observation/{saved[0]}")
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
     for leave in ("Cancel", "Save"):
         sight.page.get_by_role("button", name="Edit").click()
         dialog = sight.page.get_by_role("dialog")
@@ -143,7 +143,7 @@ def test_an_edit_that_is_left_changes_nothing(
 def test_a_pin_is_set_and_taken_back_by_keyboard(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
     sight.press("p")
     expect(sight.page.get_by_role("button", name="Pinned")).to_be_visible()
     assert worker.get(f"/api/observation/{saved[0]}")["pinned"] is True
@@ -158,7 +158,7 @@ def test_what_is_wrong_is_no_longer_recalled_until_it_is_right_again(
 ) -> None:
     word = worker.get(f"/api/observation/{saved[1]}")["title"]
     assert saved[1] in found(worker, word)
-    sight = viewing.look(context, worker, f"#/observation/{saved[1]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[1]}")
     sight.page.get_by_role("button", name="Mark wrong").click()
     expect(sight.page.get_by_role("button", name="Marked wrong")).to_have_attribute("aria-pressed", "true")
     expect(sight.main().locator(".chip", has_text="marked wrong")).to_have_count(1)
@@ -179,7 +179,7 @@ def test_forgetting_shows_what_will_go_and_then_it_is_gone(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
     title = worker.get(f"/api/observation/{saved[2]}")["title"]
-    sight = viewing.look(context, worker, f"#/observation/{saved[2]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[2]}")
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
@@ -201,7 +201,7 @@ def test_forgetting_what_a_session_did_counts_each_kind_of_what_will_go(
 ) -> None:
     worker.works("dike-1", "Make the dike's pump stop at high water", "src/pump.py", project="dike")
     worker.settle()
-    sight = viewing.look(context, worker, "#/session/dike-1")
+    sight = viewer_browser.look(context, worker, "#/session/dike-1")
     sight.follow(sight.page.get_by_role("link", name="Search this"))
     for kind, count, goes in (
         ("raw tool use", 2, ("2 raw tool uses",)),  # the edit, and what the agent said at last
@@ -228,7 +228,7 @@ def test_forgetting_one_memory_tells_what_stays_and_can_take_its_whole_session(
     worker.works("weir-1", "Make the weir's gate close at low water", "src/gate.py", project="weir")
     worker.settle()
     (one,) = worker.get("/api/observations", session="weir-1")["items"]
-    sight = viewing.look(context, worker, f"#/observation/{one['ref']}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{one['ref']}")
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
     expect(dialog.locator(".tally")).to_have_text("1 observation.")
@@ -255,7 +255,7 @@ def test_a_session_is_forgotten_whole_from_its_page_and_others_who_look_at_it_ar
 ) -> None:
     worker.works("lock-1", "Make the lock's valve open slowly", "src/valve.py", project="lock")
     worker.settle()
-    other, sight = (viewing.look(context, worker, "#/session/lock-1") for _ in range(2))
+    other, sight = (viewer_browser.look(context, worker, "#/session/lock-1") for _ in range(2))
     expect(other.page.locator(".story > li").first).to_be_visible()
     sight.page.get_by_role("button", name="Forget").click()
     dialog = sight.page.get_by_role("dialog", name="Delete permanently?")
@@ -272,7 +272,7 @@ def test_forgetting_of_several_sessions_says_that_these_stay(context: BrowserCon
     for nth in (1, 2):
         worker.works(f"buoy-{nth}", f"Paint the buoy no. {nth}", f"src/buoy{nth}.py", project="buoy")
     worker.settle()
-    sight = viewing.look(context, worker, "#/find?project=buoy")
+    sight = viewer_browser.look(context, worker, "#/find?project=buoy")
     expect(sight.page.locator(".hit")).to_have_count(2)
     for box in sight.page.locator(".hit input").all():
         box.check()
@@ -293,7 +293,7 @@ def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
         project="shop",
     )["ref"]
     worker.settle()
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
     origin = sight.page.locator("aside")
     alike = origin.locator("li", has=sight.page.locator(f'a[href="#/observation/{other}"]'))
     alike.get_by_role("button", name="Merge into this").click()
@@ -312,7 +312,7 @@ def test_what_says_nearly_the_same_is_merged_into_this_one_and_each_says_so(
 def test_a_memory_forgotten_elsewhere_is_said_to_be_gone(
     context: BrowserContext, worker: Worker, saved: list[str]
 ) -> None:
-    sight = viewing.look(context, worker, f"#/observation/{saved[0]}")
+    sight = viewer_browser.look(context, worker, f"#/observation/{saved[0]}")
     expect(sight.page.get_by_role("button", name="Edit")).to_be_visible()
     worker.post("/api/memory/forget", ids=[saved[0]], confirm=True)
     sight.heading("Deleted")

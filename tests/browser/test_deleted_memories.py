@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 
 
@@ -14,7 +14,7 @@ def lock(quiet: Worker) -> Worker:
 
 
 def test_live_names_a_forgotten_session_no_more(context: BrowserContext, lock: Worker) -> None:
-    sight = viewing.listen(context, lock, "#/live")
+    sight = viewer_browser.listen(context, lock, "#/live")
     sessions = sight.page.locator("aside li", has_text="lock valve")
     expect(sessions).to_have_count(1)
     lock.post("/api/memory/forget", session="lock-1", confirm=True)
@@ -23,7 +23,7 @@ def test_live_names_a_forgotten_session_no_more(context: BrowserContext, lock: W
 
 
 def test_a_forgotten_project_says_that_it_is_gone(context: BrowserContext, lock: Worker) -> None:
-    sight = viewing.listen(context, lock, "#/project/lock")
+    sight = viewer_browser.listen(context, lock, "#/project/lock")
     expect(sight.main()).to_contain_text("valve")
     lock.post("/api/memory/forget", project="lock", confirm=True)
     sight.heading("Deleted")
@@ -31,7 +31,7 @@ def test_a_forgotten_project_says_that_it_is_gone(context: BrowserContext, lock:
 
 
 def test_a_files_history_loses_what_was_forgotten_of_it(context: BrowserContext, lock: Worker) -> None:
-    sight = viewing.listen(context, lock, "#/file/src%2Fvalve.py")
+    sight = viewer_browser.listen(context, lock, "#/file/src%2Fvalve.py")
     lines = sight.main().locator(".line")
     expect(lines.first).to_be_visible()
     lock.post("/api/memory/forget", session="lock-1", confirm=True)
@@ -39,7 +39,7 @@ def test_a_files_history_loses_what_was_forgotten_of_it(context: BrowserContext,
 
 
 def test_a_files_history_shows_what_was_marked_wrong(context: BrowserContext, lock: Worker) -> None:
-    sight = viewing.listen(context, lock, "#/file/src%2Fvalve.py")
+    sight = viewer_browser.listen(context, lock, "#/file/src%2Fvalve.py")
     expect(sight.main().locator(".line").first).to_be_visible()
     (one,) = lock.get("/api/observations", session="lock-1")["items"]
     lock.post("/api/memory/wrong", ids=[one["ref"]])

@@ -1,13 +1,13 @@
 """What the worker says late, or is asked for while it is away."""
 
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Held, Unsent, all_is_heard
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Held, Unsent, all_is_heard
 from tests.contracts.worker_client import Worker
 
 
 def test_what_happens_before_the_first_connection_comes_in(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/projects")
+    sight = viewer_browser.look(context, quiet, "#/projects")
     sight.route("**/stream", lambda route: route.abort())
     sight.page.reload()
     sight.go("#/live")
@@ -15,13 +15,13 @@ def test_what_happens_before_the_first_connection_comes_in(context: BrowserConte
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight.page.unroute_all()
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
 
 
 def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet, "#/projects")
+    sight = viewer_browser.look(context, quiet, "#/projects")
     sight.page.add_init_script("Object.defineProperty(document, 'hidden', { get: () => !window.isSeen })")
     sight.page.reload()  # as a link that is opened in the background
     sight.go("#/live")
@@ -29,7 +29,7 @@ def test_what_happens_before_a_tab_is_first_looked_at_is_in_it(
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
     sight.page.evaluate("window.isSeen = true; document.dispatchEvent(new Event('visibilitychange'))")
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
 
 
 def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
@@ -37,7 +37,7 @@ def test_a_setting_that_was_kept_can_be_set_back_in_the_preview(
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet, "#/context")
+    sight = viewer_browser.look(context, quiet, "#/context")
     tokens = sight.page.get_by_label("Tokens at session start")
     expect(tokens).not_to_have_value("")
     was = tokens.input_value()
@@ -55,7 +55,7 @@ def kept(worker: Worker, key: str) -> object:
 def test_what_is_typed_into_a_setting_outlasts_what_is_set_elsewhere(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet, "#/settings")
+    sight = viewer_browser.look(context, quiet, "#/settings")
     typed = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
     typed.fill("1234")
     typed.blur()
@@ -65,7 +65,7 @@ def test_what_is_typed_into_a_setting_outlasts_what_is_set_elsewhere(
 
 
 def test_what_is_typed_while_a_setting_is_saved_is_not_lost(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/settings")
+    sight = viewer_browser.look(context, quiet, "#/settings")
     tokens = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
     tokens.fill("1234")
     held = Held(sight, "**/api/settings")
@@ -80,7 +80,7 @@ def test_what_is_typed_while_a_setting_is_saved_is_not_lost(context: BrowserCont
 
 
 def test_a_refusal_is_told_also_to_who_went_on(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/settings")
+    sight = viewer_browser.look(context, quiet, "#/settings")
     tokens = sight.page.locator("#value-CLAUDE_MEM_CONTEXT_TOKENS")
     tokens.fill("many")
     held = Held(sight, "**/api/settings")
@@ -93,7 +93,7 @@ def test_a_refusal_is_told_also_to_who_went_on(context: BrowserContext, quiet: W
 
 
 def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet, "#/logs")
+    sight = viewer_browser.look(context, quiet, "#/logs")
     log = sight.page.get_by_label("Log, newest last")
     expect(log.locator("li").first).to_be_visible()
     unsent = Unsent(sight, "**/api/logs?*")
@@ -110,7 +110,7 @@ def test_the_log_goes_on_after_it_could_not_be_had(context: BrowserContext, quie
 
 def test_a_banner_that_was_answered_does_not_come_back(context: BrowserContext, quiet: Worker) -> None:
     quiet.post("/api/recording", paused=True)
-    sight = viewing.look(context, quiet, "#/projects")
+    sight = viewer_browser.look(context, quiet, "#/projects")
     again = sight.page.get_by_role("button", name="Resume recording")
     expect(again).to_be_visible()
     held = Held(sight, "**/api/status", lambda said: said["recording"] != "on")
@@ -127,7 +127,7 @@ def test_how_a_session_stands_is_not_taken_from_an_older_answer(
 ) -> None:
     named = {"claudeSessionId": "till-1", "project": "shop", "cwd": "/home/ada/shop"}
     quiet.ask("POST", "/api/sessions/init", named | {"prompt": "Make the till count pennies"})
-    sight = viewing.look(context, quiet, "#/projects")
+    sight = viewer_browser.look(context, quiet, "#/projects")
     expect(sight.page.locator("#state")).to_contain_text("of this turn")
     held = Held(sight, "**/api/search?*")
     with sight.page.expect_response("**/api/sessions?*"):
@@ -149,7 +149,7 @@ def test_more_than_a_hundred_corrections_are_seen_in_a_session(
         for nth in range(110)
     ]
     session = quiet.get(f"/api/observation/{refs[0]}")["session_id"]
-    sight = viewing.look(context, quiet, f"#/session/{session}")
+    sight = viewer_browser.look(context, quiet, f"#/session/{session}")
     expect(sight.page.locator(".story li")).to_have_count(110)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     quiet.post("/api/memory/pin", ids=refs, pinned=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 from tests.unit.recall.repositories import Made
@@ -72,7 +72,7 @@ def test_a_memory_is_marked_wherever_it_is_shown_once_its_file_was_changed_again
         f"#/observation/{ref}": ".head:has(button)",
         "#/find?file=src%2Fsluice.py": f'.hit[data-ref="{ref}"]',
     }
-    sight = viewing.look(context, weir.worker)
+    sight = viewer_browser.look(context, weir.worker)
 
     def each_says(*marks: str) -> None:
         # git is asked a few times a second at most.
@@ -102,7 +102,7 @@ def test_what_was_done_on_a_branch_that_was_never_merged_says_so(context: Browse
     tree = Made(beside)
     tree.commit(int(time.time() + 2) * 1000, "src/gate.py")
     workers.until(lambda: bool(weir.marks(ref)), "the repository is looked at")
-    sight = viewing.look(context, weir.worker, f"#/observation/{ref}")
+    sight = viewer_browser.look(context, weir.worker, f"#/observation/{ref}")
     expect(sight.main().locator(".head .chip.mark")).to_have_text(["branch never merged"])
     expect(sight.page.locator("aside")).to_contain_text("dry-run")
     weir.repository.git("merge", "-q", "--no-edit", "dry-run")

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight, needs_transcripts
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight, needs_transcripts
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 
@@ -89,7 +89,7 @@ def test_what_a_tool_was_given_and_answered_is_read_field_by_field(
     context: BrowserContext, quiet: Worker, subtests: pytest.Subtests
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     for name, (given, read) in ANSWERS.items():
         with subtests.test(name=name):
             told = {
@@ -125,7 +125,7 @@ def test_raw_tool_uses_are_folded_until_they_are_wanted_and_that_is_remembered(
     context: BrowserContext, worker: Worker
 ) -> None:
     page = f"#/session/{long_session(worker)['id']}"
-    sight = viewing.look(context, worker, page)
+    sight = viewer_browser.look(context, worker, page)
     sight.page.get_by_label("raw tool uses").uncheck()
     sight.page.reload()
     expect(sight.page.locator(".story > li.prompt").first).to_be_visible()
@@ -270,10 +270,10 @@ def test_what_is_not_there_is_said(sight: Sight) -> None:
 def test_a_memory_tells_when_it_was_injected_and_into_what(
     context: BrowserContext, real: Path, tmp_path: Path
 ) -> None:
-    with viewing.copied(real, tmp_path / "data") as worker:
+    with viewer_browser.copied(real, tmp_path / "data") as worker:
         project = worker.get("/api/projects")["items"][0]["name"]
         ref = next(each for each in _told_of(worker, project) if each.isdigit())
-        sight = viewing.look(context, worker, f"#/observation/{ref}")
+        sight = viewer_browser.look(context, worker, f"#/observation/{ref}")
         told = sight.page.locator("aside")
         expect(told).to_contain_text("Not yet.")
         began = hook_process.run(worker.data, payloads.start("hearkening-1", cwd=project))

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Request, Route, expect
-from tests.browser import viewing
-from tests.browser.viewing import Sight
+from tests.browser import viewer_browser
+from tests.browser.viewer_browser import Sight
 from tests.contracts.worker_client import Worker
 from tests.harness import workers
 
@@ -85,7 +85,7 @@ def _told(newest: int) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def sight(context: BrowserContext, crowd: Worker) -> Iterator[Sight]:
-    sight = viewing.look(context, crowd, "#/find?project=crowd")
+    sight = viewer_browser.look(context, crowd, "#/find?project=crowd")
     expect(row(sight, 1).locator(".hit")).to_be_visible()
     yield sight
     assert sight.all_that_went_wrong() == []

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Route, expect
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, workers
 from tests.harness.model_script import Hang, Request, Say, Step
@@ -20,7 +20,7 @@ REPLY = """\
 
 
 def test_what_a_session_does_appears_while_one_looks(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator(".feed .empty")).to_be_visible()
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     feed = sight.page.locator(".feed")
@@ -37,7 +37,7 @@ def test_only_the_chosen_project_is_shown(context: BrowserContext, quiet: Worker
     quiet.works("till-1", "Make the till count pennies", "src/till.py", project="till")
     quiet.works("mill-1", "Grind finer", "src/burrs.py", project="mill")
     quiet.settle()
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator(".feed")).to_contain_text("Grind finer")
     sight.page.get_by_label("Project").select_option("till")
     expect(sight.page.locator(".feed")).not_to_contain_text("Grind finer")
@@ -58,7 +58,7 @@ def test_a_spinner_turns_while_the_observer_works_and_the_queue_is_told(
 
     with ModelServer(script) as server, workers.running(tmp_path / "data", **workers.asking(server.url)):
         worker = Worker(tmp_path / "data")
-        sight = viewing.look(context, worker)
+        sight = viewer_browser.look(context, worker)
         worker.works("till-1", "Make the till count pennies", "src/till.py")
         server.wait_for_request()
         expect(sight.page.locator("#state .spin")).to_be_visible()
@@ -78,7 +78,7 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator(".feed")).to_contain_text("pennies")
     control.stop(quiet.data)
     expect(sight.page.locator("#banner")).to_contain_text("Lost the connection to the worker")
@@ -88,7 +88,7 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
     quiet.works("till-2", "Print receipts", "src/till.py")
     expect(sight.page.locator(".feed")).to_contain_text("Print receipts")
     expect(sight.page.locator("#banner")).to_be_empty()
-    expect(viewing.prompts(sight)).to_have_text(
+    expect(viewer_browser.prompts(sight)).to_have_text(
         ["Print receipts", "Make the till count pennies"]
     )  # each once
     assert sight.violations() == []
@@ -97,9 +97,9 @@ def test_a_worker_that_goes_away_is_said_and_what_was_missed_comes_in(
 def test_a_line_that_breaks_is_taken_up_where_it_broke_off(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    asked = viewing.asked_since(sight)
+    asked = viewer_browser.asked_since(sight)
     context.set_offline(True)
     sight.page.evaluate(
         "document.dispatchEvent(new Event('visibilitychange'))"
@@ -118,17 +118,17 @@ def test_a_worker_that_was_killed_and_started_again_is_taken_up_where_it_broke_o
 ) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet)
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    sight = viewer_browser.look(context, quiet)
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
     expect(sight.page.locator("#state")).to_have_text("up to date")
-    asked = viewing.asked_since(sight)
+    asked = viewer_browser.asked_since(sight)
     (pid,) = workers.processes(quiet.data)
     os.kill(pid, signal.SIGKILL)
     expect(sight.page.locator("#banner")).to_contain_text("Lost the connection to the worker")
     control.start(quiet.data)
     quiet.works("till-2", "Print receipts", "src/till.py")
     quiet.settle()
-    expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
     expect(sight.page.locator(".feed .line.summary")).to_have_count(2)
     expect(sight.page.locator("#banner")).to_be_empty()
     assert asked
@@ -138,13 +138,13 @@ def test_a_worker_that_was_killed_and_started_again_is_taken_up_where_it_broke_o
 def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
 
     def slow(route: Route) -> None:
         answer = route.fetch()
         quiet.works("till-2", "Print receipts", "src/till.py")
-        expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+        expect(viewer_browser.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
         sight.page.evaluate(
             "document.querySelectorAll('.feed li').forEach((each) => { each.id = 'before'; })"
         )
@@ -154,21 +154,21 @@ def test_what_arrives_while_the_list_is_on_its_way_is_in_it(context: BrowserCont
     with sight.page.expect_response("**/api/search?*"):
         sight.page.get_by_label("Project").select_option("shop")
     expect(sight.page.locator("#before")).to_have_count(0)
-    expect(viewing.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
+    expect(viewer_browser.prompts(sight)).to_have_text(["Print receipts", "Make the till count pennies"])
 
 
 def test_a_list_that_cannot_be_had_is_said(context: BrowserContext, quiet: Worker) -> None:
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     quiet.settle()
-    sight = viewing.look(context, quiet)
-    expect(viewing.prompts(sight)).to_have_text(["Make the till count pennies"])
+    sight = viewer_browser.look(context, quiet)
+    expect(viewer_browser.prompts(sight)).to_have_text(["Make the till count pennies"])
     context.set_offline(True)
     sight.page.get_by_label("Project").select_option("shop")
     expect(sight.page.locator("#toasts")).to_contain_text("The worker cannot be reached")
 
 
 def test_the_list_stays_short_however_much_arrives(context: BrowserContext, quiet: Worker) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     many = 1_000
     for start in range(0, many, 500):
@@ -195,7 +195,7 @@ def test_earlier_ones_are_not_offered_once_what_lies_between_is_gone(
         quiet.post("/api/import", records=records)
 
     arrive("Earlier", 20)
-    sight = viewing.listen(context, quiet, "#/live")
+    sight = viewer_browser.listen(context, quiet, "#/live")
     earlier = sight.page.get_by_role("button", name="Earlier")
     rest = sight.page.get_by_role("link", name="Show older ones in Find")
     expect(earlier).to_be_visible()
@@ -212,7 +212,7 @@ def test_earlier_ones_are_not_offered_once_what_lies_between_is_gone(
 
 def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quiet: Worker) -> None:
     """As of a worker that cannot read its database: it answers, and hangs up."""
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     sight.route("**/stream", lambda route: route.fulfill(content_type="text/event-stream", body=""))
     sight.page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -230,7 +230,7 @@ def test_a_line_that_ends_at_once_is_no_connection(context: BrowserContext, quie
 def test_many_corrections_at_once_are_read_in_one_question(context: BrowserContext, quiet: Worker) -> None:
     records = [{"title": f"Till {nth}", "narrative": "It is so.", "project": "shop"} for nth in range(12)]
     quiet.post("/api/import", records=records)
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     lines = sight.page.locator(".feed > li[data-ref]")
     expect(lines).to_have_count(12)
     expect(sight.page.locator("#state")).to_have_text("up to date")
@@ -250,7 +250,7 @@ def test_a_running_session_grows_and_only_who_is_at_its_end_goes_along(
 
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     one = events()
-    sight = viewing.look(context, quiet, "#/session/till-1")
+    sight = viewer_browser.look(context, quiet, "#/session/till-1")
     said = sight.page.locator("output")
     expect(said).to_contain_text(f"{one} of {one},")
     quiet.works("till-1", "Print receipts", "src/printer.py")
@@ -274,7 +274,7 @@ def test_a_running_session_grows_and_only_who_is_at_its_end_goes_along(
 def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.main()).to_contain_text("claude-mem backfill")
     hook_process.run(quiet.data, payloads.start("turning", cwd="/home/ada/lathe"))
     hook_process.run(quiet.data, payloads.prompt("Turn a leg.", "turning", cwd="/home/ada/lathe"))
@@ -290,7 +290,7 @@ def test_a_turn_that_goes_on_is_no_backlog_and_one_that_ended_is_not_at_work(
 def test_a_session_is_told_once_beside_the_list_which_is_the_same_when_read_anew(
     context: BrowserContext, quiet: Worker
 ) -> None:
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     expect(sight.page.locator("#state")).to_have_text("up to date")
     quiet.works("till-1", "Make the till count pennies", "src/till.py")
     sessions = sight.page.locator("aside .plain > li")
@@ -309,7 +309,7 @@ def test_a_session_is_told_once_beside_the_list_which_is_the_same_when_read_anew
 
 def test_a_reason_without_a_space_stays_in_its_panel(context: BrowserContext, quiet: Worker) -> None:
     """As the path of an interpreter is one, where no model is set up."""
-    sight = viewing.look(context, quiet)
+    sight = viewer_browser.look(context, quiet)
     observer = sight.page.get_by_role("group", name="The observer")
     why = observer.get_by_role("row", name="Provider").locator(".meta")
     expect(why).to_be_visible()

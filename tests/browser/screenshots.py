@@ -1,6 +1,6 @@
 """Takes the pictures of docs/viewer.md: every page, light and dark, wide and narrow, of nine real sessions.
 
-    python -m tests.browser.pictures docs/images [PAGE ...]
+    python -m tests.browser.screenshots docs/images [PAGE ...]
 
 One sheet a page. The costs are those of a scripted model that was asked about the same sessions; only the
 days they fell on are made up, since all nine were asked about within a minute.
@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from tests.browser import viewing
+from tests.browser import viewer_browser
 from tests.contracts.worker_client import Worker
 from tests.harness import hook_process, payloads, team_servers, workers
 from tests.harness.model_script import Request, Say, Step
@@ -28,7 +28,7 @@ from tests.harness.model_server import ModelServer
 from tests.harness.postgres import new_database
 from tests.harness.team_servers import Caller, session_records
 
-VIEWS = tuple((size, dark) for size in (viewing.WIDE, viewing.NARROW) for dark in (False, True))
+VIEWS = tuple((size, dark) for size in (viewer_browser.WIDE, viewer_browser.NARROW) for dark in (False, True))
 SHOWN = 540  # pixels of height each view is given on its sheet
 GAP = 12
 MEMORY = Path("/tmp/claude-mem-pictures")  # the settings page shows it: no place of anybody's
@@ -58,7 +58,7 @@ def main(folder: Path, wanted: list[str]) -> int:
         stack.callback(shutil.rmtree, MEMORY, ignore_errors=True)
         browser = stack.enter_context(_browser())
         claude = stack.enter_context(tempfile.TemporaryDirectory())
-        stack.enter_context(viewing.connected(Path(claude)))
+        stack.enter_context(viewer_browser.connected(Path(claude)))
         if not set(wanted) <= TEAM.keys() or not wanted:
             worker = stack.enter_context(_remembering(MEMORY))
             _sheets(browser, worker, _places(worker), folder, wanted)
@@ -79,7 +79,7 @@ def _sheets(
 @contextmanager
 def _browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=viewing.CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=viewer_browser.CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -88,7 +88,7 @@ def _browser() -> Iterator[Browser]:
 def _remembering(data: Path) -> Iterator[Worker]:
     """The nine sessions, observed offline, with what they would have cost beside them."""
     with workers.running(data):
-        viewing.feed(data)
+        viewer_browser.feed(data)
         worker = Worker(data)
         worker.settle()
         project = worker.get("/api/projects")["items"][0]["name"]
@@ -136,7 +136,7 @@ def _charge(path: Path) -> None:
         data = Path(folder) / "data"
         env = workers.asking(server.url, CLAUDE_MEM_MODEL="claude-haiku-4-5")
         with workers.running(data, **env):
-            viewing.feed(data, offline=False)
+            viewer_browser.feed(data, offline=False)
             workers.settled(data)
         with closing(sqlite3.connect(path)) as db, db:
             db.execute("ATTACH ? AS asked", (str(data / "claude-mem.db"),))
@@ -198,8 +198,8 @@ def _sheet(browser: Browser, worker: Worker, place: Place, path: Path) -> None:
 
 
 def _look(browser: Browser, worker: Worker, place: Place, *, size: tuple[int, int], dark: bool) -> bytes:
-    with viewing.context(browser, size=size, dark=dark, still=True) as context:
-        sight = viewing.look(context, worker, place.hash)
+    with viewer_browser.context(browser, size=size, dark=dark, still=True) as context:
+        sight = viewer_browser.look(context, worker, place.hash)
         _rested(sight.page)
         if place.down_to:
             sight.page.locator(place.down_to).evaluate(TO_THE_TOP)

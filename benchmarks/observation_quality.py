@@ -1,7 +1,8 @@
 """Is what the offline observer remembers worth reading? Turns drawn by seed, judged blind by readers.
 
     python benchmarks/observation_quality.py observe OUT.json    observe every turn with this tree's code
-    python benchmarks/observation_quality.py sheets OLD.json NEW.json FOLDER --seed 7 --turns 60 [--without FOLDER]
+    python benchmarks/observation_quality.py sheets OLD.json NEW.json FOLDER --seed 7 --turns 60
+                                             [--without FOLDER]
     python benchmarks/observation_quality.py table FOLDER        what the readers found
 
 `observe` runs with any tree's observer on PYTHONPATH, so an older commit's output is made from a worktree of

@@ -1,7 +1,7 @@
 """Is "(read, not verified)" where it belongs? Memories drawn by seed, judged by readers who do not see it.
 
-    python benchmarks/unverified_mark_quality.py sheets FOLDER --seed 7 --count 100 [--shown SEED …] [--without FOLDER …]
-                                    [--cap 65]
+    python benchmarks/unverified_mark_quality.py sheets FOLDER --seed 7 --count 100 [--shown SEED …]
+                                                 [--without FOLDER …] [--cap 65]
     python benchmarks/unverified_mark_quality.py table FOLDER      what the readers found, beside our marks
 
 `sheets` draws from all memories of the seven projects and the transcripts that were not shown before; as

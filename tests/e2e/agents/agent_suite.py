@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.e2e.agents.two_sessions import BROKEN, HIDDEN, QUESTION, SECRET, TwoSessions
-from tests.e2e.client import parcels
+from tests.e2e.client import first_session
 from tests.harness.agent_clients.clients import Client
 from tests.harness.agent_clients.homes import AgentHome, internal, sent
 from tests.harness.home_snapshot import picture
@@ -59,7 +59,7 @@ class AgentSuite:
     found_by_search = "Full text: get_observations"
 
     def test_both_sessions_go_as_they_would_without_memory(self, played: TwoSessions) -> None:
-        assert parcels.RIGHT in (played.home.project / parcels.FILE).read_text()
+        assert first_session.RIGHT in (played.home.project / first_session.FILE).read_text()
         for session in (played.first, played.second):
             assert len(session.requests) == len(session.uses) + 1
 
@@ -89,16 +89,16 @@ class AgentSuite:
     def test_prompts_and_last_answers_are_recorded(self, played: TwoSessions) -> None:
         prompts = [text for (text,) in played.home.rows("SELECT prompt FROM user_prompts ORDER BY id")]
         assert len(prompts) == 2
-        assert prompts[0].startswith(parcels.ASKED)
+        assert prompts[0].startswith(first_session.ASKED)
         assert prompts[1] == QUESTION, "without what was injected with it"
         said = [[text for kind, text in events if kind == "stop"] for events in played.events("kind", "text")]
-        assert said == [[parcels.SAID], ["Because it was rounded up twice."]]
+        assert said == [[first_session.SAID], ["Because it was rounded up twice."]]
 
     def test_the_second_session_is_told_what_the_first_one_did(self, played: TwoSessions) -> None:
         told = [_injected(request) for request in played.second.requests]
         assert [bool(text) for text in told] == [at >= self.told_in for at in range(len(told))]
-        assert parcels.ASKED in told[self.told_in]
-        assert parcels.SAID.rstrip(".") in told[self.told_in]
+        assert first_session.ASKED in told[self.told_in]
+        assert first_session.SAID.rstrip(".") in told[self.told_in]
 
     def test_the_first_session_was_told_nothing(self, played: TwoSessions) -> None:
         assert not any("postage" in _injected(request) for request in played.first.requests)
@@ -151,5 +151,5 @@ class AgentSuite:
 
 def _injected(request: Request) -> str:
     """All that stands between our fences. Gemini CLI and Qwen Code escape them."""
-    parts = html.unescape(sent(request)).split(parcels.FENCE)[1:]
+    parts = html.unescape(sent(request)).split(first_session.FENCE)[1:]
     return "\n".join(part.partition("</claude-mem-context>")[0] for part in parts)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.agents.agent_suite import AgentSuite
-from tests.e2e.client import parcels
+from tests.e2e.client import first_session
 from tests.harness.agent_clients.clients import Client
 from tests.harness.agent_clients.homes import AgentHome, sent
 from tests.harness.claude import Claude
@@ -35,9 +35,9 @@ def test_a_session_is_told_what_claude_code_did_and_that_it_was_claude_code(
 ) -> None:
     codex = AgentHome(tmp_path, client, beside=claude)
     codex.connect("--agent", "claude-code", "--agent", "codex")
-    parcels.mended(claude)
+    first_session.mended(claude)
     with codex.model([Say("Hello.")]) as server:
         codex.run("Greet.")
-    told = sent(server.requests[0]).partition(parcels.FENCE)[2]
-    assert parcels.ASKED in told
+    told = sent(server.requests[0]).partition(first_session.FENCE)[2]
+    assert first_session.ASKED in told
     assert "Claude Code" in told

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.client import lives, parcels
+from tests.e2e.client import first_session, session_runs
 from tests.harness import workers
 from tests.harness.agent_clients.clients import Client
 from tests.harness.agent_clients.homes import AgentHome, Ran, internal
@@ -22,7 +22,7 @@ from tests.harness.model_script import Request, Say, Use
 HIDDEN = f"intimate{hashlib.sha256(b'hidden').hexdigest()[:20]}"
 SECRET = f"{hashlib.sha256(b'secret').hexdigest()[:20]}"
 TOKEN = f"ghp_{SECRET}{'Z' * 16}"
-ASKED = f"{parcels.ASKED} <private>{HIDDEN}</private> The token is {TOKEN}."
+ASKED = f"{first_session.ASKED} <private>{HIDDEN}</private> The token is {TOKEN}."
 QUESTION = "Why did a parcel of exactly one kilo pay for two?"
 BROKEN = "echo heavy; ls missing.txt"
 
@@ -61,8 +61,8 @@ def play(at: Path, client: Client) -> Iterator[TwoSessions]:
         _kill_the_worker(home)
         home.mem("worker", "start")
         home.settle()
-        lives.rendered(home, "postage")
-        file = home.project / parcels.FILE
+        session_runs.rendered(home, "postage")
+        file = home.project / first_session.FILE
         second = _session(home, QUESTION, (client.read(file), client.shell("echo light")))
         home.settle()
         on_disk = _on_disk(home)
@@ -76,10 +76,10 @@ def play(at: Path, client: Client) -> Iterator[TwoSessions]:
 
 
 def _mending(home: AgentHome) -> tuple[Use, ...]:
-    client, file = home.client, home.project / parcels.FILE
+    client, file = home.client, home.project / first_session.FILE
     return (
-        client.write(file, f"def postage(grams):\n    return {parcels.WRONG}\n"),
-        client.edit(file, f"    return {parcels.WRONG}", f"    return {parcels.RIGHT}"),
+        client.write(file, f"def postage(grams):\n    return {first_session.WRONG}\n"),
+        client.edit(file, f"    return {first_session.WRONG}", f"    return {first_session.RIGHT}"),
         client.shell(f"echo {TOKEN}"),
         client.shell(BROKEN),
     )
@@ -90,7 +90,7 @@ def _session(
 ) -> Session:
     """The worker dies while the model thinks of what to do in that step."""
     steps: list[Say | Callable[[], Say]] = [Say("", uses=(use,)) for use in uses]
-    steps.append(Say(parcels.SAID if kill_before else "Because it was rounded up twice."))
+    steps.append(Say(first_session.SAID if kill_before else "Because it was rounded up twice."))
     if kill_before is not None:
         step = steps[kill_before]
         assert isinstance(step, Say)

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.e2e.client import undisturbed
-from tests.e2e.client.undisturbed import (
+from tests.e2e.client import client_outcome
+from tests.e2e.client.client_outcome import (
     HEARD,
     Course,
     all_hooks_ran_happily,
@@ -26,7 +26,7 @@ from tests.harness.claude import Claude
 
 @pytest.fixture(scope="module")
 def without_us(tmp_path_factory: pytest.TempPathFactory, only_the_loopback: None) -> Course:
-    return undisturbed.without_us(tmp_path_factory.mktemp("without"))
+    return client_outcome.without_us(tmp_path_factory.mktemp("without"))
 
 
 @contextmanager

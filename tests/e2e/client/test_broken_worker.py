@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 
 import pytest
-from tests.e2e.client import undisturbed
-from tests.e2e.client.undisturbed import (
+from tests.e2e.client import client_outcome
+from tests.e2e.client.client_outcome import (
     Course,
     all_hooks_ran_happily,
     everything_is_there_once,
@@ -31,7 +31,7 @@ from claude_mem.serve import control
 
 @pytest.fixture(scope="module")
 def without_us(tmp_path_factory: pytest.TempPathFactory, only_the_loopback: None) -> Course:
-    return undisturbed.without_us(tmp_path_factory.mktemp("without"))
+    return client_outcome.without_us(tmp_path_factory.mktemp("without"))
 
 
 @contextmanager

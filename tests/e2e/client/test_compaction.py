@@ -10,7 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.client.lives import make, memories, rendered, rendered_work, source, taught, times, titled
+from tests.e2e.client.session_runs import (
+    make,
+    memories,
+    rendered,
+    rendered_work,
+    source,
+    taught,
+    times,
+    titled,
+)
 from tests.harness.claude import Claude, Playing, Ran, compaction
 from tests.harness.model_script import Request, Say, Script, Step, Use
 from tests.harness.model_server import ModelServer

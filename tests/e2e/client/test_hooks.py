@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.client import lives, parcels
+from tests.e2e.client import first_session, session_runs
 from tests.harness import workers
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Request, Say, Use
@@ -96,19 +96,19 @@ def work(house: Claude, tmp_path_factory: pytest.TempPathFactory) -> Work:
     (at / "mcp.json").write_text(json.dumps({"mcpServers": {"post": scales}}))
     failing = Use("Bash", {"command": "python3 -c 'import postage; assert postage.postage(0) == 0'"})
     sent = {"description": "Look at the README", "prompt": TASK, "subagent_type": "general-purpose"}
-    by_the_subagent = (parcels.reading(house, "README.md"), Use("Bash", {"command": "ls"}))
+    by_the_subagent = (first_session.reading(house, "README.md"), Use("Bash", {"command": "ls"}))
     steps = [
-        Say("I begin.", uses=(parcels.writing(house),)),
-        Say("", uses=(parcels.reading(house),)),
-        Say("", uses=(parcels.editing(house),)),
+        Say("I begin.", uses=(first_session.writing(house),)),
+        Say("", uses=(first_session.reading(house),)),
+        Say("", uses=(first_session.editing(house),)),
         Say("", uses=(Use("Bash", {"command": "python3 -B -c 'import postage'"}), failing)),
         Say("", uses=(Use("mcp__post__weigh", {"parcel": "the red one"}),)),
         Say("", uses=(Use("Agent", sent | {"run_in_background": False}),)),
-        Say(parcels.SAID),
+        Say(first_session.SAID),
     ]
     subagent = [Say("", uses=by_the_subagent), Say(FOUND)]
     with ModelServer(Playing(steps, subagents={TASK: subagent})) as server:
-        ran = house.run(server, parcels.ASKED, "--mcp-config", str(at / "mcp.json"))
+        ran = house.run(server, first_session.ASKED, "--mcp-config", str(at / "mcp.json"))
     house.settle()
     return Work(house, ran, server.requests, failing, by_the_subagent)
 
@@ -118,10 +118,10 @@ def later(house: Claude, work: Work) -> Session:
     """Asks about something else that is known, and reads the file; then its context is full."""
     house.mem("remember", FREIGHT)
     workers.until(lambda: "thirty kilos" in house.mem("search", "freight").stdout, "it can be found")
-    lives.rendered(house, parcels.ASKED)
-    heron = {"file_path": str(house.project / "heron.py"), "content": lives.source("heron")}
+    session_runs.rendered(house, first_session.ASKED)
+    heron = {"file_path": str(house.project / "heron.py"), "content": session_runs.source("heron")}
     steps = [
-        Say("", uses=(parcels.reading(house),)),
+        Say("", uses=(first_session.reading(house),)),
         Say("", uses=(Use("Write", heron),), input_tokens=99_500),
         Say("By freight."),
     ]
@@ -138,8 +138,8 @@ def later(house: Claude, work: Work) -> Session:
 
 
 def test_the_session_goes_as_it_would_without_memory(work: Work) -> None:
-    assert (work.ran.code, work.ran.result, work.ran.err) == (0, parcels.SAID, "")
-    assert parcels.RIGHT in (work.claude.project / parcels.FILE).read_text()
+    assert (work.ran.code, work.ran.result, work.ran.err) == (0, first_session.SAID, "")
+    assert first_session.RIGHT in (work.claude.project / first_session.FILE).read_text()
     ended = [line for line in work.ran.lines if line.get("subtype") == "hook_response"]
     assert {(line["outcome"], line["exit_code"], line["stderr"]) for line in ended} == {("success", 0, "")}
 
@@ -171,9 +171,9 @@ def test_what_other_tools_returned_is_kept_as_the_client_told_it(work: Work) -> 
 def test_the_session_has_a_beginning_a_prompt_a_stop_and_an_end_once_each(work: Work) -> None:
     kinds = [kind for (kind,) in work.events("kind") if kind not in ("tool_use", "tool_failure")]
     assert kinds == ["session_start", "prompt", "subagent_stop", "said", "stop", "session_end"]
-    assert work.rows("user_prompts", "prompt") == [(parcels.ASKED,)]
+    assert work.rows("user_prompts", "prompt") == [(first_session.ASKED,)]
     said = {kind: text for kind, text in work.events("kind", "text") if text}
-    assert said == {"subagent_stop": FOUND, "said": "I begin.", "stop": parcels.SAID}
+    assert said == {"subagent_stop": FOUND, "said": "I begin.", "stop": first_session.SAID}
     status = "SELECT status FROM sdk_sessions WHERE claude_session_id = ?"
     assert work.claude.rows(status, work.ran.session) == [("completed",)]
 
@@ -188,10 +188,10 @@ def test_what_a_subagent_did_is_its_own_and_the_sessions(work: Work) -> None:
 
 def test_the_work_is_remembered_and_summed_up_once_for_the_main_agent_alone(work: Work) -> None:
     learned = work.rows("observations", "type", "narrative", "files_modified")
-    assert ("bugfix", json.dumps([parcels.FILE])) in [(type, files) for type, _, files in learned]
-    assert any(parcels.SAID in narrative for _, narrative, _ in learned)
+    assert ("bugfix", json.dumps([first_session.FILE])) in [(type, files) for type, _, files in learned]
+    assert any(first_session.SAID in narrative for _, narrative, _ in learned)
     summed_up = work.rows("session_summaries", "request", "files_edited")
-    assert summed_up == [(parcels.ASKED, json.dumps([parcels.FILE]))]
+    assert summed_up == [(first_session.ASKED, json.dumps([first_session.FILE]))]
 
 
 def test_nothing_is_left_in_the_spool_and_no_event_is_unsettled(work: Work) -> None:
@@ -200,9 +200,9 @@ def test_nothing_is_left_in_the_spool_and_no_event_is_unsettled(work: Work) -> N
 
 
 TOLD = {
-    "SessionStart": (0, f"Asked: {parcels.ASKED}"),
+    "SessionStart": (0, f"Asked: {first_session.ASKED}"),
     "UserPromptSubmit": (0, FREIGHT.rstrip(".")),
-    "PreToolUse": (1, f"History of {parcels.FILE}."),
+    "PreToolUse": (1, f"History of {first_session.FILE}."),
 }
 """By what hook, in which request to the model for the first time, and what."""
 
@@ -211,8 +211,8 @@ TOLD = {
 def test_a_later_session_is_told_what_is_known(later: Session, hook: str) -> None:
     """At its start, at a prompt about it, and when it reads the file; `test_recalled.py` has the rest."""
     number, what = TOLD[hook]
-    told, *_ = parcels.told(later.ran, hook)
-    assert told.startswith(parcels.FENCE)
+    told, *_ = first_session.told(later.ran, hook)
+    assert told.startswith(first_session.FENCE)
     assert what in told
     assert read(later.requests[number]).count(told) == 1
 
@@ -228,4 +228,4 @@ def test_a_compaction_is_recorded_and_the_session_begins_again_within_its_turn(l
         ("stop", None),
         ("session_end", "other"),
     ]
-    assert lives.taught(later.claude, later.ran.session) == ["heron.py"]
+    assert session_runs.taught(later.claude, later.ran.session) == ["heron.py"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import greet, memories, recorded, rendered_work, source, taught, times
+from tests.e2e.client.session_runs import greet, memories, recorded, rendered_work, source, taught, times
 from tests.harness import checker, workers
 from tests.harness.claude import Claude, Playing
 from tests.harness.homes import PATIENCE_S

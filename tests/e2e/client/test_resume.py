@@ -17,7 +17,17 @@ import time
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.client.lives import greet, made, make, memories, refs, rendered_work, source, taught, times
+from tests.e2e.client.session_runs import (
+    greet,
+    made,
+    make,
+    memories,
+    refs,
+    rendered_work,
+    source,
+    taught,
+    times,
+)
 from tests.harness import checker, workers
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Request, Say, Use

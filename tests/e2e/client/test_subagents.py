@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.e2e.client import lives, parcels
+from tests.e2e.client import first_session, session_runs
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Say, Use
 from tests.harness.model_server import ModelServer
@@ -19,7 +19,7 @@ CANARY = "canary-1f9c"
 
 @pytest.fixture(scope="module")
 def delegated(house: Claude) -> Ran:
-    return delegating(house, parcels.ASKED, FOUND)
+    return delegating(house, first_session.ASKED, FOUND)
 
 
 def delegating(claude: Claude, prompt: str, found: str) -> Ran:
@@ -31,7 +31,7 @@ def delegating(claude: Claude, prompt: str, found: str) -> Ran:
     sent = {"description": "Look at the README", "prompt": TASK, "subagent_type": "general-purpose"}
     answer = f"The agent says: {found}"
     steps = [
-        Say("", uses=(parcels.writing(claude),)),
+        Say("", uses=(first_session.writing(claude),)),
         Say("", uses=(Use("Agent", sent),)),
         Say("An agent looks."),
         Say(answer),
@@ -61,8 +61,8 @@ def test_that_an_agent_in_the_background_ended_is_no_prompt_of_the_users(
     assert of_the_turns == [
         *("session_start", "prompt", "stop", "subagent_stop", "task_end", "stop", "session_end")
     ]
-    assert house.rows("SELECT prompt FROM user_prompts") == [(parcels.ASKED,)]
-    assert set(house.rows("SELECT request FROM session_summaries")) == {(parcels.ASKED,)}
+    assert house.rows("SELECT prompt FROM user_prompts") == [(first_session.ASKED,)]
+    assert set(house.rows("SELECT request FROM session_summaries")) == {(first_session.ASKED,)}
 
 
 def test_what_an_agent_does_after_its_turn_has_ended_is_recorded_as_its_own(
@@ -84,10 +84,10 @@ def test_what_an_agent_does_after_its_turn_has_ended_is_recorded_as_its_own(
 
 def test_the_next_session_is_told_what_the_user_asked_for(house: Claude, delegated: Ran) -> None:
     del delegated  # it comes first
-    task = parcels.ASKED.partition(":")[0]
-    lives.rendered(house, task)
-    _, request = lives.greet(house)
-    (start,) = lives.memories(request)
+    task = first_session.ASKED.partition(":")[0]
+    session_runs.rendered(house, task)
+    _, request = session_runs.greet(house)
+    (start,) = session_runs.memories(request)
     assert f"- Done: {task}" in start
 
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import memories
-from tests.e2e.client.window import (
+from tests.e2e.client.session_runs import memories
+from tests.e2e.client.terminal_client import (
     begin,
     events,
     is_back,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import greet, made, recorded, rendered_work, source, taught, times
+from tests.e2e.client.session_runs import greet, made, recorded, rendered_work, source, taught, times
 from tests.harness import checker
 from tests.harness.claude import Claude, Playing
 from tests.harness.homes import PATIENCE_S

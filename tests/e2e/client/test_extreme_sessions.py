@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.e2e.client.lives import (
+from tests.e2e.client.session_runs import (
     greet,
     made,
     memories,

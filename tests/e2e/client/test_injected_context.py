@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.client import parcels
-from tests.e2e.client.parcels import FENCE, told
+from tests.e2e.client import first_session
+from tests.e2e.client.first_session import FENCE, told
 from tests.harness import workers
 from tests.harness.claude import Claude, Playing, Ran, read, texts
 from tests.harness.model_script import Request, Say, Step, Use
@@ -42,7 +42,7 @@ class Later:
 
 @pytest.fixture(scope="module")
 def house(house: Claude) -> Claude:
-    parcels.mended(house)
+    first_session.mended(house)
     return house
 
 
@@ -64,9 +64,12 @@ def asking(house: Claude) -> Later:
 def elsewhere(house: Claude, asking: Later) -> Later:
     """One that asks for something else, and then reads the file that was mended."""
     del asking  # it comes first
-    files = (parcels.FILE, parcels.FILE, "README.md")
+    files = (first_session.FILE, first_session.FILE, "README.md")
     return later(
-        house, UNRELATED, *(Say("", uses=(parcels.reading(house, name),)) for name in files), Say("Drawn.")
+        house,
+        UNRELATED,
+        *(Say("", uses=(first_session.reading(house, name),)) for name in files),
+        Say("Drawn."),
     )
 
 
@@ -74,8 +77,8 @@ def test_the_first_request_of_the_next_session_holds_what_the_last_one_did(askin
     (start,) = told(asking.ran, "SessionStart")
     assert start.startswith(f"{FENCE}\n")
     assert start.endswith("\n</claude-mem-context>")
-    assert f"Asked: {parcels.ASKED}" in start
-    assert parcels.refs(start) == ["s1"]
+    assert f"Asked: {first_session.ASKED}" in start
+    assert first_session.refs(start) == ["s1"]
     first = read(asking.requests[0])
     assert first.count(start) == 1
     assert first.count("Memory of parcel, as of") == 1
@@ -89,8 +92,8 @@ def test_no_hook_says_more_than_the_client_takes_in(asking: Later, elsewhere: La
 
 def test_a_prompt_about_the_work_carries_what_is_remembered_of_it(asking: Later) -> None:
     (prompted,) = told(asking.ran, "UserPromptSubmit")
-    assert parcels.ASKED in prompted
-    assert parcels.SAID.rstrip(".") in prompted
+    assert first_session.ASKED in prompted
+    assert first_session.SAID.rstrip(".") in prompted
     assert read(asking.requests[0]).count(prompted) == 1
 
 
@@ -101,12 +104,12 @@ def test_a_prompt_about_something_else_carries_nothing(elsewhere: Later) -> None
 
 def test_a_file_that_was_mended_is_read_with_its_history_once_in_a_session(elsewhere: Later) -> None:
     (history,) = told(elsewhere.ran, "PreToolUse")
-    assert f"History of {parcels.FILE}." in history
-    assert parcels.refs(history) == ["1"]
-    assert parcels.SAID.partition(":")[0] in history
+    assert f"History of {first_session.FILE}." in history
+    assert first_session.refs(history) == ["1"]
+    assert first_session.SAID.partition(":")[0] in history
     assert [read(request).count(history) for request in elsewhere.requests] == [0, 1, 1, 1]
     messages = elsewhere.requests[1].body["messages"]
-    assert parcels.RIGHT in texts(messages[-2]), "the file, as it was read"
+    assert first_session.RIGHT in texts(messages[-2]), "the file, as it was read"
     assert history in texts(messages[-1]), "and with it what is known of it"
 
 
@@ -117,18 +120,18 @@ def test_what_was_told_is_noted(asking: Later, elsewhere: Later) -> None:
         "UserPromptSubmit": (["s1"], None),
     }
     (prompted,) = told(asking.ran, "UserPromptSubmit")
-    assert parcels.refs(prompted) == ["s1"]
+    assert first_session.refs(prompted) == ["s1"]
     by_event = {event: (shown, about) for event, shown, about in elsewhere.injected(2)}
     assert by_event.keys() == {"SessionStart", "PreToolUse"}
-    assert by_event["PreToolUse"] == (["1"], str(elsewhere.claude.project / parcels.FILE))
+    assert by_event["PreToolUse"] == (["1"], str(elsewhere.claude.project / first_session.FILE))
 
 
 def test_what_was_told_is_not_taken_for_something_new(asking: Later) -> None:
     """The client writes down what it was told, and here it even prints it."""
-    assert FENCE in str(parcels.results(asking.requests[-1])[PRINTED.id])
-    kept = parcels.words_of(asking.claude, asking.ran)
+    assert FENCE in str(first_session.results(asking.requests[-1])[PRINTED.id])
+    kept = first_session.words_of(asking.claude, asking.ran)
     assert any("grep -oh" in words for words in kept)
-    assert not any("Quoted evidence" in words or parcels.SAID in words for words in kept)
+    assert not any("Quoted evidence" in words or first_session.SAID in words for words in kept)
     observed = asking.claude.rows(
         "SELECT count(*) FROM observations o JOIN sdk_sessions s ON s.id = o.session_id"
         " WHERE s.claude_session_id = ?",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.e2e.client import lives
+from tests.e2e.client import session_runs
 from tests.harness.claude import Claude, Playing, Ran
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer
@@ -42,7 +42,7 @@ def mended(claude: Claude) -> Ran:
         ran = claude.run(server, ASKED)
     assert (ran.code, ran.result, ran.err) == (0, SAID, "")
     claude.settle()
-    lives.rendered(claude, ASKED)
+    session_runs.rendered(claude, ASKED)
     return ran
 
 

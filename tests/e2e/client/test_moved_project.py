@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.e2e.client.lives import make, memories, refs
+from tests.e2e.client.session_runs import make, memories, refs
 from tests.harness.claude import Claude, Playing
 from tests.harness.model_script import Request, Say, Use
 from tests.harness.model_server import ModelServer

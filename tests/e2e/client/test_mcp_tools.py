@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
-from tests.e2e.client import parcels
-from tests.e2e.client.parcels import tool
+from tests.e2e.client import first_session
+from tests.e2e.client.first_session import tool
 from tests.harness import workers
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Request, Say, Step, Use
@@ -34,7 +34,7 @@ class Asked:
 
     def said(self, name: str) -> str:
         """What a tool of ours returned: text, in one block."""
-        (block,) = parcels.results(self.requests[-1])[self.uses[name].id]
+        (block,) = first_session.results(self.requests[-1])[self.uses[name].id]
         assert block.keys() <= {"type", "text", "cache_control"}
         assert block["type"] == "text"
         return str(block["text"])
@@ -46,7 +46,7 @@ def asked(
 ) -> Iterator[Asked]:
     claude = Claude(tmp_path_factory.mktemp("asking"), like=installed)
     try:
-        prefix = tool(parcels.mended(claude), "")
+        prefix = tool(first_session.mended(claude), "")
         uses: dict[str, Use] = {}
         shown: list[str] = []
         with ModelServer(_asking(prefix, uses, shown, deferred=request.param == "deferred")) as server:
@@ -72,7 +72,7 @@ def _asking(
         if deferred and "ToolSearch" not in uses:
             return use("ToolSearch", query="select:" + ",".join(prefix + name for name in OURS))
         if "search" not in uses:
-            shown[:] = parcels.refs(read(request))
+            shown[:] = first_session.refs(read(request))
             return use("search", query="postage of one kilo")
         if "get_observations" not in uses:
             return use("get_observations", ids=shown)
@@ -92,9 +92,9 @@ def test_our_tools_are_offered(asked: Asked) -> None:
 def test_a_search_answers_with_an_index_of_what_the_context_showed(asked: Asked) -> None:
     said = asked.said("search")
     assert asked.shown == ["s1"]
-    assert set(asked.shown) <= set(parcels.refs(said))
+    assert set(asked.shown) <= set(first_session.refs(said))
     lines = said.splitlines()
-    (session,) = (line for line in lines if line.startswith(f"{_today(asked)} {parcels.ASKED[:40]}"))
+    (session,) = (line for line in lines if line.startswith(f"{_today(asked)} {first_session.ASKED[:40]}"))
     assert lines.index("Project parcel") < lines.index(session)
     assert lines[lines.index(session) + 1].startswith(("#s1 summary ", "#1 bugfix "))
 
@@ -102,15 +102,15 @@ def test_a_search_answers_with_an_index_of_what_the_context_showed(asked: Asked)
 def test_the_ids_of_the_context_give_exactly_those_memories_whole(asked: Asked) -> None:
     said = asked.said("get_observations")
     assert re.findall(r"^#(\S+) ", said, re.M) == asked.shown
-    assert f"Request: {parcels.ASKED}" in said
+    assert f"Request: {first_session.ASKED}" in said
     assert f"Session: {_first_session(asked)}" in said
 
 
 def test_what_memory_answers_is_fenced_as_a_quotation(asked: Asked) -> None:
     for name in ("search", "get_observations"):
-        assert asked.said(name).count(parcels.FENCE) == 1
-        assert parcels.SAID not in asked.said(name).partition("</claude-mem-context>")[2]
-    assert parcels.FENCE not in asked.said("remember")
+        assert asked.said(name).count(first_session.FENCE) == 1
+        assert first_session.SAID not in asked.said(name).partition("</claude-mem-context>")[2]
+    assert first_session.FENCE not in asked.said("remember")
 
 
 def test_what_the_model_keeps_is_found_by_another_session(asked: Asked) -> None:
@@ -119,7 +119,7 @@ def test_what_the_model_keeps_is_found_by_another_session(asked: Asked) -> None:
     search = Use(asked.uses["search"].name, {"query": "how do heavy crates travel: freight or van"})
     with ModelServer(Playing([Say("", uses=(search,)), Say("By freight.")])) as server:
         asked.claude.run(server, "Greet.")
-    (block,) = parcels.results(server.requests[-1])[search.id]
+    (block,) = first_session.results(server.requests[-1])[search.id]
     first = re.findall(r"^#.*", block["text"], re.M)[0]
     assert first.startswith(f"#{id} ")
     assert TITLE in first

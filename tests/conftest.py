@@ -37,7 +37,7 @@ LONGEST_FIRST = (
     "tests/browser/test_vscode_window.py",
     "tests/e2e/agents",
     "tests/e2e/client",
-    "tests/e2e/test_observing.py",
+    "tests/e2e/test_hook_to_memory.py",
     "tests/security/test_canaries.py",
     "tests/security/test_growth.py",
     "tests/migration",

@@ -8,8 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.e2e.observer_rig import GOOD, HOUR, MINUTE, NOON, SECOND, Moody, ids, many, rigged
-from tests.e2e.test_observing import edit, health, rows, work
+from tests.e2e.observer_setup import GOOD, HOUR, MINUTE, NOON, SECOND, Moody, ids, many, rigged
+from tests.e2e.test_hook_to_memory import edit, health, rows, work
 from tests.e2e.test_statusline import shows
 from tests.harness import checker, hook_process, payloads, workers
 from tests.harness.commands import Mem

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.e2e.test_team_server_life import SHOP, Team
+from tests.e2e.test_team_server_lifecycle import SHOP, Team
 from tests.harness import team_servers
 from tests.harness.commands import Mem
 from tests.harness.postgres import bare_database, new_database

@@ -4,7 +4,7 @@ import html
 from pathlib import Path
 
 import pytest
-from tests.e2e.test_observing import edit, rows, work
+from tests.e2e.test_hook_to_memory import edit, rows, work
 from tests.harness import hook_process, payloads, workers
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer

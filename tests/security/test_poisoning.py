@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.e2e.test_observing import edit, rows, told, work
+from tests.e2e.test_hook_to_memory import edit, rows, told, work
 from tests.harness import checker, payloads, workers
 from tests.harness.model_script import Request, Say, Step
 from tests.harness.model_server import ModelServer

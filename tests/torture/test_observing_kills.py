@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from tests.e2e.test_observing import telling_apart
+from tests.e2e.test_hook_to_memory import telling_apart
 from tests.harness import checker, hook_process, payloads, workers
 from tests.harness.model_script import Hang, Request, Step
 from tests.harness.model_server import ModelServer

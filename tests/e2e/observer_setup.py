@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.e2e.test_observing import rows, telling_apart
+from tests.e2e.test_hook_to_memory import rows, telling_apart
 from tests.harness.model_script import Request, Say, Script, Step
 from tests.harness.model_server import ModelServer
 

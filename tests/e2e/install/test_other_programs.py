@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.e2e.installing.homes import THEIRS, USERS, parsed, settings
+from tests.e2e.install.install_home import THEIRS, USERS, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 

@@ -9,7 +9,7 @@ import subprocess
 from contextlib import closing
 
 import pytest
-from tests.e2e.installing.homes import USERS, client, settings
+from tests.e2e.install.install_home import USERS, client, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.e2e.installing.homes import ONE_EACH, USERS, client, our_hooks, parsed, settings
+from tests.e2e.install.install_home import ONE_EACH, USERS, client, our_hooks, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 

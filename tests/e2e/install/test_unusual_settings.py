@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.e2e.installing.homes import ONE_EACH, our_hooks, parsed, settings
+from tests.e2e.install.install_home import ONE_EACH, our_hooks, parsed, settings
 from tests.harness.claude import Claude
 from tests.harness.home_snapshot import picture
 

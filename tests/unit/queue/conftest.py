@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock
 from tests.harness import hook_process
-from tests.unit.queue.pumping import SECOND, Make, fall_back
+from tests.unit.queue.pump_setup import SECOND, Make, fall_back
 
 from claude_mem import settings
 from claude_mem.queue.pump import Pump

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 from tests.contracts.store_contract import Events, SettableClock
-from tests.unit.queue.pumping import MINUTE, SPEND, Make, Script, a_turn, pump_dry
+from tests.unit.queue.pump_setup import MINUTE, SPEND, Make, Script, a_turn, pump_dry
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Throttled, Unreadable
 from claude_mem.queue.batch_log import BatchLog, BatchReport

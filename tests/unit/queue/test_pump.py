@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
-from tests.unit.queue.pumping import (
+from tests.unit.queue.pump_setup import (
     SECOND,
     SPEND,
     Answer,

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.contracts.store_contract import Events, SettableClock, new_events
-from tests.unit.queue.pumping import (
+from tests.unit.queue.pump_setup import (
     DEADLINE_S,
     SPEND,
     Answer,

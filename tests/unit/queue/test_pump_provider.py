@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from tests.contracts.store_contract import HOUR, NOON, Events, SettableClock, new_events
-from tests.unit.queue.pumping import (
+from tests.unit.queue.pump_setup import (
     DEADLINE_S,
     DOWN,
     MINUTE,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness import hook_process, payloads
-from tests.unit.queue.spooling import envelope, queued, spool
+from tests.unit.queue.spool_files import envelope, queued, spool
 
 from claude_mem import settings
 from claude_mem.api.filters import FilterRequest, Page

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.harness import hook_process
-from tests.unit.queue.test_turn_words import CANARY, TOKEN, events
+from tests.unit.queue.test_turn_messages import CANARY, TOKEN, events
 
 from claude_mem.agents import catalog, launcher
 from claude_mem.hook import pause

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
-from tests.unit.queue.pumping import fall_back
+from tests.unit.queue.pump_setup import fall_back
 
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, Kind
 from claude_mem.model.jobs import CallCost

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.unit.recall.remembering import house
+from tests.unit.recall.recall_store import house
 from tests.unit.recall.stale_histories import HISTORIES, shown
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN
 from tests.harness.member_records import shared_session
 from tests.security.test_injection import CANARY, ORDER, POISON
-from tests.unit.recall.remembering import DAY, House, house
+from tests.unit.recall.recall_store import DAY, House, house
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import AmbiguousProject

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.unit.recall.remembering import House, house
+from tests.unit.recall.recall_store import House, house
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 from tests.contracts.store_contract import ORIGIN
-from tests.unit.recall.remembering import DAY, House
+from tests.unit.recall.recall_store import DAY, House
 from tests.unit.recall.repositories import Made
 
 from claude_mem.api.filters import FilterRequest, Page

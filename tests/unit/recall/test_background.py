@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, new_events
-from tests.unit.recall.remembering import DAY, House, house
+from tests.unit.recall.recall_store import DAY, House, house
 
 from claude_mem.hook import paths
 from claude_mem.model.events import Kind

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.contracts.store_contract import ORIGIN
 from tests.harness.member_records import shared_session
-from tests.unit.recall.remembering import House
+from tests.unit.recall.recall_store import House
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import ForgetRequest

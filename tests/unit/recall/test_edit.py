@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 from tests.harness.member_records import shared_session
-from tests.unit.recall.remembering import DAY, House
+from tests.unit.recall.recall_store import DAY, House
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import EditRequest, SavedAnswer

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.contracts.store_contract import ORIGIN
 from tests.harness.member_records import shared_session
 from tests.unit.recall.cards import NOW, card
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput

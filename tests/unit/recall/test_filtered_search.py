@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from tests.contracts.store_contract import NOON, ORIGIN
 from tests.contracts.vectors_contract import vector
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied, house
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, copied, house
 from tests.unit.vectors.letters import Letters
 from tests.unit.vectors.memories import opened
 

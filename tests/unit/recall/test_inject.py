@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import HOUR, NOON, new_events
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, house
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.events import Kind

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec import to_builtins
 from tests.contracts.store_contract import NOON
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House, copied
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, copied
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import FoundMemory

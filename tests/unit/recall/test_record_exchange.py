@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.contracts.store_contract import NOON
 from tests.contracts.transfer_contract import PROJECT, SESSION, made
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.errors import InvalidInput

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.contracts.store_contract import HOUR, NOON, Events, new_events
 from tests.unit.recall.cards import DAY, NOW, hit
-from tests.unit.recall.remembering import ELSEWHERE, House
+from tests.unit.recall.recall_store import ELSEWHERE, House
 
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.memory import Observation

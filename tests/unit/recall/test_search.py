@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.contracts.store_contract import ORIGIN
-from tests.unit.recall.remembering import DAY, ELSEWHERE, House, house
+from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Observation, Summary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.unit.recall.remembering import House
+from tests.unit.recall.recall_store import House
 from tests.unit.recall.stale_histories import HISTORIES, Outcome, Scene, shown
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.contracts.embedder_contract import EmbedderContract
 from tests.harness.embedding_models import meaning, serving_embeddings, write_onnx_folder
-from tests.unit.vectors.serving import free_port
+from tests.unit.vectors.chroma_server import free_port
 
 from claude_mem.vectors.backend import Embedder
 from claude_mem.vectors.endpoint import EndpointEmbedder

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.unit.serve import driving
-from tests.unit.serve.driving import Driven
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import Driven
 
 from claude_mem.serve import hook_socket
 
@@ -54,7 +54,7 @@ class TestTheHookLine:
         file.write_text("{}")
         said = worker.say(b'{"type":"wake","version":"0.1.0"}\n', b'{"type":"ask"}\n', replies=1)
         assert said == [{"type": "answer", "context": ""}]
-        driving.until("the spool is drained", lambda: not file.exists())
+        worker_driver.until("the spool is drained", lambda: not file.exists())
 
     @pytest.mark.parametrize(
         ("line", "word"),
@@ -79,7 +79,7 @@ class TestTheHookLine:
         assert right["type"] == "answer"
 
     def test_a_line_too_long_ends_that_connection_only(self, worker: Driven) -> None:
-        with driving.connected(worker.data / "hook.sock") as sock:
+        with worker_driver.connected(worker.data / "hook.sock") as sock:
 
             def talk() -> None:
                 with suppress(OSError):  # it hangs up on us, as it should
@@ -88,7 +88,7 @@ class TestTheHookLine:
             talking = threading.Thread(target=talk)
             talking.start()
             answer = sock.makefile("rb").readline()
-            talking.join(driving.DEADLINE_S)
+            talking.join(worker_driver.DEADLINE_S)
         assert b"longer than" in answer
         assert worker.say(b'{"type":"ask"}\n', replies=1)
 
@@ -96,13 +96,15 @@ class TestTheHookLine:
         held = [socket.socket(socket.AF_UNIX) for _ in range(hook_socket.MOST_CONNECTIONS + 20)]
         try:
             for sock in held:
-                sock.settimeout(driving.DEADLINE_S)
+                sock.settimeout(worker_driver.DEADLINE_S)
                 sock.connect(str(worker.data / "hook.sock"))
             assert b"Too many" in held[-1].recv(200)
         finally:
             for sock in held:
                 sock.close()
-        driving.until("there is room again", lambda: "type" in worker.say(b'{"type":"ask"}\n', replies=1)[0])
+        worker_driver.until(
+            "there is room again", lambda: "type" in worker.say(b'{"type":"ask"}\n', replies=1)[0]
+        )
 
     def test_a_full_disk_is_an_error_that_says_try_again(self, worker: Driven) -> None:
         (worker.data / "disk-is-full").touch()
@@ -117,7 +119,7 @@ class TestTheHookLine:
 def test_a_message_without_a_session_is_of_the_only_open_one(data: Path) -> None:
     """As the document shows them, which had a socket for each session."""
     line = b'{"type":"observation","tool_name":"Read","tool_input":"{}","tool_output":"ok"}\n'
-    with driving.started(data) as worker:
+    with worker_driver.started(data) as worker:
         [answer] = worker.say(line, replies=1)
         assert answer["field"] == "session_id"
         made = worker.ask("POST", "/api/sessions/init", {"claudeSessionId": "only", "prompt": "Hello"})[1]

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.unit.serve import driving
-from tests.unit.serve.driving import Driven
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import Driven
 
 
 def test_health_tells_who_and_how_the_worker_is(worker: Driven) -> None:
@@ -169,7 +169,7 @@ class TestTheFirstGeneration:
             try:
                 answers = [callers.submit(worker.ask, "DELETE", f"/sessions/{name}") for name in names]
                 waiting = [worker.data / f"aborting-{number}" for number in ids]
-                driving.until("all of them wait", lambda: all(file.exists() for file in waiting))
+                worker_driver.until("all of them wait", lambda: all(file.exists() for file in waiting))
                 assert worker.ask("GET", "/health")[0] == 200
                 assert not any(answer.done() for answer in answers)
             finally:
@@ -258,7 +258,7 @@ def test_a_caller_names_itself_and_does_not_count_as_claude_code(worker: Driven)
 
 
 def test_an_abort_waits_no_longer_than_the_user_wants(data: Path) -> None:
-    with driving.started(data, "--delete-timeout-ms", "50") as worker:
+    with worker_driver.started(data, "--delete-timeout-ms", "50") as worker:
         worker.ask("POST", "/sessions/init", {"sessionId": "busy"})
         (data / "session-is-busy").touch()
         status, answer = worker.ask("DELETE", "/sessions/busy")
@@ -266,12 +266,12 @@ def test_an_abort_waits_no_longer_than_the_user_wants(data: Path) -> None:
 
 
 def test_a_failing_drain_degrades_the_health_until_it_works_again(data: Path) -> None:
-    with driving.started(data) as worker:
+    with worker_driver.started(data) as worker:
         (data / "disk-is-full").touch()
-        driving.spool(data, 1)
+        worker_driver.spool(data, 1)
         worker.poke()
-        driving.until("it is said", lambda: worker.ask("GET", "/health")[1]["status"] == "degraded")
+        worker_driver.until("it is said", lambda: worker.ask("GET", "/health")[1]["status"] == "degraded")
         assert "disk full" in worker.ask("GET", "/health")[1]["reason"]
         (data / "disk-is-full").unlink()
-        driving.until("it recovers", lambda: worker.ask("GET", "/health")[1]["status"] == "ok")
+        worker_driver.until("it recovers", lambda: worker.ask("GET", "/health")[1]["status"] == "ok")
         assert worker.counters()["accepted"] == 1

@@ -4,8 +4,8 @@ import json
 import socket
 
 import pytest
-from tests.unit.serve import driving
-from tests.unit.serve.driving import Driven
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import Driven
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
@@ -129,10 +129,10 @@ class TestBadInput:
         )
         chunk = b"100000\r\n" + b" " * 0x100000 + b"\r\n"
         if listener == "tcp":
-            sock = socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S)
+            sock = socket.create_connection(("127.0.0.1", worker.port), timeout=worker_driver.DEADLINE_S)
         else:
             sock = socket.socket(socket.AF_UNIX)
-            sock.settimeout(driving.DEADLINE_S)
+            sock.settimeout(worker_driver.DEADLINE_S)
             sock.connect(str(worker.data / "worker.sock"))
         with sock:
             sock.sendall(head.encode())
@@ -155,7 +155,7 @@ class TestBadInput:
         assert "canary-secret" not in worker.log()
 
     def test_garbage_instead_of_http_ends_that_connection_only(self, worker: Driven) -> None:
-        with socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S) as sock:
+        with socket.create_connection(("127.0.0.1", worker.port), timeout=worker_driver.DEADLINE_S) as sock:
             sock.sendall(b"\x16\x03\x01 this is no HTTP\r\n\r\n")
             assert sock.recv(64).startswith(b"HTTP/1.1 400 ")
         assert worker.ask("GET", "/health")[0] == 200

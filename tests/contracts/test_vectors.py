@@ -11,8 +11,8 @@ import pytest
 from tests.contracts.store_contract import ORIGIN, Events, SettableClock, new_events
 from tests.contracts.vectors_contract import PROJECTS, Open, VectorsContract
 from tests.harness.postgres import new_database
+from tests.unit.vectors.chroma_server import chroma, free_port, serving
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
-from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem.model.memory import Findings, Observation
 from claude_mem.model.refs import Filters, Ref, memory_key

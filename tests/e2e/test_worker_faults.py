@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from tests.harness import hook_process
-from tests.unit.serve import driving
-from tests.unit.serve.driving import answers, spooled, starts, until
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import answers, spooled, starts, until
 
 from claude_mem.model.errors import WorkerHung
 from claude_mem.serve import control, lock
@@ -55,12 +55,12 @@ def stranger(port: int = 0) -> Iterator[tuple[int, list[bytes]]]:
             yield server.getsockname()[1], heard
         finally:
             server.shutdown(socket.SHUT_RDWR)
-            listening.join(driving.DEADLINE_S)
+            listening.join(worker_driver.DEADLINE_S)
 
 
 class TestRow15ThePortIsTaken:
     def test_another_port_is_found_and_hooks_tell_the_stranger_nothing(self, data: Path) -> None:
-        with stranger() as (port, heard), driving.started(data, "--port", str(port)) as worker:
+        with stranger() as (port, heard), worker_driver.started(data, "--port", str(port)) as worker:
             assert worker.port != port
             assert worker.ask("GET", "/health")[1]["port"] == worker.port
             for number in range(5):
@@ -71,7 +71,7 @@ class TestRow15ThePortIsTaken:
 
     @ONCE_MORE
     def test_with_no_worker_the_stranger_is_told_nothing_either(self, data: Path) -> None:
-        with stranger() as (port, heard), driving.started(data, "--port", str(port)) as worker:
+        with stranger() as (port, heard), worker_driver.started(data, "--port", str(port)) as worker:
             control.stop(data)
             until("the worker ends", lambda: worker.process.poll() is not None)
             assert control.status(data).state == "stopped"
@@ -107,7 +107,7 @@ class TestRow16StaleNumbersAndRaces:
                 stack.enter_context(
                     subprocess.Popen(
                         [sys.executable, "-c", RACER],
-                        env=driving.environment(),
+                        env=worker_driver.environment(),
                         stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE,
                         text=True,
@@ -137,7 +137,7 @@ class TestRow16StaleNumbersAndRaces:
     @pytest.mark.parametrize("number", [1, *(pytest.param(each, marks=ONCE_MORE) for each in (0, 2))])
     def test_of_four_whole_workers_started_at_once_one_lives(self, data: Path, number: int) -> None:
         option = ["--from-hook"] if number % 2 else []
-        racers = [driving.launched(data, *option) for _ in range(4)]
+        racers = [worker_driver.launched(data, *option) for _ in range(4)]
         try:
             until("the others leave", lambda: sum(racer.poll() is None for racer in racers) == 1)
             until("the one answers", lambda: answers(data))
@@ -148,15 +148,15 @@ class TestRow16StaleNumbersAndRaces:
             assert left == [0 if option else 1] * 3
         finally:
             for racer in racers:
-                driving.end(racer)
+                worker_driver.end(racer)
 
     def test_a_refused_worker_says_who_is_there(self, data: Path) -> None:
-        with driving.started(data) as worker:
-            second = driving.launched(data)
-            assert second.wait(driving.DEADLINE_S) == 1
+        with worker_driver.started(data) as worker:
+            second = worker_driver.launched(data)
+            assert second.wait(worker_driver.DEADLINE_S) == 1
             assert second.stderr
             assert str(worker.pid) in second.stderr.read().decode()
-            driving.end(second)
+            worker_driver.end(second)
 
     @pytest.mark.parametrize("running", [True, pytest.param(False, marks=ONCE_MORE)])
     def test_a_forged_number_gets_no_innocent_killed(self, data: Path, running: bool) -> None:
@@ -164,7 +164,7 @@ class TestRow16StaleNumbersAndRaces:
             try:
                 with ExitStack() as stack:
                     if running:
-                        stack.enter_context(driving.started(data))
+                        stack.enter_context(worker_driver.started(data))
                     data.mkdir(exist_ok=True)
                     forged = {"pid": innocent.pid, "port": 1, "protocol": 1, "version": "0.1.0", "started": 0}
                     (data / "worker.json").write_text(json.dumps(forged))
@@ -176,12 +176,12 @@ class TestRow16StaleNumbersAndRaces:
                 innocent.kill()
 
     def test_a_worker_that_was_killed_leaves_nothing_in_the_next_ones_way(self, data: Path) -> None:
-        with driving.started(data) as first:
+        with worker_driver.started(data) as first:
             token = first.token
             os.kill(first.pid, signal.SIGKILL)
             until("the lock is free", lambda: control.status(data).state == "stopped")
             assert (data / "hook.sock").exists(), "a killed worker cleans nothing up"
-            with driving.started(data) as second:
+            with worker_driver.started(data) as second:
                 assert second.announced["pid"] == second.pid
                 assert second.token == token
                 assert second.say(b'{"type":"ask"}\n', replies=1)
@@ -189,7 +189,7 @@ class TestRow16StaleNumbersAndRaces:
 
 class TestRow17TheWorkerIsStopped:
     def test_it_is_named_hooks_do_not_wait_and_it_drains_when_it_wakes(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             os.kill(worker.pid, signal.SIGSTOP)
             found = control.status(data, deadline_s=0.3)
             assert (found.state, found.pid) == ("hung", worker.pid)
@@ -207,7 +207,7 @@ class TestRow17TheWorkerIsStopped:
 
     @ONCE_MORE
     def test_stop_ends_even_a_worker_that_cannot_answer(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             os.kill(worker.pid, signal.SIGSTOP)
             assert control.stop(data, deadline_s=15)
             until("it ends", lambda: worker.process.poll() is not None)
@@ -216,12 +216,14 @@ class TestRow17TheWorkerIsStopped:
 
 class TestRow18VersionSkew:
     def test_an_upgrade_in_place_takes_over_once(self, data: Path) -> None:
-        newer = driving.command(data, "--version", "0.2.0", "--from-hook", "--port", str(driving.free_port()))
-        with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
+        newer = worker_driver.command(
+            data, "--version", "0.2.0", "--from-hook", "--port", str(worker_driver.free_port())
+        )
+        with worker_driver.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
             try:
                 worker.poke("0.2.0")
                 until("the new one answers", lambda: control.status(data).version == "0.2.0")
-                assert worker.process.wait(driving.DEADLINE_S) == 0
+                assert worker.process.wait(worker_driver.DEADLINE_S) == 0
                 for _ in range(20):
                     for version in ("0.2.0", "0.1.0", "0.2.0rc1", "garbage", ""):
                         worker.poke(version)
@@ -232,17 +234,17 @@ class TestRow18VersionSkew:
 
     @ONCE_MORE
     def test_two_installs_side_by_side_do_not_hand_over_back_and_forth(self, data: Path) -> None:
-        older = driving.command(data, "--version", "0.1.0", "--from-hook")
-        with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(older)) as worker:
+        older = worker_driver.command(data, "--version", "0.1.0", "--from-hook")
+        with worker_driver.started(data, "--version", "0.1.0", "--successor", json.dumps(older)) as worker:
             worker.poke("0.2.0")
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             until("the successor has looked and left", lambda: control.status(data).state == "stopped")
         for _ in range(3):
-            late = driving.launched(data, "--version", "0.1.0", "--from-hook")
-            assert late.wait(driving.DEADLINE_S) == 0
-            driving.end(late)
+            late = worker_driver.launched(data, "--version", "0.1.0", "--from-hook")
+            assert late.wait(worker_driver.DEADLINE_S) == 0
+            worker_driver.end(late)
         assert starts(data) == ["0.1.0"], "the older install's hooks stay away"
-        with driving.started(data, "--version", "0.2.0", "--from-hook") as newer:
+        with worker_driver.started(data, "--version", "0.2.0", "--from-hook") as newer:
             newer.poke("0.1.0")
             assert newer.ask("GET", "/health")[1]["version"] == "0.2.0"
         assert starts(data) == ["0.1.0", "0.2.0"]
@@ -252,7 +254,7 @@ class TestRow18VersionSkew:
         data.mkdir()
         handed_over = {"to": "0.2.0", "at": time.time_ns() // 1_000_000}
         (data / "handover.json").write_text(json.dumps(handed_over))
-        with driving.started(data, "--version", "0.1.0") as worker:
+        with worker_driver.started(data, "--version", "0.1.0") as worker:
             for _ in range(5):
                 worker.poke("0.2.0")
             assert worker.say(b'{"type":"ask"}\n', replies=1), "all pokes before this line were heard"
@@ -261,30 +263,32 @@ class TestRow18VersionSkew:
 
     @ONCE_MORE
     def test_work_that_never_ends_does_not_keep_the_new_one_from_starting(self, data: Path) -> None:
-        newer = driving.command(data, "--version", "0.2.0", "--from-hook", "--port", str(driving.free_port()))
-        with driving.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
+        newer = worker_driver.command(
+            data, "--version", "0.2.0", "--from-hook", "--port", str(worker_driver.free_port())
+        )
+        with worker_driver.started(data, "--version", "0.1.0", "--successor", json.dumps(newer)) as worker:
             (data / "drain-is-slow").touch()
             worker.poke()
             until("a drain is running", (data / "draining").exists)
             try:
                 worker.poke("0.2.0")
                 until("the new one answers", lambda: control.status(data).version == "0.2.0")
-                assert worker.process.wait(driving.DEADLINE_S) == 0
+                assert worker.process.wait(worker_driver.DEADLINE_S) == 0
                 assert not (data / "closed").exists(), "the old one was cut off"
             finally:
                 (data / "drain-is-slow").unlink()
                 control.stop(data)
 
     def test_running_work_is_finished_before_the_handover(self, data: Path) -> None:
-        with driving.started(data, "--successor", json.dumps([sys.executable, "-c", "pass"])) as worker:
+        with worker_driver.started(data, "--successor", json.dumps([sys.executable, "-c", "pass"])) as worker:
             (data / "drain-is-slow").touch()
             worker.poke()
             until("a drain is running", (data / "draining").exists)
-            driving.spool(data, 1)
+            worker_driver.spool(data, 1)
             worker.poke("0.2.0")
             until("it stops listening", lambda: not (data / "hook.sock").exists())
             assert worker.process.poll() is None, "a drain is still running"
             (data / "drain-is-slow").unlink()
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             assert spooled(data) == 0
             assert (data / "closed").exists()

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.harness import workers
-from tests.unit.serve import driving
-from tests.unit.serve.driving import answers, spooled, starts, until
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import answers, spooled, starts, until
 
 from claude_mem.model.errors import WorkerFailed
 from claude_mem.serve import control, lock
@@ -24,7 +24,7 @@ class TestDoorsAndFloor:
     @pytest.mark.parametrize("how", ["replaced", pytest.param("deleted", marks=ONCE_MORE)])
     def test_files_that_are_lost_come_back_by_themselves(self, data: Path, how: str) -> None:
         files = [data / name for name in ("hook.sock", "worker.sock", "worker.json")]
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             for file in files:
                 file.unlink()
                 if how == "replaced":
@@ -44,37 +44,37 @@ class TestDoorsAndFloor:
 
     @ONCE_MORE
     def test_one_lost_file_is_enough_to_be_noticed(self, data: Path) -> None:
-        with driving.started(data):
+        with worker_driver.started(data):
             (data / "hook.sock").unlink()
             until("it is back", (data / "hook.sock").exists)
 
     @ONCE_MORE
     def test_a_rebound_socket_still_stops_cleanly(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             (data / "worker.sock").unlink()
             until("it is back", lambda: answers(data))
             assert control.stop(data)
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
 
     @ONCE_MORE
     def test_a_worker_whose_lock_was_deleted_makes_way(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             (data / "worker.lock").unlink()
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
 
     @ONCE_MORE
     def test_a_worker_whose_home_was_moved_away_leaves(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             moved = data.rename(data.with_name("moved"))
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             assert not data.exists(), "it does not come back to where it was"
             assert not (moved / "hook.sock").exists()
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=ONCE_MORE)])
     def test_a_signal_ends_it_in_order_and_nothing_is_left(self, data: Path, number: signal.Signals) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             os.kill(worker.pid, number)
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
         assert (data / "closed").exists()
         for name in ("hook.sock", "worker.sock", "worker.json"):
             assert not (data / name).exists()
@@ -82,47 +82,47 @@ class TestDoorsAndFloor:
 
     @ONCE_MORE
     def test_a_hang_up_is_ignored(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             os.kill(worker.pid, signal.SIGHUP)
             assert worker.ask("GET", "/health")[0] == 200
 
     @ONCE_MORE
     def test_work_that_never_ends_does_not_keep_it_from_stopping(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             (data / "drain-is-slow").touch()
             worker.poke()
             until("a drain is running", (data / "draining").exists)
             assert control.stop(data)
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             assert not (data / "hook.sock").exists()
 
     @ONCE_MORE
     def test_a_model_that_hangs_is_let_go_of(self, data: Path) -> None:
         data.mkdir()
         (data / "model-hangs").touch()
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             until("it is asked", (data / "asking").exists)
             assert control.stop(data)
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             assert (data / "closed").exists(), "it ended in order"
 
     @ONCE_MORE
     def test_an_observer_that_finds_the_damage_leaves_it_to_the_next_worker(self, data: Path) -> None:
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             (data / "store-is-damaged").touch()
-            driving.spool(data, 1)
+            worker_driver.spool(data, 1)
             worker.poke()
-            assert worker.process.wait(driving.DEADLINE_S) == 0
+            assert worker.process.wait(worker_driver.DEADLINE_S) == 0
             assert "store failed" in worker.log()
 
     @ONCE_MORE
     def test_upkeep_and_a_first_drain_happen_by_themselves(self, data: Path) -> None:
         (data / "spool").mkdir(parents=True)
-        driving.spool(data, 1)
-        with driving.started(data) as worker:
+        worker_driver.spool(data, 1)
+        with worker_driver.started(data) as worker:
             until("the spool is drained", lambda: spooled(data) == 0)
             until("upkeep was done", (data / "maintained").exists)
-            driving.spool(data, 2)
+            worker_driver.spool(data, 2)
             until("it is drained without a wake", lambda: spooled(data) == 0)
             assert worker.counters()["accepted"] == 2
 
@@ -140,7 +140,7 @@ class TestDoorsAndFloor:
         data.mkdir()
         (data / "settings.json").write_text("{}")
         (data / "settings.json").chmod(0o666)
-        with driving.started(data, wrap=["sh", "-c", 'umask 000; exec "$@"', "sh"]):
+        with worker_driver.started(data, wrap=["sh", "-c", 'umask 000; exec "$@"', "sh"]):
             for path in (data, *data.rglob("*")):
                 assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
@@ -152,13 +152,13 @@ class TestASlowStart:
     def slow(self, data: Path) -> Iterator[subprocess.Popen[bytes]]:
         data.mkdir()
         (data / "build-is-slow").touch()
-        process = driving.launched(data, "--port", str(driving.free_port()))
+        process = worker_driver.launched(data, "--port", str(worker_driver.free_port()))
         try:
             until("it builds", (data / "building").exists)
             yield process
         finally:
             (data / "build-is-slow").unlink(missing_ok=True)
-            driving.end(process)
+            worker_driver.end(process)
 
     @pytest.fixture
     def seen(self, data: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
@@ -167,7 +167,7 @@ class TestASlowStart:
 
         def look(data_dir: Path, *, deadline_s: float = 0) -> control.WorkerStatus:
             building = (data / "build-is-slow").exists()
-            found = status(data_dir, deadline_s=0.1 if building else driving.DEADLINE_S)
+            found = status(data_dir, deadline_s=0.1 if building else worker_driver.DEADLINE_S)
             states.append(found.state)
             if states.count("starting") == 3:
                 (data / "build-is-slow").unlink(missing_ok=True)
@@ -200,10 +200,12 @@ class TestASlowStart:
     ) -> None:
         data.mkdir()
         (data / "build-is-slow").touch()
-        monkeypatch.setenv("PYTHONPATH", str(driving.SOURCE))
+        monkeypatch.setenv("PYTHONPATH", str(worker_driver.SOURCE))
         try:
-            command = driving.command(data, "--port", str(driving.free_port()))
-            assert control.start(data, deadline_s=driving.DEADLINE_S, command=command).state == "running"
+            command = worker_driver.command(data, "--port", str(worker_driver.free_port()))
+            assert (
+                control.start(data, deadline_s=worker_driver.DEADLINE_S, command=command).state == "running"
+            )
             assert seen.count("starting") >= 3
         finally:
             (data / "build-is-slow").unlink(missing_ok=True)
@@ -212,7 +214,7 @@ class TestASlowStart:
     def test_stop_waits_for_it(self, data: Path, slow: subprocess.Popen[bytes], seen: list[str]) -> None:
         assert control.stop(data)
         assert seen[:3] == ["starting"] * 3
-        assert slow.wait(driving.DEADLINE_S) == 0
+        assert slow.wait(worker_driver.DEADLINE_S) == 0
         assert (data / "closed").exists(), "it was asked, not killed"
 
     @ONCE_MORE
@@ -220,31 +222,31 @@ class TestASlowStart:
         self, data: Path, slow: subprocess.Popen[bytes]
     ) -> None:
         assert control.stop(data, force=True)
-        assert slow.wait(driving.DEADLINE_S) == -signal.SIGTERM
+        assert slow.wait(worker_driver.DEADLINE_S) == -signal.SIGTERM
         assert (data / "starting.json").exists()
         assert control.status(data).state == "stopped"
         assert not control.stop(data)
         (data / "build-is-slow").unlink()
-        with driving.started(data):
+        with worker_driver.started(data):
             until("it says so no more", lambda: not (data / "starting.json").exists())
 
     @ONCE_MORE
     def test_a_start_that_fails_is_over(self, data: Path) -> None:
         data.mkdir()
         (data / "starts").mkdir()  # where it wants to write
-        process = driving.launched(data)
+        process = worker_driver.launched(data)
         try:
-            assert process.wait(driving.DEADLINE_S) == 1
+            assert process.wait(worker_driver.DEADLINE_S) == 1
             assert not (data / "starting.json").exists()
         finally:
-            driving.end(process)
+            worker_driver.end(process)
 
 
 class TestTheCommandLinesSide:
     def test_start_status_request_stop(self, data: Path) -> None:
-        command = driving.command(data, "--port", str(driving.free_port()))
+        command = worker_driver.command(data, "--port", str(worker_driver.free_port()))
         assert control.status(data) == control.WorkerStatus("stopped")
-        os.environ["PYTHONPATH"], before = str(driving.SOURCE), os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"], before = str(worker_driver.SOURCE), os.environ.get("PYTHONPATH")
         try:
             found = control.start(data, command=command)
         finally:
@@ -270,7 +272,7 @@ class TestTheCommandLinesSide:
     @ONCE_MORE
     def test_a_data_directory_longer_than_a_sockets_address_will_do(self, tmp_path: Path) -> None:
         data = tmp_path / ("long" * 20) / ("longer" * 20)
-        with driving.started(data) as worker:
+        with worker_driver.started(data) as worker:
             assert control.status(data).pid == worker.pid
             assert control.stop(data)
 
@@ -280,11 +282,11 @@ class TestTheCommandLinesSide:
         script = (
             "import os, sys; real = os.getuid(); os.getuid = lambda: real + 1\n"
             f"sys.argv = ['worker', {str(data)!r}]\n"
-            f"import runpy; runpy.run_path({str(driving.PROGRAM)!r}, run_name='__main__')"
+            f"import runpy; runpy.run_path({str(worker_driver.PROGRAM)!r}, run_name='__main__')"
         )
         done = subprocess.run(
             [sys.executable, "-c", script],
-            env=driving.environment(),
+            env=worker_driver.environment(),
             capture_output=True,
             text=True,
             check=False,

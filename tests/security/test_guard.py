@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.unit.serve import driving
-from tests.unit.serve.driving import Driven, Reply
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import Driven, Reply
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.app import TABLE
@@ -57,7 +57,7 @@ ATTACKS: list[Attack] = [
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
-    with driving.started(tmp_path_factory.mktemp("worker") / "data") as driven:
+    with worker_driver.started(tmp_path_factory.mktemp("worker") / "data") as driven:
         yield driven
 
 
@@ -203,7 +203,7 @@ def test_a_forwarding_header_changes_nobodys_mind(worker: Driven) -> None:
 def test_a_header_without_an_end_fills_no_memory(worker: Driven) -> None:
     before = worker.ask("GET", "/health")[1]["memory"]["rss"]
     sent = 0
-    with socket.create_connection(("127.0.0.1", worker.port), timeout=driving.DEADLINE_S) as sock:
+    with socket.create_connection(("127.0.0.1", worker.port), timeout=worker_driver.DEADLINE_S) as sock:
         sock.sendall(b"GET /health HTTP/1.1\r\nHost: evil.example\r\n\r\n")
         assert sock.recv(4096).startswith(b"HTTP/1.1 421 ")
         with suppress(OSError):  # it hangs up on us, as it should

@@ -10,8 +10,8 @@ import pytest
 from tests.contracts.worker_client import Listener, Worker
 from tests.harness import workers
 from tests.security.test_guard import ATTACKS, BODY, ROUTES, assert_hardened
-from tests.unit.serve import driving
-from tests.unit.serve.driving import Driven, Reply
+from tests.unit.serve import worker_driver
+from tests.unit.serve.worker_driver import Driven, Reply
 
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.routes import viewer_routes
@@ -24,7 +24,7 @@ FOREIGN = [attack for attack in ATTACKS if attack[2] != 401]
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
-    with driving.started(tmp_path_factory.mktemp("worker") / "data") as driven:
+    with worker_driver.started(tmp_path_factory.mktemp("worker") / "data") as driven:
         yield driven
 
 
@@ -244,10 +244,10 @@ def test_a_browser_stays_signed_in_when_the_worker_is_another(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     data = tmp_path_factory.mktemp("again") / "data"
-    port = str(driving.free_port())
-    with driving.started(data, "--port", port) as first:
+    port = str(worker_driver.free_port())
+    with worker_driver.started(data, "--port", port) as first:
         cookie = signed_in(first)
-    with driving.started(data, "--port", port) as second:
+    with worker_driver.started(data, "--port", port) as second:
         assert asked(second, "GET", "/health", Cookie=cookie).status == 200
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, typical
-from tests.unit.imports.absorbing import Memory
+from tests.unit.imports.import_target import Memory
 
 from claude_mem.imports import claude_mem_ts
 from claude_mem.imports.import_report import SourceProject, SourceReport, folders, project_named

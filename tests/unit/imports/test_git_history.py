@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.unit.imports.absorbing import Memory
-from tests.unit.observe.offline.acting import Acting
+from tests.unit.imports.import_target import Memory
+from tests.unit.observe.offline.scripted_session import Acting
 
 from claude_mem import git
 from claude_mem.git import GitCommit

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.imports.absorbing import Memory
+from tests.unit.imports.import_target import Memory
 
 from claude_mem.imports import jsonl
 from claude_mem.imports.import_report import SourceReport

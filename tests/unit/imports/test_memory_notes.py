@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 import pytest
-from tests.unit.imports.absorbing import Memory
+from tests.unit.imports.import_target import Memory
 
 from claude_mem.imports import memory_notes
 from claude_mem.imports.import_report import SourceProject, SourceReport

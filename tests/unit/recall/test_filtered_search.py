@@ -10,7 +10,7 @@ import pytest
 from tests.contracts.store_contract import NOON, ORIGIN
 from tests.contracts.vectors_contract import vector
 from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, copied, house
-from tests.unit.vectors.letters import Letters
+from tests.unit.vectors.letter_embedder import Letters
 from tests.unit.vectors.memories import opened
 
 from claude_mem.api.filters import FilterRequest, Page

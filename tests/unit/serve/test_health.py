@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec import structs
-from tests.unit.serve import driving
+from tests.unit.serve import worker_driver
 from tests.unit.serve.faulty_worker import built
 
 from claude_mem.api.system import Banner, Health, QueueQuery, QueueStatus, RecallProgress
@@ -82,7 +82,7 @@ def test_health_counts_the_spool_without_a_look_at_each_file(
     running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(3):
-        driving.spool(tmp_path, number)
+        worker_driver.spool(tmp_path, number)
     looks: list[object] = []
     look = os.lstat
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.unit.serve import driving
+from tests.unit.serve import worker_driver
 
 from claude_mem.model.errors import WorkerFailed
 from claude_mem.serve import lock
@@ -26,7 +26,7 @@ with lock.hold(Path(sys.argv[1])):
 def somebody_holds(path: Path) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(path)],
-        env=driving.environment(),
+        env=worker_driver.environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -58,7 +58,7 @@ def test_a_killed_holder_blocks_nobody_even_before_it_is_reaped(tmp_path: Path) 
     path = tmp_path / "worker.lock"
     with somebody_holds(path) as process:
         os.kill(process.pid, signal.SIGKILL)
-        driving.until("the lock is free", lambda: lock.holder(path) is None)
+        worker_driver.until("the lock is free", lambda: lock.holder(path) is None)
         with lock.hold(path):
             pass
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from tests.contracts.vectors_contract import SIZE, vector
-from tests.unit.vectors.letters import Letters
+from tests.unit.vectors.chroma_server import chroma, free_port, serving
+from tests.unit.vectors.letter_embedder import Letters
 from tests.unit.vectors.memories import OTHER, Memories, opened
-from tests.unit.vectors.serving import chroma, free_port, serving
 
 from claude_mem import settings
 from claude_mem.model.errors import StoreError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.observe.offline.acting import HOME, Acting
+from tests.unit.observe.offline.scripted_session import HOME, Acting
 
 from claude_mem.observe.offline import request
 from claude_mem.observe.offline.sentences import TITLE, shortened

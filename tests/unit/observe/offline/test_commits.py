@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.observe.offline.acting import Acting
+from tests.unit.observe.offline.scripted_session import Acting
 
 COMMIT = """git add src/a.py && git commit -m "$(cat <<'EOF'
 fix(path): keep folder names from running

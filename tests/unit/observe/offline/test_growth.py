@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.harness.growth import LONG, Finish, assert_steps_grow_with_length, many_long_runs
-from tests.unit.observe.offline.acting import Acting
+from tests.unit.observe.offline.scripted_session import Acting
 
 from claude_mem.observe.offline import message, sentences
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.observe.offline.acting import Acting
+from tests.unit.observe.offline.scripted_session import Acting
 
 from claude_mem.observe.offline import request, titles
 from claude_mem.observe.offline.sentences import TITLE, shortened

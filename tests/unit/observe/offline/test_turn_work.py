@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.observe.offline.acting import Acting
+from tests.unit.observe.offline.scripted_session import Acting
 
 REPORT = """The retry loop in queue/pump.py never stops: `decide()` in queue/retry.py returns 0 for a lease.
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.harness.growth import LONG, Finish, many_long_runs, repeated
-from tests.unit.observe.offline.acting import Acting, everything, observed
+from tests.unit.observe.offline.scripted_session import Acting, everything, observed
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.unit.serve import driving
+from tests.unit.serve import worker_driver
 
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.claude_code import registration
@@ -53,14 +53,14 @@ def test_long_findings_are_wrapped_but_paths_stay_whole() -> None:
 
 def test_questions_that_the_worker_never_answers_are_warned_of(tmp_path: Path) -> None:
     question = worker_link.ASK % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
-    with driving.started(tmp_path / "data", "--ask-within-s", "0.05") as worker:
+    with worker_driver.started(tmp_path / "data", "--ask-within-s", "0.05") as worker:
 
         def warned() -> list[Finding]:
             worker.say(question, replies=1)
             found = judge(gather({"CLAUDE_MEM_DATA_DIR": str(worker.data)}))
             return [each for each in found if each.check == "asks"]
 
-        (finding,) = driving.until("a question hangs", warned)
+        (finding,) = worker_driver.until("a question hangs", warned)
     assert finding.level == "warn"
     assert finding.next
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
-from tests.harness import forked
-from tests.migration import made_up
+from tests.harness import forked_process
+from tests.migration import fake_migrations
 
 from claude_mem.model.errors import StoreError, StoreForeign, StoreTooNew, StoreTooOld
 from claude_mem.model.memory import Findings
 from claude_mem.store.sqlite import SqliteStore, database_files, schema
 from claude_mem.store.sqlite.connection import open_writer
 
-KNOWN = made_up.MADE_UP
+KNOWN = fake_migrations.MADE_UP
 FIRST = schema.FIRST_RELEASE
 NEWEST = schema.newest(KNOWN)
 OLD = range(FIRST, NEWEST)
@@ -61,13 +61,13 @@ INSERT INTO counters VALUES ('accepted', 2);
 @pytest.fixture(autouse=True)
 def made_up_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schema, "migrations", lambda: KNOWN)
-    monkeypatch.setattr(schema, "script", lambda: made_up.FRESH)
+    monkeypatch.setattr(schema, "script", lambda: fake_migrations.FRESH)
 
 
 def make_old(path: Path, version: int) -> Path:
     """A database as the release of this schema made it, with a little in it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema.create(path, made_up.RELEASED, FIRST)
+    schema.create(path, fake_migrations.RELEASED, FIRST)
     with closing(open_writer(path)) as db:
         for migration in KNOWN[: version - FIRST]:
             schema.apply(db, migration.sql, migration.version)
@@ -177,7 +177,9 @@ def test_a_database_of_the_first_release_becomes_the_fresh_one(
     path = make_old(tmp_path / "old" / "claude-mem.db", FIRST)
     with open_store(path) as store:
         assert store.queue.figures().ready == 2
-    assert (path.parent / "backups").exists() == bool(made_up.REAL), "nothing is done to what is current"
+    assert (path.parent / "backups").exists() == bool(fake_migrations.REAL), (
+        "nothing is done to what is current"
+    )
     open_store(tmp_path / "new" / "claude-mem.db").close()
     assert shape(path) == shape(tmp_path / "new" / "claude-mem.db")
 
@@ -239,7 +241,7 @@ def migrate_and_be_killed(old: Path, fresh: Path, call: str, number: int) -> int
     folder = old.parent.with_name("killed")
     shutil.copytree(old.parent, folder)
     path = folder / old.name
-    killed = forked.killed_at(call, number, made_up.open_and_close, path)
+    killed = forked_process.killed_at(call, number, fake_migrations.open_and_close, path)
     found = database_files.read_header(path)
     assert found is not None
     with open_store(path) as store:
@@ -354,7 +356,7 @@ def test_a_log_without_its_database_is_not_played_into_a_fresh_one(fresh: Path) 
 def create_and_be_killed(folder: Path, fresh: Path, call: str, number: int) -> bool:
     folder.mkdir()
     path = folder / "claude-mem.db"
-    killed = forked.killed_at(call, number, made_up.open_and_close, path)
+    killed = forked_process.killed_at(call, number, fake_migrations.open_and_close, path)
     with open_store(path) as store:
         assert store.recovered is None
     assert shape(path) == shape(fresh)

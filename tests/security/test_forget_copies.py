@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
-from tests.migration import made_up
+from tests.migration import fake_migrations
 
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.events import Kind, ToolCall
@@ -160,11 +160,11 @@ def test_a_backup_from_before_the_first_release_is_named_and_left(home: Home) ->
 
 
 def test_a_backup_of_an_older_version_is_rewritten_too(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(schema, "migrations", lambda: made_up.MADE_UP)
-    monkeypatch.setattr(schema, "script", lambda: made_up.FRESH)
+    monkeypatch.setattr(schema, "migrations", lambda: fake_migrations.MADE_UP)
+    monkeypatch.setattr(schema, "script", lambda: fake_migrations.FRESH)
     home.backups.mkdir(exist_ok=True)
     old = home.backups / "claude-mem-20250101-000000.db"
-    schema.create(old, made_up.RELEASED, schema.FIRST_RELEASE)
+    schema.create(old, fake_migrations.RELEASED, schema.FIRST_RELEASE)
     with closing(open_writer(old)) as db:
         db.executescript(
             f"""INSERT INTO projects (id, key, name, root, created_at, created_at_epoch)

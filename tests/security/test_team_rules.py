@@ -18,7 +18,7 @@ from tests.contracts.store_contract import NOON
 from tests.harness import team as harness
 from tests.harness.postgres import VERSIONS, Version
 from tests.harness.team import Team
-from tests.security.team_readings import ReadingContext, readings
+from tests.security.team_reads import ReadingContext, readings
 from tests.security.team_rules import Snapshot, TeamRules, snapshot, tables
 
 from claude_mem.api.team import NewGrant, NewKey, Scope

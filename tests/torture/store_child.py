@@ -10,7 +10,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from tests.harness.forked import FORKS
+from tests.harness.forked_process import FORKS
 
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, Origin, ToolCall

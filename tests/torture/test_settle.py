@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.harness import forked
+from tests.harness import forked_process
 from tests.torture.store_child import NOW, StoreChild, open_store
 
 from claude_mem.model.events import Event, Kind, Origin, ToolCall
@@ -56,7 +56,7 @@ def child(folder: Path, *, inject: str) -> Iterator[StoreChild]:
     """A process that has the store open, with some work leased, and a fault waiting for its system calls."""
     started = StoreChild(folder, len(LEASED), NEW)
     assert started.process.pid
-    with forked.injected(started.process.pid, inject):
+    with forked_process.injected(started.process.pid, inject):
         try:
             yield started
         finally:

@@ -16,7 +16,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, SettableClock
 from tests.harness import postgres_server
 from tests.harness import team as harness
 from tests.harness.postgres import VERSIONS, Version, bare_database, new_database
-from tests.security.team_readings import CHANGES, READINGS
+from tests.security.team_reads import CHANGES, READINGS
 
 from claude_mem.model.errors import StoreForbidden, StoreUnavailable
 from claude_mem.model.memory import Observation

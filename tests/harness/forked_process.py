@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 
 FORKS = multiprocessing.get_context("forkserver")
 # There is one server for all tests of a process, so there is one list. What is missing is imported each time.
-FORKS.set_forkserver_preload(["tests.torture.store_child", "tests.migration.made_up"])
+FORKS.set_forkserver_preload(["tests.torture.store_child", "tests.migration.fake_migrations"])
 
 
 @contextmanager

@@ -4,8 +4,8 @@
     python benchmarks/prompts.py --quick    at 10,000, fewer rounds
     python benchmarks/prompts.py --size 1000000
 
-A real worker answers real hooks from the memories that `search.py` searches (`synthetic_store.py`). The baseline,
-in the same rounds, is a capture hook: a tool use that is recorded and asks nothing.
+A real worker answers real hooks from the memories that `search.py` searches (`synthetic_store.py`). The
+baseline, in the same rounds, is a capture hook: a tool use that is recorded and asks nothing.
 """
 
 from __future__ import annotations

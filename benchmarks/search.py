@@ -5,9 +5,9 @@
     python benchmarks/search.py --sizes 10000,100000,1000000 --plot docs/images
 
 The memories are made up of real words, drawn as often as Zipf has it (`synthetic_store.py`): half of them in
-one project, the rest in nine. Vectors are the model's own up to 100,000, random above (comparing takes as long).
-Questions go to the desk as HTTP and MCP ask it. Plain FTS5 is one table of the same texts: an OR of all
-words, ordered by bm25, no bound. Each question is asked several times and its fastest answer counts, in
+one project, the rest in nine. Vectors are the model's own up to 100,000, random above (comparing takes as
+long). Questions go to the desk as HTTP and MCP ask it. Plain FTS5 is one table of the same texts: an OR of
+all words, ordered by bm25, no bound. Each question is asked several times and its fastest answer counts, in
 processor time: other programs' work is not ours. Wall time stands beside it; all pages are in memory, so on
 an idle machine the two are the same.
 

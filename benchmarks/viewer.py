@@ -3,9 +3,9 @@
     python benchmarks/viewer.py          200,000 observations, half of them in one project; some minutes
     python benchmarks/viewer.py --quick  20,000
 
-The memories are those of `search.py` (`synthetic_store.py`). Everything is asked of the reader that HTTP asks,
-in one thread; the fastest of five answers counts, in processor time. The list's first page is the baseline: a page
-should cost the same wherever it is, and however the list is narrowed.
+The memories are those of `search.py` (`synthetic_store.py`). Everything is asked of the reader that HTTP
+asks, in one thread; the fastest of five answers counts, in processor time. The list's first page is the
+baseline: a page should cost the same wherever it is, and however the list is narrowed.
 """
 
 from __future__ import annotations

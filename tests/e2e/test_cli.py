@@ -226,7 +226,7 @@ def test_status_counts_the_spool_and_the_queue_with_the_worker_down_as_with_it_u
     assert (after["state"], after["spooled"], after["ready"], after["uptime_s"]) == ("stopped", 0, 2, None)
 
 
-@pytest.mark.prove  # that it is told from others: test_worker_life.py
+@pytest.mark.prove  # that it is told from others: test_worker_lifecycle.py
 def test_a_worker_that_hangs_is_named_also_by_doctor_and_a_restart_cures_it(up: Cli) -> None:
     os.kill(up.json("worker", "status")["pid"], signal.SIGSTOP)
     assert "not responding" in up("worker", "status", code=1).stdout

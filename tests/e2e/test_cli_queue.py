@@ -212,7 +212,7 @@ def test_a_period_that_makes_no_sense_is_wrong_usage(mem: Mem, subtests: pytest.
             mem("stats", *words, code=2)
 
 
-@pytest.mark.prove  # `make test` has the take-over itself, in test_observing.py
+@pytest.mark.prove  # `make test` has the take-over itself, in test_hook_to_memory.py
 def test_a_spent_budget_shows_in_stats_and_doctor_and_the_offline_observer_takes_over(
     mem: Mem, data: Path
 ) -> None:

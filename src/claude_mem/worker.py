@@ -70,21 +70,24 @@ def _note_program(chosen: Settings) -> None:
 
 
 def _note_ignored(names: list[str], chosen: Settings) -> None:
-    """Of settings the user is notified, once: without them the worker may store or send elsewhere than they
-    think. `doctor` names all of them."""
+    """The user is notified of each once, if it matters with these settings. `doctor` names all of them."""
     from contextlib import suppress
 
     from claude_mem.serve.data_dir import leave_notice
     from claude_mem.settings import worker_environment
+    from claude_mem.team.membership import KEY_FILE, read_key
 
+    joined = read_key(chosen.data_path(KEY_FILE)) is not None
     new: list[str] = []
     with suppress(OSError):
-        new = worker_environment.note_ignored(names, chosen.data_dir)
-    if settings := [name for name in new if name.startswith("CLAUDE_MEM_")]:
+        worker_environment.note_ignored(names, chosen.data_dir)
+        matter = worker_environment.relevant(names, chosen, joined=joined)
+        new = worker_environment.news(matter, chosen.data_dir)
+    if new:
         leave_notice(
             chosen.data_dir,
-            f"claude-mem: {', '.join(settings)} in a session's environment: not used, because a repository "
-            "can set it. If it is yours, run this where it is set: claude-mem worker restart",
+            f"claude-mem: {', '.join(new)} in a session's environment: not used, because a repository can "
+            "set it. If it is yours, run in a terminal where it is set: claude-mem worker restart",
         )
 
 

@@ -54,6 +54,7 @@ def run(
     *,
     wrap: Sequence[str] = (),
     more: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> Answered:
     """`wrap` puts another program (strace) before the hook's command, `more` adds to its environment."""
     done = subprocess.run(
@@ -61,6 +62,7 @@ def run(
         input=payload,
         capture_output=True,
         env=environment(data_dir, **(more or {})),
+        cwd=cwd,
         timeout=DEADLINE_S,
         check=False,
     )

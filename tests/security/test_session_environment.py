@@ -70,3 +70,28 @@ def test_in_an_agents_session_a_restart_approves_nothing(data: Path) -> None:
     assert "CLAUDE_MEM_BASE_URL" in shown
     assert "terminal" in shown
     assert settings(mem)["CLAUDE_MEM_BASE_URL"]["origin"] == "default"
+
+
+def test_a_repository_cannot_bring_a_data_directory_of_its_own(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    planted, below = repository / "tools" / "memory", repository / "src"
+    (repository / ".git").mkdir(parents=True)
+    for folder in (planted, below):
+        folder.mkdir(mode=0o700, parents=True)
+    theirs = {"CLAUDE_MEM_PROVIDER": "openai", "CLAUDE_MEM_BASE_URL": ADDRESS}
+    (planted / "settings.json").write_text(json.dumps(theirs))
+    plain = tmp_path / "unpacked"
+    (plain / "memory").mkdir(mode=0o700, parents=True)
+    for data, cwd, more in (
+        (planted, repository, {}),
+        (planted, below, {}),
+        (repository, repository, {}),
+        (Path("../tools/memory"), below, {}),
+        (Path(), repository, {}),
+        (plain / "memory", tmp_path, {"CLAUDE_PROJECT_DIR": str(plain)}),
+    ):
+        started = hook_process.run(data, payloads.start(), cwd=cwd, more=more).json
+        assert "inside the project" in started["systemMessage"]
+        assert hook_process.run(data, payloads.prompt("begin"), cwd=cwd, more=more).code == 0
+    assert [each.name for each in planted.iterdir()] == ["settings.json"], "and nothing was recorded there"
+    assert list((plain / "memory").iterdir()) == []

@@ -171,7 +171,8 @@ _entered: list[bool] = []
 def _enter_data_directory() -> None:
     """Makes the data directory the working directory, once: its path may be relative. Raises OSError."""
     if not _entered:
-        paths.enter(paths.data_directory(posix.environ))
+        project = posix.environ.get(b"CLAUDE_PROJECT_DIR", b"")
+        paths.enter(paths.data_directory(posix.environ), project)
         _entered.append(True)
 
 

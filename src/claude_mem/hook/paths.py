@@ -51,9 +51,14 @@ def data_directory(environ: dict[bytes, bytes]) -> bytes:
     return environ.get(b"CLAUDE_MEM_DATA_DIR") or environ.get(b"HOME", b"/") + b"/.claude-mem"
 
 
-def enter(directory: bytes) -> None:
+def enter(directory: bytes, project: bytes = b"") -> None:
     """Makes the data directory the working directory; refuses one that belongs to another user, or that
-    others may write: they could lead what we write elsewhere."""
+    others may write: they could lead what we write elsewhere. And one inside the project that the agent works
+    in (its working directory, or `project`): a repository could bring one, with settings of its own."""
+    try:
+        before = posix.getcwdb()
+    except OSError:
+        before = b""
     try:
         posix.chdir(directory)
     except FileNotFoundError:
@@ -64,6 +69,36 @@ def enter(directory: bytes) -> None:
         raise PermissionError(1, "it belongs to another user")
     if found.st_mode & 0o002:
         raise PermissionError(1, open_to_all())
+    if _is_in_project(posix.getcwdb(), before, project):
+        raise PermissionError(1, IN_PROJECT)
+
+
+IN_PROJECT = "it is inside the project, where a repository could bring its own; use one outside"
+
+
+def _is_in_project(directory: bytes, working: bytes, project: bytes) -> bool:
+    """Whether the data directory is, or is in, the project or a repository that is worked in. The user's home
+    is none, nor what contains it."""
+    at = directory
+    while len(at) > 1:
+        inside = at + b"/"
+        if (working + b"/").startswith(inside) or (project + b"/").startswith(inside):
+            is_project = at == project or (at == working and at != directory)
+            if is_project or is_there(inside.decode(errors="surrogateescape") + ".git"):
+                home = _home()
+                return not (home + b"/").startswith(inside) and directory != home + b"/.claude-mem"
+        at = at[: at.rfind(b"/")]
+    return False
+
+
+def _home() -> bytes:
+    """Not as the environment says, for a repository can set that, too."""
+    from pwd import getpwuid
+
+    try:
+        return getpwuid(posix.geteuid()).pw_dir.encode(errors="surrogateescape")
+    except KeyError:
+        return b"/nonexistent"
 
 
 def open_to_all() -> str:

@@ -1,9 +1,10 @@
-"""Which variables of its environment the worker uses, if they could send memory elsewhere.
+"""Which variables of its environment the worker uses, if they could send memory elsewhere or delete it.
 
 A hook starts the worker with the environment of an agent's session, and a repository's settings can add to
-that: a proxy, certificates, a model's address, a database. Such variables are used with the value that a
-command of the user approved (`install`, `join`, `worker start`, `worker restart`, `worker run`), or that the
-user's own settings of Claude Code give them. Values are stored as hashes: no key is copied.
+that: a proxy, certificates, a model's address, a database, a receiver of traces. Such variables are used with
+the value that a command of the user approved (`install`, `join`, `worker start`, `worker restart`, `worker
+run`), or that the settings of Claude Code give them, the user's own or the administrator's. Values are stored
+as hashes: no key is copied.
 """
 
 from __future__ import annotations
@@ -19,19 +20,32 @@ from pathlib import Path
 from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.providers import registry
-from claude_mem.settings.declarations import SETTINGS
+from claude_mem.settings.declarations import SETTINGS, Settings
 
-IN_SESSION = ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID")
-"""Claude Code sets them for what it starts: there, a command's environment is the session's."""
+IN_SESSION = (
+    *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI"),
+    *("CURSOR_AGENT", "CLINE_ACTIVE", "GEMINI_CLI", "GOOSE_TERMINAL", "OPENCODE"),
+)
+"""Agents set them for what they start: there, a command's environment is the session's."""
 
-_OURS = frozenset(each.key for each in SETTINGS if each.takes.socket_only) | {"CLAUDE_MEM_PROVIDER"}
+_GROUPS = ("The budget", "Retention")  # what is spent, and what is deleted
+_OURS = frozenset(each.key for each in SETTINGS if each.takes.socket_only or each.group in _GROUPS) | {
+    "CLAUDE_MEM_PROVIDER"
+}
 _OTHERS = re.compile(
-    r"(?i:\w*_proxy)|SSL_CERT_(?:FILE|DIR)|SSLKEYLOGFILE|OPENSSL_CONF|(?:REQUESTS|CURL)_CA_BUNDLE"
-    r"|NODE_(?:OPTIONS|EXTRA_CA_CERTS|TLS_REJECT_UNAUTHORIZED)|PG[A-Z]+|HF_(?:ENDPOINT|HOME|HUB_CACHE)"
-    r"|(?:ANTHROPIC|OPENAI|AWS|AZURE|GOOGLE|CLOUD_ML|VERTEX)_\w+|CLAUDE_CONFIG_DIR"
-    r"|CLAUDE_CODE_(?:USE_\w+|SKIP_\w+|OAUTH_TOKEN|API_KEY_HELPER\w*|CLIENT_\w+)",
+    r"(?i:\w*_proxy)|SSL_CERT_(?:FILE|DIR)|SSLKEYLOGFILE|OPENSSL_\w+|(?:REQUESTS|CURL)_CA_BUNDLE"
+    r"|(?:NODE|BUN|GRPC|OTEL|CHROMA|HF)_\w+|\w*TRACING_ENDPOINT|PG[A-Z]+"
+    r"|(?:ANTHROPIC|OPENAI|AWS|AZURE|GOOGLE|CLOUD_ML|VERTEX|CLOUDSDK|GCE_METADATA)_\w+|CLAUDE_CONFIG_DIR"
+    r"|CLAUDE_CODE_(?:USE_\w+|SKIP_\w+|OAUTH_TOKEN|API_KEY_HELPER\w*|CLIENT_\w+|ENABLE_TELEMETRY|\w*_URL)",
     re.ASCII,
 )
+_OF_SESSION = re.compile(r"CLAUDECODE|CLAUDE_(?!MEM_)\w+|CCR_\w+|SESSION_INGRESS_\w+", re.ASCII)
+"""What Claude Code sets for a session, and switches of its own: also left out, but nothing to report."""
+_MANAGED = (
+    "/etc/claude-code/managed-settings.json",
+    "/Library/Application Support/ClaudeCode/managed-settings.json",
+)
+"""Settings of Claude Code that only an administrator can write."""
 _MOST = 1 << 20
 
 
@@ -44,7 +58,16 @@ def redirects(name: str, value: str) -> bool:
 
 def unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     """The names of those that the worker would not use."""
-    given = {name: value for name, value in environ.items() if redirects(name, value)}
+    return [name for name in _unapproved(environ, data_dir) if redirects(name, environ[name])]
+
+
+def _unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
+    """Also those of the session itself."""
+    given = {
+        name: value
+        for name, value in environ.items()
+        if value and (redirects(name, value) or _OF_SESSION.fullmatch(name))
+    }
     if not given:
         return []
     found = read_object(data_dir / paths.ENVIRONMENT)
@@ -53,22 +76,25 @@ def unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     if not left:
         return []
     config = found.get("claude_config")
-    own = _texts(_of_client(Path(config))) if isinstance(config, str) else {}
-    return sorted(name for name in left if own.get(name) != given[name])
+    sources = [Path(each) for each in _MANAGED]
+    sources += [Path(config) / "settings.json"] if isinstance(config, str) else []
+    own = [_texts(_of_client(each)) for each in sources]
+    return sorted(name for name in left if all(each.get(name) != given[name] for each in own))
 
 
 def leave_out_unapproved(environ: MutableMapping[str, str], data_dir: Path) -> list[str]:
-    """Removes them; returns their names."""
-    names = unapproved(environ, data_dir)
+    """Removes them; returns the names of those that the user may miss."""
+    names = _unapproved(environ, data_dir)
+    missed = [name for name in names if redirects(name, environ[name])]
     for name in names:
         del environ[name]
-    return names
+    return missed
 
 
 def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     """The user's command was started with these. Returns the names of those that are newly approved; none in
     an agent's session."""
-    new = unapproved(environ, data_dir)
+    new = _unapproved(environ, data_dir)
     if any(environ.get(name) for name in IN_SESSION):
         return []
     file = data_dir / paths.ENVIRONMENT
@@ -88,13 +114,43 @@ def ignored(data_dir: Path) -> list[str]:
     return [str(name) for name in found] if isinstance(found, list) else []
 
 
-def note_ignored(names: Iterable[str], data_dir: Path) -> list[str]:
-    """Returns those that were not noted before."""
-    before, now = ignored(data_dir), sorted(names)
-    if now != before:
+def note_ignored(names: Iterable[str], data_dir: Path) -> None:
+    now = sorted(names)
+    if now != ignored(data_dir):
         file = data_dir / paths.ENVIRONMENT
         _write(file, read_object(file) | {"ignored": now})
-    return [name for name in now if name not in before]
+
+
+def news(names: Iterable[str], data_dir: Path) -> list[str]:
+    """Those that the user was never notified of; from now on they are. Sessions with and without a variable
+    may take turns."""
+    file = data_dir / paths.ENVIRONMENT
+    found = read_object(file)
+    listed = found.get("notified")
+    before = {str(name) for name in listed} if isinstance(listed, list) else set()
+    new = sorted(set(names) - before)
+    if new:
+        _write(file, found | {"notified": sorted(before | set(new))})
+    return new
+
+
+def relevant(names: Iterable[str], chosen: Settings, *, joined: bool) -> list[str]:
+    """Those without which the worker may store or send elsewhere than the user thinks, or nothing at all.
+    `joined`: it exchanges memories with a team's server."""
+    provider = chosen.provider
+    wanted = [r"CLAUDE_MEM_\w+|CLAUDE_CODE_PATH"]
+    if provider != "offline" or joined or "://" in chosen.embedder:
+        wanted.append(r"(?i:\w*_proxy)|(?:SSL_CERT|NODE_EXTRA_CA)\w+")
+    if provider in ("auto", "claude", "anthropic"):
+        wanted.append(r"CLAUDE_\w+|ANTHROPIC_(?!API_KEY|AUTH_TOKEN)\w+")
+    if provider in ("claude", "anthropic"):
+        wanted.append(r"ANTHROPIC_(?:API_KEY|AUTH_TOKEN)")
+    if provider == "openai":
+        wanted.append(r"OPENAI_\w+")
+    if chosen.database_url:
+        wanted.append("PG[A-Z]+")
+    matches = re.compile("|".join(wanted), re.ASCII).fullmatch
+    return [name for name in names if matches(name)]
 
 
 def _digest(salt: str, name: str, value: str) -> str:
@@ -106,10 +162,10 @@ def _texts(found: object) -> dict[str, str]:
     return {str(name): value for name, value in table.items() if isinstance(value, str)}
 
 
-def _of_client(config: Path) -> object:
-    """What the user's settings of Claude Code put into each session's environment."""
+def _of_client(file: Path) -> object:
+    """What a file of settings of Claude Code puts into each session's environment."""
     try:
-        content = paths.content(os.fsencode(config / "settings.json"), _MOST)
+        content = paths.content(os.fsencode(file), _MOST)
         return json.loads(content).get("env")
     except (OSError, ValueError, RecursionError, AttributeError):
         return None

@@ -209,7 +209,7 @@ TOLD = {
 
 @pytest.mark.parametrize("hook", TOLD)
 def test_a_later_session_is_told_what_is_known(later: Session, hook: str) -> None:
-    """At its start, at a prompt about it, and when it reads the file; `test_injected_context.py` has the rest."""
+    """At its start, at a prompt about it, and when it reads its file; see also `test_injected_context.py`."""
     number, what = TOLD[hook]
     told, *_ = first_session.told(later.ran, hook)
     assert told.startswith(first_session.FENCE)

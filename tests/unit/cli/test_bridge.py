@@ -300,7 +300,7 @@ class TestFaults:
 
 
 class TestProcess:
-    def run(self, data: Path, **more: Any) -> "subprocess.Popen[bytes]":
+    def run(self, data: Path, cwd: Path = Path("/"), **more: Any) -> "subprocess.Popen[bytes]":
         environment = {"CLAUDE_MEM_DATA_DIR": str(data), "HOME": str(data)}
         return subprocess.Popen(
             [sys.executable, "-I", "-S", str(SCRIPT)],
@@ -308,6 +308,7 @@ class TestProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
+            cwd=cwd,
             **more,
         )
 

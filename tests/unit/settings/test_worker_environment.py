@@ -3,13 +3,17 @@
 import json
 from pathlib import Path
 
-from claude_mem.settings import load
+import pytest
+
+from claude_mem.settings import Settings, load, worker_environment
 from claude_mem.settings.worker_environment import (
     approve,
     ignored,
     leave_out_unapproved,
+    news,
     note_ignored,
     redirects,
+    relevant,
     unapproved,
 )
 
@@ -33,12 +37,24 @@ HOSTILE = {
     "CLAUDE_MEM_EMBEDDER": "http://198.51.100.1",
     "CLAUDE_MEM_EMBEDDER_KEY": "theirs",
     "CLAUDE_MEM_CHROMA_URL": "http://198.51.100.1",
+    "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "http://198.51.100.1",
+    "OTEL_LOG_USER_PROMPTS": "1",
+    "BETA_TRACING_ENDPOINT": "http://198.51.100.1",
+    "CLAUDE_CODE_CUSTOM_OAUTH_URL": "http://198.51.100.1",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": "/repository/ca.pem",
+    "GCE_METADATA_HOST": "198.51.100.1",
+    "NODE_PATH": "/repository",
+    "CHROMA_CLIENT_AUTH_PROVIDER": "theirs",
+    "CLAUDE_MEM_EVIDENCE_DAYS": "1",
+    "CLAUDE_MEM_DAILY_USD": "0",
 }
-HARMLESS = {"PATH": "/bin", "CLAUDE_MEM_LOG_LEVEL": "DEBUG", "CLAUDE_CODE_SSE_PORT": "1", "PGX": ""}
+OF_SESSION = {"CLAUDECODE": "1", "CLAUDE_CODE_SSE_PORT": "1", "CLAUDE_CODE_MESSAGING_SOCKET": "/repository/s"}
+HARMLESS = {"PATH": "/bin", "CLAUDE_MEM_LOG_LEVEL": "DEBUG", "CLAUDE_MEM_OBSERVER": "1", "PGX": ""}
 
 
 def test_what_a_repository_sets_is_left_out_and_the_rest_stays(tmp_path: Path) -> None:
-    environ = HOSTILE | HARMLESS
+    environ = HOSTILE | HARMLESS | OF_SESSION
     assert leave_out_unapproved(environ, tmp_path) == sorted(HOSTILE)
     assert environ == HARMLESS
 
@@ -64,7 +80,7 @@ def test_a_value_is_approved_for_its_own_name_only_and_is_not_stored(tmp_path: P
 
 
 def test_a_command_in_an_agents_session_approves_nothing(tmp_path: Path) -> None:
-    for mark in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"):
+    for mark in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "GEMINI_CLI", "CODEX_THREAD_ID", "CURSOR_AGENT"):
         assert approve({**HOSTILE, mark: "1"}, tmp_path) == []
     assert unapproved(HOSTILE, tmp_path) == sorted(HOSTILE)
 
@@ -88,14 +104,45 @@ def test_a_file_of_approvals_that_cannot_be_read_approves_nothing(tmp_path: Path
         assert unapproved(HOSTILE, tmp_path) == sorted(HOSTILE)
 
 
-def test_what_was_ignored_is_noted_and_new_only_once(tmp_path: Path) -> None:
-    assert note_ignored(["B", "A"], tmp_path) == ["A", "B"]
-    assert note_ignored(["A", "B", "C"], tmp_path) == ["C"]
-    assert ignored(tmp_path) == ["A", "B", "C"]
-    assert note_ignored([], tmp_path) == [] == ignored(tmp_path)
+def test_what_an_administrator_sets_for_all_sessions_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    managed = tmp_path / "managed-settings.json"
+    monkeypatch.setattr(worker_environment, "_MANAGED", (str(managed),))
+    given = {"HTTPS_PROXY": "http://proxy.example:3128"}
+    assert unapproved(given, tmp_path) == ["HTTPS_PROXY"]
+    managed.write_text(json.dumps({"env": given}))
+    assert unapproved(given, tmp_path) == []
+
+
+def test_what_was_ignored_is_noted_until_a_worker_starts_without_it(tmp_path: Path) -> None:
+    note_ignored(["B", "A"], tmp_path)
+    assert ignored(tmp_path) == ["A", "B"]
+    note_ignored([], tmp_path)
+    assert ignored(tmp_path) == []
     approve({"HTTPS_PROXY": "http://proxy.example"}, tmp_path)
     note_ignored(["A"], tmp_path)
     assert unapproved({"HTTPS_PROXY": "http://proxy.example"}, tmp_path) == []
+
+
+def test_the_user_is_notified_of_each_once_although_sessions_with_and_without_it_take_turns(
+    tmp_path: Path,
+) -> None:
+    assert news(["B", "A"], tmp_path) == ["A", "B"]
+    assert news([], tmp_path) == []
+    assert news(["A", "C"], tmp_path) == ["C"]
+
+
+def test_what_matters_depends_on_what_leaves_the_machine() -> None:
+    names = ["ANTHROPIC_API_KEY", "AWS_PROFILE", "CLAUDE_CODE_OAUTH_TOKEN", "HTTPS_PROXY", "OPENAI_API_KEY"]
+
+    def of(provider: str, *, joined: bool = False) -> list[str]:
+        return relevant(names, Settings(data_dir=Path("/data"), provider=provider), joined=joined)
+
+    assert of("offline") == []
+    assert of("offline", joined=True) == ["HTTPS_PROXY"]
+    assert of("auto") == ["CLAUDE_CODE_OAUTH_TOKEN", "HTTPS_PROXY"], "the login, and the way"
+    assert of("openai") == ["HTTPS_PROXY", "OPENAI_API_KEY"]
 
 
 def test_settings_of_a_worker_with_a_hostile_environment_are_the_users(tmp_path: Path) -> None:

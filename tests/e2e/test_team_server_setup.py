@@ -52,6 +52,10 @@ def test_members_keys_and_grants_are_managed_by_commands(team: Team, tmp_path: P
         assert [(each["member"], each["level"]) for each in listed] == [("ada", "admin"), ("ben", "read")]
         mem("server", "project", "revoke", SHOP, "ben")
         assert ben.get("/api/team")["projects"] == []
+        mem("server", "project", "grant", f"https://me@{SHOP}.git", "ben", "read")
+        assert [each["project"] for each in ben.get("/api/team")["projects"]] == [SHOP], "its address will do"
+        mistyped = mem("server", "project", "grant", f"{SHOP}p", "ben", "read")
+        assert f"{SHOP}p" in mistyped.stderr, "nobody has shared that"
         mem("server", "key", "revoke", made["info"]["id"])
         until(lambda: ben.ask("GET", "/api/team").status == 401, "the key has ended")
         mem("server", "member", "remove", "ben")

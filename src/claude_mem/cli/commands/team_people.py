@@ -16,6 +16,7 @@ from claude_mem.api import team as api
 from claude_mem.cli import output
 from claude_mem.cli.commands import Commands, UsageError, help_of
 from claude_mem.cli.filter_flags import up_to
+from claude_mem.git import normalised
 from claude_mem.model.clock import iso
 from claude_mem.store.team import People
 
@@ -182,14 +183,27 @@ def _revoke(manager: Manager, args: argparse.Namespace) -> int:
 
 
 def _grant(manager: Manager, args: argparse.Namespace) -> int:
-    new = api.NewGrant(project=args.project, member=args.member, level=args.level)
-    text = f"{args.member} may {_may(args.level)} {args.project}."
-    return _changed(manager, lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
+    new = api.NewGrant(project=_key(args.project), member=args.member, level=args.level)
+    text = f"{args.member} may {_may(args.level)} {new.project}."
+
+    def grant(found: People) -> None:
+        is_shared = new.project in {each.project for each in found.grants()}
+        found.grant(new)
+        if not is_shared:
+            says = f"Nobody has shared {new.project} yet: it is reserved. Check that this is its key."
+            output.message(says)
+
+    return _changed(manager, grant, to_builtins(new), text, as_json=args.json)
+
+
+def _key(given: str) -> str:
+    """A repository's address counts as the key of its project."""
+    return normalised(given) if "://" in given or given.startswith("git@") else given
 
 
 def _end_grant(manager: Manager, args: argparse.Namespace) -> int:
-    new = api.NewGrant(project=args.project, member=args.member, level="none")
-    text = f"{args.member} no longer has access to {args.project}."
+    new = api.NewGrant(project=_key(args.project), member=args.member, level="none")
+    text = f"{args.member} no longer has access to {new.project}."
     return _changed(manager, lambda found: found.grant(new), to_builtins(new), text, as_json=args.json)
 
 

@@ -24,6 +24,7 @@ from claude_mem.model.errors import InvalidInput, StoreForbidden
 from claude_mem.model.records import Record, digest_of
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.model.sharing import ForgetAnswer
+from claude_mem.model.structs import replace
 from claude_mem.store.postgres.principal import acting, acting_as_service
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
@@ -59,28 +60,35 @@ class Place(Struct, frozen=True, order=True):
 class PullCursor(Struct, frozen=True):
     """Where a machine's pulls have come to: all changes up to a place. Of projects that its member may read
     only since, what is older comes first, up to that place: those whose grant is of a transaction from
-    `grants` on, and before `until`."""
+    `grants` on, and before `until`. `cluster`: whose transactions these are, for those of a PostgreSQL server
+    that a dump is restored on have nothing to do with them."""
 
     place: Place = Place()
     grants: int = 0
     until: int | None = None  # None: nothing older is being caught up on
     older: Place = Place()
+    cluster: str = ""
 
     def __str__(self) -> str:
-        main = f"{self.place}-{self.grants}"
+        main = f"{self.cluster}~{self.place}-{self.grants}"
         return main if self.until is None else f"{main}-{self.until}-{self.older}"
+
+    def is_of(self, cluster: str, upto: int) -> bool:
+        return self.cluster == cluster and max(self.place.transaction, self.grants) <= upto
 
     @classmethod
     def parse(cls, given: str) -> PullCursor:
         """As `str` writes it. Raises InvalidInput."""
         try:
-            place, grants, *catching_up = given.split("-")
+            cluster, _, rest = given.rpartition("~")
+            place, grants, *catching_up = rest.split("-")
             until, older = catching_up or (None, None)
             return cls(
                 Place.parse(place),
                 _number(grants),
                 None if until is None else _number(until),
                 Place() if older is None else Place.parse(older),
+                cluster,
             )
         except ValueError:
             raise InvalidInput("cursor", "The cursor is not from this server.") from None
@@ -139,8 +147,9 @@ class Sharing(Part):
         self._note_machine()
         with self._readers.read() as db:
             upto = int(execute(db, "oldest_open").fetchone()[0])
-            if cursor is None or max(cursor.place.transaction, cursor.grants) > upto:
-                cursor = PullCursor(grants=upto)  # in the future: of the database before it was restored
+            cluster = str(execute(db, "cluster").fetchone()[0])
+            if cursor is None or not cursor.is_of(cluster, upto):
+                cursor = PullCursor(grants=upto)  # the machine's first, or before a restore
             page, cursor, more = _page(db, cursor, upto, limit)
             refs = tuple(Ref(kind, id) for kind, id in page)
             forgets = tuple(
@@ -149,7 +158,8 @@ class Sharing(Part):
                 )
                 for row in execute(db, "forgets_to_carry_out", **_machine(), limit=MOST_FORGETS)
             )
-            return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(cursor), more)
+            come_to = replace(cursor, cluster=cluster)
+            return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(come_to), more)
 
     def now(self) -> str:
         """A cursor of `changes`: from now on."""

@@ -330,6 +330,18 @@ def test_what_was_restored_from_a_dump_is_pulled_whatever_its_transactions_were(
     assert "Prices are rounded" in titles(pulled_all(team, ben, ahead)[0])
 
 
+def test_a_machine_that_comes_late_to_a_restored_database_misses_nothing(team: Team) -> None:
+    """Its cursor is of another server, whose transactions this one has passed meanwhile."""
+    ben = team.member("ben")
+    team.push(team.admin, shared("s1", "Prices are integers"))
+    team.grant(SHOP, "ben", "read")
+    _, now = pulled_all(team, ben)
+    assert titles(pulled_all(team, ben, now)[0]) == []
+    _, _, place = now.rpartition("~")
+    for of_another in (place, f"5e1f~{place}"):
+        assert titles(pulled_all(team, ben, of_another)[0]) == ["Prices are integers"]
+
+
 def test_one_forgets_ones_own_and_an_admin_of_the_project_anybodys(team: Team) -> None:
     ben, cyd = team.member("ben"), team.member("cyd")
     mine, theirs = shared("s1", "Prices are integers"), shared("s2", "Prices are rounded")

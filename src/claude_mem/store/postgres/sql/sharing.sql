@@ -29,6 +29,10 @@ SELECT forgotten_names(CAST(:given AS json));
 -- The oldest transaction that is not over.
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
+-- name: cluster
+-- Which PostgreSQL server numbers the transactions.
+SELECT to_hex(system_identifier) FROM pg_control_system();
+
 -- name: adopt_restored_changes
 -- What was shared by transactions that are yet to come, is shared now.
 UPDATE team_changes SET transaction = pg_current_xact_id() WHERE transaction > pg_current_xact_id();

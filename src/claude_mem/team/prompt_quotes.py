@@ -1,25 +1,35 @@
 """What of a memory repeats the user's prompts, where prompts stay on this machine: it stays, too. Pure.
 
 The offline observer takes titles, reasons and wishes from the request word for word; a model may quote it. A
-text repeats a prompt if most of its words come in a sentence of it, in their order, or if a run of words
-does. So what the agent says in nearly the user's words stays as well.
+text repeats a prompt if most of its words come in a sentence of it, or in two, in their order, or if a run of
+words does; a request or a subtitle also if most of its words come in the prompts at all. So what the agent
+says in nearly the user's words stays as well. In writing without spaces, characters count as words.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
+from unicodedata import normalize
 
 from claude_mem.model.records import Record
 
-RUN = 6
+RUN, RUN_OF_CHARACTERS = 6, 10
 MOSTLY = 0.7
 LONGEST = 120  # words of a sentence that are compared in their order
 TITLE = 90
-_SENTENCE = re.compile(r"(?<=[.!?…:;])\s+|\s*\n+\s*")
-_WORD = re.compile(r"\w+")
+_SENTENCE = re.compile(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n+\s*")
+_SENTENCE_ASKED = re.compile(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
+"""A line of a prompt may be broken anywhere."""
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0002fa1f"
+)
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
 _USERS = re.compile(r"The user(?: chose)?:")  # how the offline observer marks what the user said
 _TEXTS = ("narrative", "text", "investigated", "learned", "completed", "next_steps", "notes")
 _LISTS = ("facts", "concepts")
@@ -36,19 +46,32 @@ class Prompts:
     """What the user wrote in a session."""
 
     def __init__(self, text: str) -> None:
+        self._words = _words(text)
+        sentences = [words for words in map(_words, _SENTENCE_ASKED.split(text)) if words]
+        both = [first + second for first, second in pairwise(sentences)]
         self._sentences = [
             words[at : at + LONGEST]
-            for words in map(_words, _SENTENCE.split(text))
-            for at in range(0, len(words), LONGEST)
+            for words in (*sentences, *both)
+            for at in range(0, len(words), LONGEST // 2)
+            if not at or at + LONGEST // 2 < len(words)
         ]
 
     @cached_property
     def _runs(self) -> set[tuple[str, ...]]:
-        return {run for words in self._sentences for run in _runs_of(words)}
+        return set(_runs_of(self._words))
 
     @cached_property
-    def _vocabularies(self) -> list[frozenset[str]]:
-        return [frozenset(words) for words in self._sentences]
+    def _vocabulary(self) -> frozenset[str]:
+        return frozenset(self._words)
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """In which sentences each word is."""
+        places: dict[str, list[int]] = {}
+        for number, sentence in enumerate(self._sentences):
+            for word in set(sentence):
+                places.setdefault(word, []).append(number)
+        return places
 
     def are_in(self, text: str) -> bool:
         """Whether the text repeats them."""
@@ -58,10 +81,18 @@ class Prompts:
         if any(run in self._runs for run in _runs_of(words)):
             return True
         needed = MOSTLY * len(words)
+        if sum(word in self._vocabulary for word in words) < needed:
+            return False
+        found = Counter(number for word in words for number in self._places.get(word, ()))
         return any(
-            sum(word in known for word in words) >= needed and _in_order(words, sentence) >= needed
-            for sentence, known in zip(self._sentences, self._vocabularies, strict=True)
+            count >= needed and _in_order(words, self._sentences[number]) >= needed
+            for number, count in found.items()
         )
+
+    def have_words_of(self, text: str) -> bool:
+        """Whether most of its words come in them, in whatever order."""
+        words = set(_words(text))
+        return bool(words) and len(words & self._vocabulary) >= MOSTLY * len(words)
 
     def left_of(self, text: str) -> str:
         """The text without the sentences that repeat them."""
@@ -80,7 +111,8 @@ def without_quotes(record: Record, prompts: Prompts) -> dict[str, Any]:
     """Raises Unquotable: nothing is left that says what it is about."""
     left = dict(record)
     for name in ("request", "subtitle"):
-        if prompts.are_in(str(left.get(name) or "")):
+        text = str(left.get(name) or "")
+        if prompts.have_words_of(text) or prompts.are_in(text):
             del left[name]
     for name in _TEXTS:
         value = left.get(name)
@@ -114,11 +146,20 @@ def _titles(record: Record) -> Iterator[str]:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return _WORD.findall(normalize("NFKC", text).casefold())
 
 
 def _runs_of(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return (tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1))
+    for at in range(len(words) - RUN + 1):
+        run = tuple(words[at : at + RUN])
+        if not all(map(_is_unspaced, run)):
+            yield run
+        elif len(run := tuple(words[at : at + RUN_OF_CHARACTERS])) == RUN_OF_CHARACTERS:
+            yield run
+
+
+def _is_unspaced(word: str) -> bool:
+    return len(word) == 1 and not word.isascii()
 
 
 def _in_order(words: Sequence[str], sentence: Sequence[str]) -> int:

@@ -55,6 +55,33 @@ def test_a_quotation_inside_a_longer_sentence_counts() -> None:
     assert "learned" not in left(learned=quoted)
 
 
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        ("请把价格改成整数并且四舍五入到分,因为审计员搞混了", "把价格改成整数"),
+        ("価格を整数に変更して、端数は切り捨ててください", "価格を整数に変更"),
+        ("add retry to\nthe uploader when\nS3 says 503", "add retry to the uploader when S3 says 503"),
+        ("Fix the login. Use tokens. No cookies.", "Fix the login, use tokens"),
+        ("mind rename_the_zanzibar_ledger first", "rename the zanzibar ledger"),
+        ("M\u00fcller bekommt keinen Rabatt", "Mu\u0308ller bekommt keinen Rabatt"),
+        (f"{'one two three ' * 39}the auditors mix it up with Dar", "They say the auditors mix it up with, so"),
+    ],
+)
+def test_another_spelling_line_break_or_writing_hides_no_repetition(asked: str, text: str) -> None:
+    assert Prompts(asked).are_in(text)
+
+
+def test_the_agents_own_words_in_writing_without_spaces_go() -> None:
+    asked = Prompts("请把数据库连接池的大小改成二十。")
+    assert not asked.are_in("为了排查超时问题,新增了监控指标并调整了数据库连接池")
+
+
+def test_a_request_in_the_prompts_words_stays_in_whatever_order() -> None:
+    wished = {"request": "No cookies: fix login, tokens", "subtitle": "tokens, no cookies for the login"}
+    asked = Prompts("Fix the login.\n\nUse tokens for it.\n\nIn this house we want no cookies.")
+    assert without_quotes({"title": "Sessions", **wished}, asked) == {"title": "Sessions"}
+
+
 def test_what_the_user_chose_and_wished_is_no_fact_for_others() -> None:
     facts = ["The user chose: Which currency? → francs", "The user: “cents, please”", "Tests were added"]
     assert left(title="x", facts=facts)["facts"] == ["Tests were added"]

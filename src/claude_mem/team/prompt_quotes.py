@@ -151,11 +151,9 @@ def _words(text: str) -> list[str]:
 
 def _runs_of(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for at in range(len(words) - RUN + 1):
-        run = tuple(words[at : at + RUN])
-        if not all(map(_is_unspaced, run)):
-            yield run
-        elif len(run := tuple(words[at : at + RUN_OF_CHARACTERS])) == RUN_OF_CHARACTERS:
-            yield run
+        length = RUN_OF_CHARACTERS if all(map(_is_unspaced, words[at : at + RUN])) else RUN
+        if at + length <= len(words):
+            yield tuple(words[at : at + length])
 
 
 def _is_unspaced(word: str) -> bool:

@@ -64,7 +64,7 @@ def test_a_quotation_inside_a_longer_sentence_counts() -> None:
         ("Fix the login. Use tokens. No cookies.", "Fix the login, use tokens"),
         ("mind rename_the_zanzibar_ledger first", "rename the zanzibar ledger"),
         ("M\u00fcller bekommt keinen Rabatt", "Mu\u0308ller bekommt keinen Rabatt"),
-        (f"{'one two three ' * 39}the auditors mix it up with Dar", "They say the auditors mix it up with, so"),
+        (f"{'one two three ' * 39}the auditors mix it up with Dar", "Say the auditors mix it up with, so"),
     ],
 )
 def test_another_spelling_line_break_or_writing_hides_no_repetition(asked: str, text: str) -> None:

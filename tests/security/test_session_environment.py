@@ -2,6 +2,7 @@
 nothing of it redirects memory before the user has approved it."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from tests.harness import hook_process, payloads, workers
 from tests.harness.commands import Mem
 
 from claude_mem.serve import control
+from claude_mem.settings import worker_environment
 
 ADDRESS = "http://198.51.100.1:9/v1"
 HOSTILE = {
@@ -95,3 +97,22 @@ def test_a_repository_cannot_bring_a_data_directory_of_its_own(tmp_path: Path) -
         assert hook_process.run(data, payloads.prompt("begin"), cwd=cwd, more=more).code == 0
     assert [each.name for each in planted.iterdir()] == ["settings.json"], "and nothing was recorded there"
     assert list((plain / "memory").iterdir()) == []
+
+
+def test_a_data_directory_inside_the_project_is_used_once_the_user_has_approved_it(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    own, copy = repository / "memory", repository / "copy"
+    (repository / ".git").mkdir(parents=True)
+    own.mkdir(mode=0o700)
+    worker_environment.approve({"HOME": str(tmp_path), "CLAUDECODE": "1"}, own)
+    assert (
+        "inside the project" in hook_process.run(own, payloads.start(), cwd=repository).json["systemMessage"]
+    )
+    worker_environment.approve({"HOME": str(tmp_path)}, own)
+    (own / "off").mkdir()
+    (own / "off" / "all").touch()  # so that no worker is started
+    assert "paused" in hook_process.run(own, payloads.start(), cwd=repository).json["systemMessage"]
+    shutil.copytree(own, copy)
+    assert (
+        "inside the project" in hook_process.run(copy, payloads.start(), cwd=repository).json["systemMessage"]
+    )

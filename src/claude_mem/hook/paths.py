@@ -27,6 +27,7 @@ TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SIGNED_IN = "signed-in.json"
 SETTINGS = "settings.json"
 ENVIRONMENT = "environment.json"  # settings/worker_environment.py
+PLACE = "place"  # the inode of the data directory that a command of the user approved
 MOST_SETTINGS = 1 << 20  # bytes; no more are read
 MODES = "modes"
 BACKUPS = "backups"
@@ -54,7 +55,8 @@ def data_directory(environ: dict[bytes, bytes]) -> bytes:
 def enter(directory: bytes, project: bytes = b"") -> None:
     """Makes the data directory the working directory; refuses one that belongs to another user, or that
     others may write: they could lead what we write elsewhere. And one inside the project that the agent works
-    in (its working directory, or `project`): a repository could bring one, with settings of its own."""
+    in (the repository of its working directory, or `project`), if no command of the user has approved it: a
+    repository could bring one, with settings of its own."""
     try:
         before = posix.getcwdb()
     except OSError:
@@ -69,11 +71,26 @@ def enter(directory: bytes, project: bytes = b"") -> None:
         raise PermissionError(1, "it belongs to another user")
     if found.st_mode & 0o002:
         raise PermissionError(1, open_to_all())
-    if _is_in_project(posix.getcwdb(), before, project):
+    if _is_in_project(posix.getcwdb(), before, project) and not _is_approved(found.st_ino):
         raise PermissionError(1, IN_PROJECT)
 
 
-IN_PROJECT = "it is inside the project, where a repository could bring its own; use one outside"
+IN_PROJECT = (
+    "it is inside the project, where a repository could bring its own; if it is yours, run in a terminal: "
+    "claude-mem worker restart"
+)
+
+
+def _is_approved(inode: int) -> bool:
+    """No repository knows which inode its directory will have."""
+    try:
+        return content(PLACE, 40) == place(inode)
+    except OSError:
+        return False
+
+
+def place(inode: int) -> bytes:
+    return b"%d\n" % inode
 
 
 def _is_in_project(directory: bytes, working: bytes, project: bytes) -> bool:
@@ -82,11 +99,10 @@ def _is_in_project(directory: bytes, working: bytes, project: bytes) -> bool:
     at = directory
     while len(at) > 1:
         inside = at + b"/"
-        if (working + b"/").startswith(inside) or (project + b"/").startswith(inside):
-            is_project = at == project or (at == working and at != directory)
-            if is_project or is_there(inside.decode(errors="surrogateescape") + ".git"):
-                home = _home()
-                return not (home + b"/").startswith(inside) and directory != home + b"/.claude-mem"
+        is_worked_in = (working + b"/").startswith(inside) or (project + b"/").startswith(inside)
+        if is_worked_in and (at == project or is_there(inside.decode(errors="surrogateescape") + ".git")):
+            home = _home()
+            return not (home + b"/").startswith(inside) and directory != home + b"/.claude-mem"
         at = at[: at.rfind(b"/")]
     return False
 

@@ -97,6 +97,7 @@ def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     new = _unapproved(environ, data_dir)
     if any(environ.get(name) for name in IN_SESSION):
         return []
+    _approve_place(data_dir)
     file = data_dir / paths.ENVIRONMENT
     found = read_object(file)
     config = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")).expanduser() / ".claude")
@@ -106,6 +107,15 @@ def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     approved = _texts(found.get("approved")) | {name: _digest(salt, name, environ[name]) for name in new}
     _write(file, found | {"salt": salt, "approved": approved, "claude_config": config})
     return new
+
+
+def _approve_place(data_dir: Path) -> None:
+    """Hooks use it also where it is inside a project."""
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    given = paths.place(data_dir.stat().st_ino)
+    file = data_dir / paths.PLACE
+    if not file.is_file() or file.read_bytes() != given:
+        write_file(file, given)
 
 
 def ignored(data_dir: Path) -> list[str]:

@@ -65,9 +65,12 @@ def machine(tmp_path: Path) -> Mem:
     return Mem(tmp_path / ".claude-mem", cwd=tmp_path, HOME=str(tmp_path), PATH=str(tmp_path / "bin"))
 
 
+APPROVED = ("environment.json", "place")
+
+
 def files(home: Path) -> dict[str, bytes]:
-    """But what the worker may use of the environment: that stays with the memory."""
-    found = (file for file in home.rglob("*") if file.is_file() and file.name != "environment.json")
+    """But what was approved of the environment: that stays with the memory."""
+    found = (file for file in home.rglob("*") if file.is_file() and file.name not in APPROVED)
     return {str(file.relative_to(home)): file.read_bytes() for file in found}
 
 
@@ -271,7 +274,7 @@ def test_doctor_lists_each_agent_what_it_cannot_be_shown_and_who_is_not_connecte
     for words in (
         "Codex by ",
         "Factory droid by ",
-        "Factory droid does not show",
+        "Factory droid cannot inject memory",
     ):
         assert words in said
     nexts = [finding["next"] for finding in client if finding["next"]]

@@ -36,6 +36,8 @@ CODE = (
 POOLED = "pooled"
 """All of them as one project."""
 ROOT = "/home/user/project"
+READ_AT_THE_END = (None, "Claude Code", "Codex", "OpenCode")
+"""Agents whose transcripts the worker reads when a turn ends. The older corpora do not say: Claude Code's."""
 
 _PATH_FIRST = re.compile(r"\s*(\S[^\t\n]{0,200}?\.\w{1,8}(?=\s|$)|\S(?:.*?\S)?(?=\s{3,}|\n|$))")
 _ROOTS = ("D:/oh-my-posh", "/Users/cedricteyton/Code/agents-md-evaluator")
@@ -88,7 +90,7 @@ def code(name: str) -> Corpus:
             [(kind, text) for kind, text in each["events"]],
             frozenset(each["files_touched"]),
             (*_ROOTS, *(each.get("cwds") or ())),
-            each.get("agent") in (None, "Claude Code"),  # the older corpora do not say
+            each.get("agent") in READ_AT_THE_END,
         )
         for each in read
     ]

@@ -292,6 +292,13 @@ def words_of(files: SessionFiles, between: int) -> Callable[[Event], TurnWords]:
     return words
 
 
+def words_in(stop: Event, files: SessionFiles, path: Path, raw_lines: Iterator[bytes]) -> TurnWords:
+    """What of a turn is in lines that were already found."""
+    turn = _SessionTurn(stop, files, path)
+    turn.read(raw_lines)
+    return turn.words()
+
+
 class _SessionTurn(EndedTurn):
     def __init__(self, stop: Event, files: SessionFiles, path: Path) -> None:
         super().__init__(stop)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import closing
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from claude_mem.agents import launcher
-from claude_mem.agents.catalog import Agent
+from claude_mem.agents.catalog import Agent, TurnWords
 from claude_mem.agents.claude_code.transcript_lines import LineTally
+from claude_mem.agents.claude_code.transcript_tail import WINDOWS, WITHIN_S
 from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
-from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession
+from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, words_in
+from claude_mem.model.events import Event
 
 NAME = "opencode"
+DATABASE = "opencode.db"
 
 
 def home() -> Path:
@@ -49,6 +55,9 @@ SELECT part.id, part.time_created, part.data, message.id, message.data, session.
   FROM part JOIN message ON message.id = part.message_id JOIN session ON session.id = part.session_id
  WHERE session.id = ? ORDER BY message.time_created, message.id, part.time_created, part.id
 """
+_TURN = _PARTS.replace(
+    "session.id = ?", "session.id = ? AND ? IN (message.id, json_extract(message.data, '$.parentID'))"
+)
 _SIZE = "SELECT coalesce(sum(length(data)), 0), coalesce(max(time_updated), 0) FROM part WHERE session_id = ?"
 
 
@@ -68,11 +77,12 @@ def _sessions(database: Path) -> list[Path]:
 def _parts(path: Path, tally: LineTally) -> Numbered:
     for number, row in enumerate(_rows(path.parent, _PARTS, path.name), 1):
         tally.lines += 1
-        id, at, data, message, about, session, directory = row
-        yield (
-            number,
-            {"id": id, "at": at, "data": data, "of": message, "about": about, "in": (session, directory)},
-        )
+        yield number, _fields(row)
+
+
+def _fields(row: tuple[Any, ...]) -> dict[str, Any]:
+    id, at, data, message, about, session, directory = row
+    return {"id": id, "at": at, "data": data, "of": message, "about": about, "in": (session, directory)}
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:
@@ -99,7 +109,7 @@ def _unquoted(text: str) -> str:
 READER = SessionFiles(
     NAME,
     lambda: Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "opencode",
-    "opencode.db",
+    DATABASE,
     _read_line,
     at=lambda line: int(line["at"]),
     lines=_parts,
@@ -107,4 +117,40 @@ READER = SessionFiles(
     size=lambda path: int(_rows(path.parent, _SIZE, path.name)[0][0]),
     last_at=lambda path: int(_rows(path.parent, _SIZE, path.name)[0][1]),
 )
-AGENT = Agent(NAME, "opencode", home, hooks, parts, READER)
+
+
+# What our plugin leaves out of a turn: what was said on the way. It is read from the database when the turn
+# ends. The path comes from a payload, so it must be a file of the user's with OpenCode's name, and no link.
+
+
+def words_of(stop: Event) -> TurnWords:
+    path, own_id = Path(stop.transcript_path or ""), stop.session.removeprefix(f"{NAME}:")
+    if path.name != own_id or stop.prompt_id is None or not _is_users_own(path.parent):
+        return TurnWords()
+    with suppress(OSError, sqlite3.Error, TimeoutError):
+        return words_in(stop, READER, path, _turn(path, stop.prompt_id, time.monotonic() + WITHIN_S))
+    return TurnWords()
+
+
+def _is_users_own(database: Path) -> bool:
+    try:
+        found = database.lstat()
+    except OSError:
+        return False
+    is_named = database.is_absolute() and (database.parent.name, database.name) == (NAME, DATABASE)
+    return is_named and stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def _turn(path: Path, prompt: str, deadline: float) -> Iterator[bytes]:
+    """All of it or nothing: raises TimeoutError for one that takes too long, or is too large."""
+    room = WINDOWS[-1]
+    with closing(sqlite3.connect(f"{path.parent.as_uri()}?mode=ro", uri=True, timeout=WITHIN_S)) as db:
+        for row in db.execute(_TURN, (path.name, prompt)):
+            line = json.dumps(_fields(row)).encode()
+            room -= len(line)
+            if room < 0 or time.monotonic() > deadline:
+                raise TimeoutError
+            yield line
+
+
+AGENT = Agent(NAME, "opencode", home, hooks, parts, READER, words_of=words_of)

@@ -1,8 +1,11 @@
 // claude-mem for OpenCode: each event goes to the hook (COMMAND, above), as Claude Code would send it. What the
 // hook has to say to the model is pushed to the system prompt of the session's next requests.
 import { spawn, spawnSync } from "node:child_process"
+import { homedir } from "node:os"
+import { join } from "node:path"
 
 const WITHIN_MS = 10_000
+const DATABASE = join(process.env.XDG_DATA_HOME || join(homedir(), ".local/share"), "opencode/opencode.db")
 const INTERNAL = /title generator|summarizing conversations/i // OpenCode's own agents, by their instructions
 
 export const ClaudeMem = async ({ directory }) => {
@@ -75,7 +78,7 @@ export const ClaudeMem = async ({ directory }) => {
         session(id).injected = []
         keep(id, await report(id, "SessionStart", { source: "compact" }))
       } else if (type === "session.idle") {
-        reportNow(id, "Stop", { last_assistant_message: session(id).said })
+        reportNow(id, "Stop", { last_assistant_message: session(id).said, transcript_path: join(DATABASE, id) })
         session(id).said = undefined
       }
     },

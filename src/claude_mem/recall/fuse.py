@@ -43,6 +43,7 @@ class Weighed(Struct, frozen=True):
     whole: dict[int, float]  # by session; of the words that were weighed everywhere
     strength: float  # the best memory's, in words that a single session has
     unknown: float  # the share of the words that no memory has
+    covered: float  # how much of the words the best memory has; a rare word weighs more
 
 
 class Fused(Struct, frozen=True):
@@ -84,25 +85,31 @@ def weigh(matches: TextMatches) -> Weighed:
             counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
         _add(said, each.said, counts)
     mean = max(1, sizes.said) / max(1, len(sizes.sessions))
+    unseen = idf(1, len(sizes.sessions))
     lengths: dict[int, float] = {}  # what each session's length adds to a word's count, beneath the line
     whole: dict[int, float] = {}
-    for each in matches.matched:
-        if each.is_phrase or each.rows is not None:
-            continue
+    words = [each for each in matches.matched if not each.is_phrase]
+    rarity: list[float] = []  # of each word, among the sessions
+    for each in words:
         times = Counter(sessions_at(each.scores))
-        telling = idf(len(times), len(sizes.sessions))
+        telling = idf(len(times), len(sizes.sessions)) if times else unseen
+        rarity.append(telling)
+        if each.rows is not None:
+            continue
         for session, n in times.items():
             if (length := lengths.get(session)) is None:
                 length = SATURATION * (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
                 lengths[session] = length
             whole[session] = whole.get(session, 0.0) + telling * (n * (SATURATION + 1) / (n + length))
-    words = [each.scores for each in matches.matched if not each.is_phrase]
+    best = max(memories, key=memories.__getitem__, default=-1)
+    of_best = (telling for each, telling in zip(words, rarity, strict=True) if best in each.scores)
     return Weighed(
         memories,
         _best(said),
         whole,
-        strength=max(memories.values(), default=0.0) / idf(1, len(sizes.sessions)),
-        unknown=sum(not found for found in words) / max(1, len(words)),
+        strength=memories.get(best, 0.0) / unseen,
+        unknown=sum(not each.scores for each in words) / max(1, len(words)),
+        covered=sum(of_best) / (sum(rarity) or 1.0),
     )
 
 

@@ -31,6 +31,9 @@ FEWEST_WORDS = 2
 ENOUGH, UNKNOWN_WEIGHT = 8.0, 16.0
 """The least evidence for injecting anything, and what is subtracted for words that no memory has (times their
 share): a prompt about something new shares only ordinary words with the past."""
+COVERED_PER_WORD = 0.01
+"""How much of the prompt its best memory must have, for each meaningful word: a pasted text has so many words
+that any memory has some of them."""
 BESIDE_THE_BEST = 0.8
 """The share of the best score that another memory needs: beside a good match, a weak one is noise."""
 MOST_INJECTED = 3
@@ -105,9 +108,12 @@ def prompt_terms(prompt: str) -> set[str]:
     return set(prompt_words(prompt)) - STOP_WORDS - CHAT_WORDS
 
 
-def evidence(prompt: str, strength: float, unknown: float) -> float:
+def evidence(prompt: str, strength: float, unknown: float, covered: float) -> float:
     """The evidence that memory has an answer: below ENOUGH, nothing is injected."""
-    return len(prompt_terms(prompt)) + strength - UNKNOWN_WEIGHT * unknown
+    words = len(prompt_terms(prompt))
+    if covered < COVERED_PER_WORD * words:
+        return 0.0
+    return words + strength - UNKNOWN_WEIGHT * unknown
 
 
 def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:

@@ -162,3 +162,14 @@ def test_the_share_of_unknown_words_and_the_strength_of_the_best_are_told() -> N
     twice = weigh(matches(("a", {at(1, 1): 8.0})))
     assert twice.strength == pytest.approx(2 * weighed.strength)
     assert weigh(NOTHING).strength == weigh(NOTHING).unknown == 0.0
+
+
+def test_how_much_of_the_words_the_best_memory_has_is_told_and_a_rare_word_weighs_more() -> None:
+    common, rare = {at(session, 1): 0.1 for session in range(1, 9)}, {at(1, 1): 4.0}
+    best_has_both = weigh(matches(("common", common), ("rare", rare)))
+    best_has_one = weigh(matches(("common", common), ("rare", {at(1, 1): 4.0}), ("other", {at(2, 1): 1.0})))
+    assert best_has_both.covered == pytest.approx(1.0)
+    assert 0.5 < best_has_one.covered < 1.0
+    without_rare = weigh(matches(("common", {at(1, 1): 9.0} | common), ("unknown", {})))
+    assert without_rare.covered < 0.5
+    assert weigh(matches(("unknown", {}))).covered == weigh(NOTHING).covered == 0.0

@@ -201,6 +201,20 @@ def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None
     assert herons.told("now") == []
 
 
+def test_pasted_code_that_shares_ordinary_words_with_each_memory_is_told_nothing(memory: House) -> None:
+    code = (
+        "total value window result index append price count share target holding average report margin "
+        "packet header cursor buffer border socket"
+    )
+    words = code.split()
+    for word in words:
+        for other in range(3):
+            memory.keep(f"Cleaned the {word} of part {other}", session=f"{word}{other}")
+    memory.keep("The total value was wrong", "The total value had been rounded.", session="near")
+    pasted = "can you review this?\n" + "\n".join(f"{word} = {word}.{word}()" for word in words)
+    assert prompt(memory, pasted) == ""
+
+
 def test_nothing_is_told_twice(herons: House) -> None:
     assert prompt(herons, QUESTION)
     assert prompt(herons, f"again: {QUESTION}") == ""

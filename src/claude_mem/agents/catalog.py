@@ -1,8 +1,8 @@
 """What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.TITLES`.
 
+__init__.py      its dialect: its hooks' events and words, and where text reaches its model (`hook.translate`)
 agent.py         AGENT, as below: what is written into which of its files, what its user has to do, and
                  its transcripts
-dialect.py       its hooks' events and words, and where text reaches its model: see `hook.translate`
 installation.py  an `Installer`, where files alone do not do (`file_installer` is everybody else's)
 """
 
@@ -219,7 +219,7 @@ def with_transcripts() -> list[str]:
 
 def dialect(name: str) -> Any:
     """As `hook.translate` describes it; None: the hooks of Claude Code, whose words are ours."""
-    return None if name == CLAUDE_CODE else _module(name, "dialect")
+    return None if name == CLAUDE_CODE else _module(name)
 
 
 def limits(agent: Agent) -> str:
@@ -286,6 +286,6 @@ def in_words(error: ClaudeMemError | OSError) -> str:
     return str(error)
 
 
-def _module(name: str, part: str) -> Any:
-    where = "mcp_only" if name in MCP_ONLY else f"{FOLDERS[name]}.{part}"
-    return importlib.import_module(f"claude_mem.agents.{where}")
+def _module(name: str, *part: str) -> Any:
+    where = ("mcp_only",) if name in MCP_ONLY else (FOLDERS[name], *part)
+    return importlib.import_module(".".join(("claude_mem.agents", *where)))

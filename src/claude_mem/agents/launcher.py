@@ -94,7 +94,7 @@ def _when_gone(verb: str, agent: str) -> str:
         return ""
     if agent == CLAUDE_CODE:
         return json.dumps({"systemMessage": _GONE})
-    dialect = importlib.import_module(f"claude_mem.agents.{FOLDERS[agent]}.dialect")
+    dialect = importlib.import_module(f"claude_mem.agents.{FOLDERS[agent]}")
     shape = getattr(dialect, "answer", as_claude_code)
     said = shape("SessionStart", "", _GONE_ELSEWHERE, "") or shape("SessionStart", _GONE_ELSEWHERE, "", "")
     return json.dumps(said)

@@ -3,7 +3,8 @@
 The hook, privacy and the spool know one vocabulary: that of Claude Code's hooks (`session_id`,
 `hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. A
 session's id gets its agent's name in front, `codex:01a1…`: two agents' sessions are never taken for one. An
-agent other than Claude Code brings `claude_mem/agents/<folder>/dialect.py`, as cheap to import as this, with
+agent other than Claude Code brings a dialect, `claude_mem/agents/<folder>/__init__.py`, which is as cheap to
+import as this and has
 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
     KEYS      its keys, and ours; what is not named keeps its name; optional
@@ -39,7 +40,7 @@ class Translator:
 
     def __init__(self, agent: str, verb: str) -> None:
         self.agent, self._verb = agent, verb
-        self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}.dialect", fromlist=["EVENTS"])
+        self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}", fromlist=["EVENTS"])
         self._keys: dict[str, str] = getattr(self._dialect, "KEYS", {})
         self.own_event = self._event = ""
         self._spoken: dict[str, object] = {}

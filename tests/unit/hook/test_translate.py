@@ -22,7 +22,7 @@ def _read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
-    dialect = ModuleType("claude_mem.agents.toy.dialect")
+    dialect = ModuleType("claude_mem.agents.toy")
     made = {
         "EVENTS": {"beforeTool": "PreToolUse", "ends": "SessionEnd"},
         "KEYS": {"chat": "session_id", "dir": "cwd"},
@@ -32,10 +32,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     for name, value in made.items():
         setattr(dialect, name, value)
-    package = ModuleType("claude_mem.agents.toy")
-    package.__path__ = []
-    monkeypatch.setitem(sys.modules, "claude_mem.agents.toy", package)
-    monkeypatch.setitem(sys.modules, "claude_mem.agents.toy.dialect", dialect)
+    monkeypatch.setitem(sys.modules, "claude_mem.agents.toy", dialect)
     monkeypatch.setitem(agents.FOLDERS, "toy", "toy")
 
 

@@ -1,0 +1,27 @@
+"""What Gemini CLI's hooks say: Claude Code's words with other names for events.
+
+PreCompress is left out: it comes before every call of the model, whether anything is compressed or not.
+"""
+
+from __future__ import annotations
+
+EVENTS = {
+    "SessionStart": "SessionStart",
+    "BeforeAgent": "UserPromptSubmit",
+    "AfterTool": "PostToolUse",
+    "AfterAgent": "Stop",
+    "SessionEnd": "SessionEnd",
+}
+KEYS = {"prompt_response": "last_assistant_message"}
+AS_IS = frozenset(("AfterTool",))
+INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse"))
+
+
+def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
+    """What a turn began with is known when it ends. Before a prompt stands what the start has injected."""
+    typed = payload.get("prompt")
+    if event == "UserPromptSubmit" and isinstance(typed, str) and typed.startswith("<hook_context>"):
+        return payload | {"prompt": typed.partition("</hook_context>")[2].lstrip("\n")}
+    if event == "Stop":
+        return {key: value for key, value in payload.items() if key != "prompt"}
+    return payload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from claude_mem.agents.gemini.agent import gemini_agent
-from claude_mem.agents.qwen.dialect import EVENTS
+from claude_mem.agents.qwen import EVENTS
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
 NAME = "qwen"

@@ -9,7 +9,7 @@ from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_installer import FilePart, json_part
 from claude_mem.agents.launcher import Machine, hook_line
-from claude_mem.agents.windsurf.dialect import EVENTS
+from claude_mem.agents.windsurf import EVENTS
 
 NAME = "windsurf"
 

@@ -63,15 +63,18 @@ GROUPS = {  # heading: name: (module, purpose)
         "projects": ("commands.project_list", "list projects; rename, merge or remove one"),
     },
     "Team": {
-        "join": ("commands.join_team", "join a team's server, to share memory with other people or machines"),
-        "share": ("commands.share_project", "share a project's memory with the team"),
-        "unshare": ("commands.share_project", "stop sharing a project"),
+        "join": (
+            "commands.team_sharing",
+            "join a team's server, to share memory with other people or machines",
+        ),
+        "share": ("commands.team_sharing", "share a project's memory with the team"),
+        "unshare": ("commands.team_sharing", "stop sharing a project"),
         "team": (
-            "commands.share_project",
+            "commands.team_sharing",
             "show what you share with the team, and what is waiting; manage the team",
         ),
         "server": ("commands.server_setup", "set up, run and manage a team's server"),
-        "leave": ("commands.join_team", "leave the team and delete your memory from its server"),
+        "leave": ("commands.team_sharing", "leave the team and delete your memory from its server"),
     },
     "Import and export": {
         "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),

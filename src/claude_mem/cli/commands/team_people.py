@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from claude_mem.api import team as api
 from claude_mem.cli import output
+from claude_mem.cli.client import request
 from claude_mem.cli.commands import Commands, UsageError, help_of
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.git import normalised
@@ -270,3 +271,58 @@ def _listing(
         )
 
     return output.listing({"items": to_builtins(items), "next": None}, items, table, empty, as_json=as_json)
+
+
+# -- By an admin, from a machine that has joined: the worker sends each request, with this machine's key --
+
+S = TypeVar("S", bound=Struct)
+
+
+def add_admin(verbs: Commands) -> None:
+    add_people(verbs, Manager("claude-mem team", _through_worker))
+
+
+@contextmanager
+def _through_worker() -> Iterator[People]:
+    yield RemotePeople()
+
+
+class RemotePeople:
+    """The people of the team that this machine has joined."""
+
+    def members(self) -> tuple[api.MemberInfo, ...]:
+        return _get("/api/team/members", api.MembersAnswer).items
+
+    def add_member(self, new: api.NewMember) -> api.MemberInfo:
+        return _post("/api/team/members", new, api.MemberInfo)
+
+    def remove_member(self, name: str) -> None:
+        _post("/api/team/members/remove", api.Removal(id=name), api.MembersAnswer)
+
+    def keys(self) -> tuple[api.KeyInfo, ...]:
+        return _get("/api/team/keys", api.KeysAnswer).items
+
+    def add_key(self, new: api.NewKey) -> tuple[str, api.KeyInfo]:
+        made = _post("/api/team/keys", new, api.NewKeyAnswer)
+        return made.key, made.info
+
+    def revoke_key(self, id: str) -> None:
+        _post("/api/team/keys/revoke", api.Removal(id=id), api.KeysAnswer)
+
+    def grants(self) -> tuple[api.ProjectGrant, ...]:
+        return _get("/api/team/projects", api.GrantsAnswer).items
+
+    def grant(self, new: api.NewGrant) -> None:
+        _post("/api/team/projects", new, api.GrantsAnswer)
+
+    def audit(self, query: api.AuditQuery) -> tuple[api.AuditEntry, ...]:
+        given = {"limit": query.limit, "before": query.before or None}
+        return convert(request("GET", "/api/team/audit", given), api.AuditAnswer).items
+
+
+def _get(path: str, shape: type[S]) -> S:
+    return convert(request("GET", path), shape)
+
+
+def _post(path: str, body: Struct, shape: type[S]) -> S:
+    return convert(request("POST", path, body=to_builtins(body)), shape)

@@ -271,11 +271,8 @@ def test_doctor_lists_each_agent_what_it_cannot_be_shown_and_who_is_not_connecte
     report = json.loads(machine("doctor", "--json", code=None).stdout)
     client = [finding for finding in report["findings"] if finding["check"] == "client"]
     said = "\n".join(finding["says"] for finding in client)
-    for words in (
-        "Codex by ",
-        "Factory droid by ",
-        "Factory droid cannot inject memory",
-    ):
+    for words in ("Codex by ", "Factory droid by ", catalog.limits(catalog.load("droid"))):
+        assert words
         assert words in said
     nexts = [finding["next"] for finding in client if finding["next"]]
     assert nexts == ["claude-mem install --agent gemini", "claude-mem install --agent qwen"]

@@ -141,11 +141,7 @@ def _change(args: argparse.Namespace, value: object) -> int:
     return output.result(answer, f"{args.key} {saved}. {then}".rstrip(), as_json=args.json)
 
 
-EMBEDDER, EMBEDDER_MODEL, EMBEDDER_KEY = (
-    "CLAUDE_MEM_EMBEDDER",
-    "CLAUDE_MEM_EMBEDDER_MODEL",
-    "CLAUDE_MEM_EMBEDDER_KEY",
-)
+EMBEDDER, EMBEDDER_MODEL = "CLAUDE_MEM_EMBEDDER", "CLAUDE_MEM_EMBEDDER_MODEL"
 KNOWN = (
     ("static", "included with claude-mem; ignores word order", ""),
     (embedders.RECOMMENDED, "English, 90 MB", "fastembed"),

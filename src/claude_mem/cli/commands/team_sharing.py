@@ -1,4 +1,4 @@
-"""`claude-mem join` and `leave`, `share` and `unshare`, and `team`: what this machine shares with its team."""
+"""`claude-mem join`, `leave`, `share`, `unshare` and `team`: what this machine shares with its team."""
 
 from __future__ import annotations
 

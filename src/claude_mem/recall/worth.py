@@ -9,7 +9,8 @@ import re
 _WORD = re.compile(r"[^\W_][\w.'’/-]*")
 _FILE = re.compile(r"\w\.\w{1,5}\b")
 _HASH = re.compile(r"[0-9a-f]{7,40}|\d+")
-_SCRIPTS_WITHOUT_SPACES = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# 2 ms to compile, so when used
+_SCRIPTS_WITHOUT_SPACES = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 # Words that name nothing of a project: of a title made of these nobody knows what it is about.
 _EMPTY_WORDS = """
 a about above across actually add added adding addressed addresses adds after again all along already also
@@ -117,7 +118,7 @@ def is_specific(title: str, text: str = "") -> bool:
 
 def _names(said: str) -> int:
     """How many words name something. A script without spaces is taken as it is."""
-    if _SCRIPTS_WITHOUT_SPACES.search(said):
+    if not said.isascii() and re.search(_SCRIPTS_WITHOUT_SPACES, said):
         return 9
     found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(said)}
     return sum(1 for word in found if word and word not in _EMPTY and not _HASH.fullmatch(word))

@@ -40,17 +40,17 @@ def run(*, from_hook: bool, replaces: bool = False) -> int:
     from claude_mem.settings import worker_environment
 
     ignored = worker_environment.leave_out_unapproved(os.environ, settings.data_directory())
-    build = partial(_build, ignored=ignored)
+    build = partial(_build, ignored=ignored, from_hook=from_hook)
     return lifecycle.run(settings.load(), build, from_hook=from_hook, version=__version__, replaced=replaced)
 
 
-def _build(chosen: Settings, *, ignored: list[str]) -> Services:
+def _build(chosen: Settings, *, ignored: list[str], from_hook: bool) -> Services:
     from claude_mem.model.structs import replace
     from claude_mem.wiring.worker_services import build
 
     services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
     _note_program(chosen)
-    _note_ignored(ignored, chosen)
+    _note_ignored(ignored, services, is_told=from_hook)
     gc.freeze()
     gc.enable()
     return services
@@ -69,20 +69,23 @@ def _note_program(chosen: Settings) -> None:
         write_file(chosen.data_path(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
 
 
-def _note_ignored(names: list[str], chosen: Settings) -> None:
-    """The user is notified of each once, if it matters with these settings. `doctor` names all of them."""
+def _note_ignored(names: list[str], services: Services, *, is_told: bool) -> None:
+    """`doctor` lists them. `is_told`: at the next session start the user is notified of each, once, if it
+    matters with these settings."""
     from contextlib import suppress
 
     from claude_mem.serve.data_dir import leave_notice
     from claude_mem.settings import worker_environment
     from claude_mem.team.membership import KEY_FILE, read_key
 
+    chosen = services.settings
     joined = read_key(chosen.data_path(KEY_FILE)) is not None
     new: list[str] = []
     with suppress(OSError):
         worker_environment.note_ignored(names, chosen.data_dir)
-        matter = worker_environment.relevant(names, chosen, joined=joined)
-        new = worker_environment.news(matter, chosen.data_dir)
+        observer = services.observing.chosen.provider
+        matter = worker_environment.relevant(names, chosen, observer, joined=joined)
+        new = worker_environment.news(matter, chosen.data_dir) if is_told else []
     if new:
         leave_notice(
             chosen.data_dir,

@@ -105,7 +105,8 @@ def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
         return []
     salt = str(found.get("salt") or secrets.token_hex(16))
     approved = _texts(found.get("approved")) | {name: _digest(salt, name, environ[name]) for name in new}
-    _write(file, found | {"salt": salt, "approved": approved, "claude_config": config})
+    left = [name for name in ignored(data_dir) if name not in new]
+    _write(file, found | {"salt": salt, "approved": approved, "claude_config": config, "ignored": left})
     return new
 
 
@@ -144,12 +145,12 @@ def news(names: Iterable[str], data_dir: Path) -> list[str]:
     return new
 
 
-def relevant(names: Iterable[str], chosen: Settings, *, joined: bool) -> list[str]:
+def relevant(names: Iterable[str], chosen: Settings, observer: str, *, joined: bool) -> list[str]:
     """Those without which the worker may store or send elsewhere than the user thinks, or nothing at all.
-    `joined`: it exchanges memories with a team's server."""
+    `observer`: the provider in use. `joined`: it exchanges memories with a team's server."""
     provider = chosen.provider
     wanted = [r"CLAUDE_MEM_\w+|CLAUDE_CODE_PATH"]
-    if provider != "offline" or joined or "://" in chosen.embedder:
+    if observer != "offline" or joined or "://" in chosen.embedder:
         wanted.append(r"(?i:\w*_proxy)|(?:SSL_CERT|NODE_EXTRA_CA)\w+")
     if provider in ("auto", "claude", "anthropic"):
         wanted.append(r"CLAUDE_\w+|ANTHROPIC_(?!API_KEY|AUTH_TOKEN)\w+")

@@ -125,6 +125,12 @@ def test_what_was_ignored_is_noted_until_a_worker_starts_without_it(tmp_path: Pa
     assert unapproved({"HTTPS_PROXY": "http://proxy.example"}, tmp_path) == []
 
 
+def test_what_was_ignored_and_is_approved_is_not_named_any_more(tmp_path: Path) -> None:
+    note_ignored(["HTTPS_PROXY", "PGHOST"], tmp_path)
+    approve({"HTTPS_PROXY": "http://proxy.example"}, tmp_path)
+    assert ignored(tmp_path) == ["PGHOST"]
+
+
 def test_the_user_is_notified_of_each_once_although_sessions_with_and_without_it_take_turns(
     tmp_path: Path,
 ) -> None:
@@ -136,12 +142,14 @@ def test_the_user_is_notified_of_each_once_although_sessions_with_and_without_it
 def test_what_matters_depends_on_what_leaves_the_machine() -> None:
     names = ["ANTHROPIC_API_KEY", "AWS_PROFILE", "CLAUDE_CODE_OAUTH_TOKEN", "HTTPS_PROXY", "OPENAI_API_KEY"]
 
-    def of(provider: str, *, joined: bool = False) -> list[str]:
-        return relevant(names, Settings(data_dir=Path("/data"), provider=provider), joined=joined)
+    def of(provider: str, observer: str = "", *, joined: bool = False) -> list[str]:
+        chosen = Settings(data_dir=Path("/data"), provider=provider)
+        return relevant(names, chosen, observer or provider, joined=joined)
 
     assert of("offline") == []
     assert of("offline", joined=True) == ["HTTPS_PROXY"]
-    assert of("auto") == ["CLAUDE_CODE_OAUTH_TOKEN", "HTTPS_PROXY"], "the login, and the way"
+    assert of("auto", "claude") == ["CLAUDE_CODE_OAUTH_TOKEN", "HTTPS_PROXY"], "the login, and the way"
+    assert of("auto", "offline") == ["CLAUDE_CODE_OAUTH_TOKEN"], "without it no model is used"
     assert of("openai") == ["HTTPS_PROXY", "OPENAI_API_KEY"]
 
 

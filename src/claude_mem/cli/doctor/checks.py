@@ -151,8 +151,8 @@ def judge_settings(fact: Configuration) -> Iterator[Finding]:
         yield bad("settings", says, f"unset {fact.off}", stops=says)
     elif not fact.warnings:
         yield ok("settings", "valid")
-    if fact.ignored:
-        few, more = ", ".join(fact.ignored[:MOST_IGNORED]), ", …" if fact.ignored[MOST_IGNORED:] else ""
+    if fact.missed:
+        few, more = ", ".join(fact.missed[:MOST_IGNORED]), ", …" if fact.missed[MOST_IGNORED:] else ""
         says = f"the worker does not use {few}{more} of the environment: a repository's settings can set it"
         yield warn("environment", says, f"if it is yours, in a terminal where it is set: {RESTART}")
 

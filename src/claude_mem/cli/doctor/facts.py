@@ -83,6 +83,7 @@ class Configuration(Struct, frozen=True):
     alert_minutes: int = 0
     warnings: tuple[SettingWarning, ...] = ()
     ignored: tuple[str, ...] = ()  # variables here, or where the worker was started, that it does not use
+    missed: tuple[str, ...] = ()  # those of them that matter with these settings
 
 
 class WorkerFacts(Struct, frozen=True):
@@ -207,6 +208,11 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "connected": Question(lambda: _connected(chosen)),
         "team": Question(lambda: _team(data_dir)),
     }
+    answers = {name: question.answer(until) for name, question in questions.items()}
+    ignored = _ignored(environ, data_dir)
+    observer = getattr(answers["observer"], "provider", chosen.provider)
+    joined = (data_dir / KEY_FILE).exists()
+    missed = worker_environment.relevant(ignored, chosen, observer, joined=joined)
     configuration = (
         loaded
         if isinstance(loaded, Unknown)
@@ -215,10 +221,10 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
             chosen.queue_alert_events,
             chosen.queue_alert_minutes,
             loaded.warnings,
-            _ignored(environ, data_dir),
+            ignored,
+            tuple(missed),
         )
     )
-    answers = {name: question.answer(until) for name, question in questions.items()}
     return Facts(configuration=configuration, now=now, **answers)
 
 

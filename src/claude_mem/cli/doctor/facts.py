@@ -210,7 +210,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
     }
     answers = {name: question.answer(until) for name, question in questions.items()}
     ignored = _ignored(environ, data_dir)
-    observer = getattr(answers["observer"], "provider", chosen.provider)
+    observer = getattr(answers["observing"], "provider", chosen.provider)
     joined = (data_dir / KEY_FILE).exists()
     missed = worker_environment.relevant(ignored, chosen, observer, joined=joined)
     configuration = (

@@ -32,7 +32,7 @@ import numpy as np
 
 import corpora
 from claude_mem.hook import paths
-from claude_mem.model.refs import Ref, memory_key, span
+from claude_mem.model.refs import Ref, memory_key, project_at, span
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.vectors.backend import STATIC_BATCH as BATCH
 from claude_mem.vectors.backend import VectorBackend
@@ -76,8 +76,6 @@ for text in texts:
 took = time.process_time() - began
 print(json.dumps([cpu, pages * 4096 / 2**20, len(texts) / took]))
 """
-
-Span = tuple[int, int] | None
 
 
 def loading(texts: Sequence[str], rounds: int = 3) -> str:
@@ -154,8 +152,8 @@ class Plain:
             self.put(some)
         self._db.execute("COMMIT")
 
-    def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
-        first, last = within or (0, 1 << 62)
+    def nearest(self, vector: Vector, project_id: int | None, limit: int) -> list[tuple[int, float]]:
+        first, last = (0, 1 << 62) if project_id is None else span(project_id)
         asked = "SELECT memory_key, vector FROM vectors WHERE memory_key BETWEEN ? AND ?"
         rows = self._db.execute(asked, (first, last)).fetchall()
         matrix = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.float32).reshape(len(rows), -1)
@@ -185,9 +183,9 @@ def put(keeper: VectorBackend | Plain, memory_keys: Sequence[int]) -> float:
 def asked(keeper: VectorBackend | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
     """Milliseconds: the first question, the middle and the slow ones in a project, of all, and of some."""
     vectors = drawn(questions, 11)
-    within = span(1)
-    cold = cpu_ms(partial(keeper.nearest, vectors[0], within, NEAREST))
-    inside = sorted(cpu_ms(partial(keeper.nearest, each, within, NEAREST)) for each in vectors)
+    project_id = 1
+    cold = cpu_ms(partial(keeper.nearest, vectors[0], project_id, NEAREST))
+    inside = sorted(cpu_ms(partial(keeper.nearest, each, project_id, NEAREST)) for each in vectors)
     keeper.nearest(vectors[0], None, NEAREST)
     of_all = statistics.median(cpu_ms(partial(keeper.nearest, each, None, NEAREST)) for each in vectors)
     some = random.Random(5).sample(memory_keys, 300)
@@ -217,7 +215,8 @@ def chroma(home: Path) -> str:
     memory_keys = [
         memory_key(1 + at % 2, 1 + at // OF_A_SESSION, Ref("observation", at + 1)) for at in range(CHROMA)
     ]
-    with closing(Chroma(home)) as keeper, closing(Plain(home.with_suffix(".db"))) as plain:
+    keeper = Chroma(home, projects=lambda keys: {key: project_at(key) for key in keys})
+    with closing(keeper), closing(Plain(home.with_suffix(".db"))) as plain:
         keeper.begin("benchmark", None)
         rate = put(keeper, memory_keys)
         plain.fill(memory_keys)

@@ -22,7 +22,7 @@ from claude_mem.model.errors import AmbiguousProject, AmbiguousSession
 from claude_mem.model.events import Kind, Origin, ToolCall
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Findings, Observation, Summary
-from claude_mem.model.refs import Filters, Ref, memory_key, ref_at, span
+from claude_mem.model.refs import Filters, Ref, ref_at, session_at
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
 from claude_mem.store.values import Revision, TextQuery
@@ -54,8 +54,8 @@ class ReadFixture:
         how: dict[str, Any] = {"limit": 100} | {name: asked.pop(name) for name in names if name in asked}
         return [str(card.ref) for card in self.store.memories.list_cards(Filters(**asked), **how)]
 
-    def found(self, query: str, within: tuple[int, int] | None = None) -> set[str]:
-        matched = self.store.memories.match(TextQuery(*query_words(query)), within).matched
+    def found(self, query: str, project_id: int | None = None) -> set[str]:
+        matched = self.store.memories.match(TextQuery(*query_words(query)), project_id).matched
         return {str(ref_at(key)) for each in matched for key in each.scores}
 
     def project(self, origin: Origin = ORIGIN) -> int:
@@ -213,16 +213,16 @@ class MemoryReadContract(StoreSuite):
         ours = read.keep("the heron sings")
         theirs = read.keep("the heron dances", origin=ELSEWHERE, session="m")
         assert read.found("heron") == {str(ours), str(theirs)}
-        assert read.found("heron", span(read.project())) == {str(ours)}
+        assert read.found("heron", read.project()) == {str(ours)}
         assert read.found("zebra") == set()
 
-    def test_a_match_says_how_many_memories_there_are_in_its_span(self, read: ReadFixture) -> None:
+    def test_a_match_says_how_many_memories_there_are_in_its_project(self, read: ReadFixture) -> None:
         for number in range(3):
             read.keep(f"heron {number}")
         read.keep("heron", origin=ELSEWHERE, session="m")
         wording = TextQuery(("heron",))
         assert read.store.memories.match(wording, None).sizes.total == 4
-        assert read.store.memories.match(wording, span(read.project())).sizes.total == 3
+        assert read.store.memories.match(wording, read.project()).sizes.total == 3
 
     def test_the_length_of_a_session_is_what_was_said_in_it(self, turn: ReadFixture) -> None:
         sizes = turn.store.memories.match(TextQuery(("heron",)), None).sizes
@@ -232,7 +232,7 @@ class MemoryReadContract(StoreSuite):
     def test_what_is_kept_while_others_search_disturbs_nobody(self, read: ReadFixture) -> None:
         read.keep("heron 0")
         with ThreadPoolExecutor(4) as threads:
-            searches = [threads.submit(read.found, "heron", span(1)) for _ in range(60)]
+            searches = [threads.submit(read.found, "heron", 1) for _ in range(60)]
             for number in range(1, 20):
                 read.keep(f"heron {number}", session=f"s{number}")
             assert all(search.result() for search in searches)
@@ -263,7 +263,7 @@ class MemoryReadContract(StoreSuite):
         (session,) = {card.session_db_id for card in read.store.memories.cards([Ref("observation", 1)])}
         found = read.store.memories.in_folder("Src", read.project())
         assert {path for _, path in found} == {"src/a.py", "src/deep/b.py"}
-        assert {key for key, _ in found} == {memory_key(read.project(), session, Ref("observation", 1))}
+        assert {(session_at(key), ref_at(key)) for key, _ in found} == {(session, Ref("observation", 1))}
 
     # Projects and sessions
 

@@ -12,7 +12,7 @@ from tests.contracts.stores import MARKS, STORES
 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
-from claude_mem.model.refs import Filters, Ref, span
+from claude_mem.model.refs import Filters, Ref, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import Store
@@ -144,7 +144,6 @@ def test_every_word_weighs_the_same_whatever_the_bound(
     base: Store, other: Store, project: int | None, most_rows: int, subtests: pytest.Subtests
 ) -> None:
     """Few rows: words too frequent to be weighed are looked up among the matches of rarer ones."""
-    within = None if project is None else span(project)
     phrases = ("parse User", "src auth login py", "the the", "lease retry backoff")
     for word in WORDS:
         words = tuple(
@@ -152,15 +151,17 @@ def test_every_word_weighs_the_same_whatever_the_bound(
         )
         with subtests.test(word):
             query = TextQuery((*words, "store"), phrases, most_rows)
-            assert matched(other.memories.match(query, within)) == matched(base.memories.match(query, within))
+            assert matched(other.memories.match(query, project)) == matched(
+                base.memories.match(query, project)
+            )
 
 
-Matched = dict[tuple[str, bool], tuple[dict[int, float], dict[int, float], int | None]]
+Matched = dict[tuple[str, bool], tuple[dict[Ref, float], dict[Ref, float], int | None]]
 
 
 def matched(found: TextMatches) -> tuple[int, int, dict[int, int], Matched]:
-    def rounded(scores: dict[int, float]) -> dict[int, float]:
-        return {key: round(score, 9) for key, score in scores.items()}
+    def rounded(scores: dict[int, float]) -> dict[Ref, float]:
+        return {ref_at(key): round(score, 9) for key, score in scores.items()}
 
     by_word = {
         (each.word, each.is_phrase): (rounded(each.scores), rounded(each.said), each.rows)

@@ -15,7 +15,7 @@ from tests.unit.vectors.chroma_server import chroma, free_port, serving
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 
 from claude_mem.model.memory import Findings, Observation
-from claude_mem.model.refs import Filters, Ref, memory_key
+from claude_mem.model.refs import Filters, Ref, memory_key, wide_key
 from claude_mem.model.structs import replace
 from claude_mem.store.postgres import PostgresStore
 from claude_mem.vectors.backend import VectorBackend
@@ -73,7 +73,7 @@ class TestBuiltinInPostgres(VectorsContract):
             told = tuple(Observation("change", title=f"{project} {number}") for number in range(EACH))
             store.queue.settle(lease, Findings(told))
         for card in store.memories.list_cards(Filters(kinds=("observation",)), limit=1000):
-            keys.append(memory_key(card.project_id, card.session_db_id, card.ref))
+            keys.append(wide_key(card.session_db_id, card.ref))
         return sorted(keys)
 
     @pytest.fixture

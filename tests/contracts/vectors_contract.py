@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from claude_mem.model.refs import span
 from claude_mem.vectors.backend import VectorBackend, VectorsUnavailable
 
 SIZE = 16
@@ -62,7 +61,7 @@ class VectorsContract:
     ) -> None:
         assert backend.count() == 0
         assert backend.nearest(vector(1), None, 5) == []
-        assert backend.nearest(vector(1), span(1), 5) == []
+        assert backend.nearest(vector(1), 1, 5) == []
         assert backend.cosines(vector(1), memory_keys[:3]) == {}
         assert backend.cosines(vector(1), []) == {}
         backend.put({})
@@ -108,7 +107,7 @@ class VectorsContract:
         for memory_key in memory_keys[:5]:
             backend.put({memory_key: vector(1)})
             assert memory_key in dict(backend.nearest(vector(1), None, 10))
-            assert memory_key in dict(backend.nearest(vector(1), span(1), 10))
+            assert memory_key in dict(backend.nearest(vector(1), 1, 10))
 
     def test_a_project_is_searched_without_the_others(
         self, backend: VectorBackend, memory_keys: list[int]
@@ -117,12 +116,10 @@ class VectorsContract:
         backend.put(made)
         half = len(memory_keys) // 2
         for project, own in zip(PROJECTS, (memory_keys[:half], memory_keys[half:]), strict=True):
-            assert {memory_key for memory_key, _ in backend.nearest(vector(1), span(project), half)} <= set(
-                own
-            )
+            assert {memory_key for memory_key, _ in backend.nearest(vector(1), project, half)} <= set(own)
             closest = max(own, key=lambda memory_key: float(made[memory_key][0]))
-            assert backend.nearest(vector(1), span(project), 1)[0][0] == closest
-        assert backend.nearest(vector(1), span(3), 5) == []
+            assert backend.nearest(vector(1), project, 1)[0][0] == closest
+        assert backend.nearest(vector(1), 3, 5) == []
 
     def test_cosines_are_of_those_that_are_kept(self, backend: VectorBackend, memory_keys: list[int]) -> None:
         backend.put({memory_keys[0]: vector(1), memory_keys[-1]: vector(0, 1)})
@@ -159,7 +156,7 @@ class VectorsContract:
         for ask in (
             lambda: backend.put({memory_keys[1]: other}),
             lambda: backend.nearest(other, None, 3),
-            lambda: backend.nearest(other, span(1), 3),
+            lambda: backend.nearest(other, 1, 3),
             lambda: backend.cosines(other, [memory_keys[0]]),
         ):
             with pytest.raises(VectorsUnavailable, match=r"dimension"):
@@ -178,11 +175,11 @@ class VectorsContract:
     def test_it_is_all_there_when_it_is_opened_again(self, place: Open, memory_keys: list[int]) -> None:
         first = place()
         first.put(vectors_of(memory_keys))
-        before = first.nearest(vector(1), span(1), 5)
+        before = first.nearest(vector(1), 1, 5)
         first.close()
         again = place()
         assert again.count() == len(memory_keys)
-        assert again.nearest(vector(1), span(1), 5) == before
+        assert again.nearest(vector(1), 1, 5) == before
 
     def test_many_threads_may_ask_and_put_at_once(
         self, backend: VectorBackend, memory_keys: list[int]
@@ -192,7 +189,7 @@ class VectorsContract:
         def one(number: int) -> int:
             memory_key = memory_keys[number]
             backend.put({memory_key: made[memory_key]})
-            return backend.nearest(made[memory_key], span(1), 1)[0][0]
+            return backend.nearest(made[memory_key], 1, 1)[0][0]
 
         with ThreadPoolExecutor(4) as pool:
             assert list(pool.map(one, range(40))) == memory_keys[:40]

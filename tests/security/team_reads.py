@@ -13,7 +13,7 @@ from claude_mem.api.team import AuditQuery
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import JobState
-from claude_mem.model.refs import Filters, Ref, memory_key
+from claude_mem.model.refs import Filters, Ref, wide_key
 from claude_mem.store.postgres import PostgresStore
 from claude_mem.store.values import DeletionRequest, ExportSelection, Selection, TextQuery
 
@@ -35,13 +35,11 @@ class ReadingContext(Struct, frozen=True):
         return [Ref(kind, id) for table, kind in kinds.items() for id in self.ids(table)]
 
     def keys(self) -> list[int]:
-        sessions = self.whole["sdk_sessions"]
         kinds: Any = _KINDS
         found = []
         for table, kind in kinds.items():
             for row in self.whole[table].values():
-                project = row.get("project_id") or sessions[str(row["session_id"])]["project_id"]
-                found.append(memory_key(project, row["session_id"], Ref(kind, row["id"])))
+                found.append(wide_key(row["session_id"], Ref(kind, row["id"])))
         return found
 
 
@@ -175,6 +173,7 @@ READINGS: dict[str, Read] = {
     "vectors.blobs": lambda s, c: s.memories.cards(_refs_at(s.vectors.blobs(c.keys()))),
     "vectors.existing": lambda s, c: s.memories.cards(_refs_at(s.vectors.existing(c.keys()))),
     "vectors.newest": lambda s, c: list(s.vectors.newest(None, 1_000, 100)),
+    "vectors.projects": lambda s, c: s.memories.cards(_refs_at(s.vectors.projects(c.keys()))),
     "vectors.count": lambda s, c: s.vectors.count(),
     "embeddings.made": lambda s, c: s.embeddings.made(),
     "embeddings.unembedded": lambda s, c: s.embeddings.unembedded(100),

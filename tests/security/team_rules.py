@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 
+from claude_mem.model.refs import KINDS, ref_at
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.team import Identity
 
@@ -92,7 +93,7 @@ class TeamRules:
         if table in _OF_OWN_SESSION:
             return self._is_own(row) and self._project_of(row) in self.readable
         if table in _OF_KEY:
-            return int(row["memory_key"]) >> 49 in self.readable
+            return row["project_id"] in self.readable
         return bool(self._sees_of_team(table, row) or self._sees_besides(table, row))
 
     def _sees_besides(self, table: str, row: dict[str, Any]) -> bool:
@@ -196,7 +197,8 @@ class TeamRules:
         row = new or old or {}
         if table in _OF_KEY:
             kinds = ("observations", "session_summaries", "user_prompts", "pending_messages")
-            memory = self._then[kinds[row["memory_key"] >> 25 & 3]].get(str(row["memory_key"] & 33554431))
+            ref = ref_at(row["memory_key"])
+            memory = self._then[kinds[KINDS.index(ref.kind)]].get(str(ref.id))
             return new is None and memory is None
         return table in ("unindexed", "unembedded", "news", "text_totals", "team_changes", "derived", *_NOTED)
 

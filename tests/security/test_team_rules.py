@@ -323,6 +323,7 @@ class Story:
             "INSERT INTO project_aliases (key, project_id) SELECT key || 'x', id FROM projects",
             "INSERT INTO derived (name, value) VALUES ('vectors_forgotten_1', '[1]')",
             "INSERT INTO forgotten_sessions (digest) VALUES ('x')",
+            "INSERT INTO team_server DEFAULT VALUES",
         )
         with acting_as_service():
             for statement in statements:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -22,7 +22,10 @@ NEAREST = "No memory contains these words; these are the closest in meaning."
 """Said of what was found by meaning alone: there is always something nearest."""
 
 _SESSION_BITS, _KIND_BITS, _ID_BITS = 22, 2, 25
-_LARGEST_PROJECT = (1 << 63 - _SESSION_BITS - _KIND_BITS - _ID_BITS) - 1
+LARGEST_PROJECT = (1 << 63 - _SESSION_BITS - _KIND_BITS - _ID_BITS) - 1
+_WIDE_SESSION_BITS, _WIDE_ID_BITS = 30, 31
+_WIDE = -1 << 63
+"""Wide keys are below zero: a key says itself how it is to be read."""
 
 
 class Ref(Struct, frozen=True, order=True):
@@ -45,11 +48,11 @@ class Ref(Struct, frozen=True, order=True):
 
 
 def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
-    """A memory's key in the indexes, one integer. The keys of a project are adjacent, within it those of a
-    session: an index searches a project without reading the others, and a key contains its session.
+    """A memory's key in the indexes of a SQLite file, one integer. The keys of a project are adjacent, within
+    it those of a session: an index searches a project without reading the others, and a key has its session.
 
     Raises OverflowError past 16,383 projects, four million sessions or 33 million rows of a kind."""
-    if project_id > _LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:
+    if project_id > LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:
         raise OverflowError(
             f"{ref} of session {session_db_id} of project {project_id} does not fit into a key"
         )
@@ -57,40 +60,66 @@ def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
     return (project_id << _SESSION_BITS | session_db_id) << _KIND_BITS + _ID_BITS | inside
 
 
+def wide_key(session_db_id: int, ref: Ref) -> int:
+    """A memory's key in a PostgreSQL database. Its project is not in it, but in a column beside it: so there
+    may be any number of projects.
+
+    Raises OverflowError past a billion sessions or two billion rows of a kind."""
+    if session_db_id >> _WIDE_SESSION_BITS or ref.id >> _WIDE_ID_BITS:
+        raise OverflowError(f"{ref} of session {session_db_id} does not fit into a key")
+    inside = KINDS.index(ref.kind) << _WIDE_ID_BITS | ref.id
+    return _WIDE | session_db_id << _KIND_BITS + _WIDE_ID_BITS | inside
+
+
 def ref_at(key: int) -> Ref:
     return Ref(kind_at(key), id_at(key))
 
 
 def kind_at(key: int) -> MemoryKind:
-    return KINDS[key >> _ID_BITS & (1 << _KIND_BITS) - 1]
+    return KINDS[key >> (_ID_BITS if key >= 0 else _WIDE_ID_BITS) & 3]
 
 
 def keys_by_kind(keys: Iterable[int]) -> dict[MemoryKind, set[int]]:
     by_kind: list[set[int]] = [set() for _ in KINDS]
     for key in keys:
-        by_kind[key >> _ID_BITS & 3].add(key)
+        by_kind[key >> (_ID_BITS if key >= 0 else _WIDE_ID_BITS) & 3].add(key)
     return {kind: some for kind, some in zip(KINDS, by_kind, strict=True) if some}
 
 
 def id_at(key: int) -> int:
-    return key & (1 << _ID_BITS) - 1
+    return key & (1 << (_ID_BITS if key >= 0 else _WIDE_ID_BITS)) - 1
 
 
 def session_at(key: int) -> int:
     """The database's id of a memory's session."""
+    if key < 0:
+        return key >> _KIND_BITS + _WIDE_ID_BITS & (1 << _WIDE_SESSION_BITS) - 1
     return key >> _KIND_BITS + _ID_BITS & (1 << _SESSION_BITS) - 1
 
 
-def sessions_at(keys: Iterable[int]) -> list[int]:
-    """The same of many, in their order."""
+def sessions_at(keys: Collection[int]) -> list[int]:
+    """The same of many of one store, in their order."""
     shift, mask = _KIND_BITS + _ID_BITS, (1 << _SESSION_BITS) - 1
+    if next(iter(keys), 0) < 0:
+        shift, mask = _KIND_BITS + _WIDE_ID_BITS, (1 << _WIDE_SESSION_BITS) - 1
     return [key >> shift & mask for key in keys]
 
 
+def orders_at(keys: Collection[int]) -> list[int]:
+    """Of many of one store: what sorts them by session, kind and id, whatever their projects."""
+    mask = (1 << (63 if next(iter(keys), 0) < 0 else _SESSION_BITS + _KIND_BITS + _ID_BITS)) - 1
+    return [key & mask for key in keys]
+
+
 def span(project_id: int) -> tuple[int, int]:
-    """The first and the last key a project's memories can have."""
+    """The first and the last key a project's memories can have in a SQLite file."""
     bits = _SESSION_BITS + _KIND_BITS + _ID_BITS
     return project_id << bits, (project_id + 1 << bits) - 1
+
+
+def project_at(key: int) -> int:
+    """Of a key in a SQLite file: a wide one does not have it."""
+    return key >> _SESSION_BITS + _KIND_BITS + _ID_BITS
 
 
 def idf(found: int, total: int) -> float:

@@ -19,7 +19,7 @@ from operator import mul
 
 from msgspec import Struct
 
-from claude_mem.model.refs import idf, session_at, sessions_at
+from claude_mem.model.refs import idf, orders_at, session_at, sessions_at
 from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
@@ -149,10 +149,10 @@ def fuse(
 
 
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
-    """The memories, the best first, but of each session only its few best before all the rest. Of equals the
-    later key is the larger."""
+    """The memories, the best first, but of each session only its few best before all the rest. Of equals, in
+    whichever project, the later session's first."""
     scores = fused.scores(fused.own)
-    scored = list(zip(scores, fused.own, strict=True))
+    scored = list(zip(scores, orders_at(fused.own), fused.own, strict=True))
     least = sorted(scores)[-LEADING] if len(scores) > LEADING else -math.inf
     leading, _ = _parted(sorted((each for each in scored if each[0] >= least), reverse=True), per_session)
     yield from leading
@@ -161,11 +161,11 @@ def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     yield from rest
 
 
-def _parted(best: Iterable[tuple[float, int]], per_session: int) -> tuple[list[int], list[int]]:
+def _parted(best: Iterable[tuple[float, int, int]], per_session: int) -> tuple[list[int], list[int]]:
     seen: dict[int, int] = {}
     first: list[int] = []
     rest: list[int] = []
-    keys = [key for _, key in best]
+    keys = [key for _, _, key in best]
     for session, key in zip(sessions_at(keys), keys, strict=True):
         seen[session] = count = seen.get(session, 0) + 1
         (first if count <= per_session else rest).append(key)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS, query_words
-from claude_mem.model.refs import Card, Filters, Hit, Ref, kind_at, ref_at, span
+from claude_mem.model.refs import Card, Filters, Hit, Ref, kind_at, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.privacy import tags
 from claude_mem.recall import label, query_paths
@@ -335,7 +335,7 @@ def _runs(memories: Memories, project_id: int, command: str, now: int) -> list[R
     words, _ = query_words(command)
     if not words or len(command) > LONGEST_COMMAND:
         return []
-    found = memories.match(TextQuery(words, (), MOST_ROWS), span(project_id)).matched
+    found = memories.match(TextQuery(words, (), MOST_ROWS), project_id).matched
     known = [frozenset(match.scores) for match in found if match.scores]
     keys = [key for key in frozenset.intersection(*known) if kind_at(key) == "evidence"] if known else []
     refs = [ref_at(key) for key in sorted(keys)[-MOST_RUNS:]]

@@ -16,10 +16,8 @@ from claude_mem.model.refs import (
     Filters,
     Hit,
     kind_at,
-    memory_key,
     ref_at,
     session_at,
-    span,
 )
 from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, query_paths, rank
@@ -88,17 +86,16 @@ class Search:
         what this session said and did counts for nothing. What is marked wrong is found by those who ask for
         just that."""
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
-        within = None if filters.project_id is None else span(filters.project_id)
         words, phrases = query_words(query)
         wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
         key_filter = None if hurried else self._memories.key_filter(filters)
-        matches = self._memories.match(wording, within, key_filter)
+        matches = self._memories.match(wording, filters.project_id, key_filter)
         if without is not None:
             matches = fuse.apart_from(matches, without)
         weighed = fuse.weigh(matches)
         said = _passed(weighed.memories, key_filter)
-        cosines, legs, note = self._closeness(query, within, said, hurried, key_filter)
+        cosines, legs, note = self._closeness(query, filters.project_id, said, hurried, key_filter)
         cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
         files = self._files(query, filters, key_filter)
         lifted = _passed(files, key_filter)
@@ -127,7 +124,7 @@ class Search:
     def _closeness(
         self,
         query: str,
-        within: tuple[int, int] | None,
+        project_id: int | None,
         words: Mapping[int, float],
         hurried: bool,
         key_filter: KeyFilter | None,
@@ -136,7 +133,7 @@ class Search:
             return {}, ("text",), None
         leading = nlargest(CHUNK, words, key=words.__getitem__)
         try:
-            found = self._near.cosines(query, within, leading, nearest=not hurried, key_filter=key_filter)
+            found = self._near.cosines(query, project_id, leading, nearest=not hurried, key_filter=key_filter)
         except VectorsStarting:
             return {}, ("text",), None
         except VectorsUnavailable as why:
@@ -189,9 +186,10 @@ class Search:
             if chunk is None:
                 break
             looked_at += len(chunk)
-            for card in self._memories.cards([ref_at(key) for key in chunk]):
+            keys = {ref_at(key): key for key in chunk}
+            for card in self._memories.cards(list(keys)):
                 if filters is None or fits(card, filters):
-                    key = memory_key(card.project_id, card.session_db_id, card.ref)
+                    key = keys[card.ref]
                     marks, penalty = self._check_staleness(card)
                     prior = rank.prior(card, now, work, penalty)
                     parts = fused.parts(key)

@@ -32,7 +32,6 @@ from claude_mem.model.records import Record
 from claude_mem.model.refs import Card, Filters, MemoryKind, Ref, Source
 from claude_mem.store import values as v
 
-KeySpan = tuple[int, int]
 """The first and the last memory key of a project."""
 
 
@@ -184,9 +183,9 @@ class Memories(Protocol):
         """None: the filters name only the project, and few memories are marked wrong."""
 
     def match(
-        self, wording: v.TextQuery, within: KeySpan | None, key_filter: KeyFilter | None = None
+        self, wording: v.TextQuery, project_id: int | None, key_filter: KeyFilter | None = None
     ) -> v.TextMatches:
-        """The matches of each word and phrase in a span (or in all). Words too frequent to be weighed are
+        """The matches of each word and phrase in a project (or in all). Words too frequent to be weighed are
         only looked up among the matches of rarer words, or among what passes the filter."""
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]: ...  # those that exist, unordered
@@ -345,23 +344,26 @@ class TextIndex(Protocol):
 class VectorTable(Protocol):
     """Vectors, stored in the database."""
 
-    def put(self, blobs: Mapping[int, bytes]) -> list[int]:
-        """Store those whose memory exists, in one transaction with that check; returns their keys."""
+    def put(self, blobs: Mapping[int, bytes]) -> dict[int, int]:
+        """Store those whose memory exists, in one transaction with that check; returns their keys, each with
+        its project."""
+
+    def projects(self, memory_keys: Sequence[int]) -> dict[int, int]: ...  # of the memories that exist
 
     def remove(self, memory_keys: Sequence[int]) -> None: ...
     def blobs(self, memory_keys: Sequence[int]) -> dict[int, bytes]: ...
 
     def existing(self, memory_keys: Sequence[int]) -> set[int]: ...  # of these, those that have one
 
-    def newest(self, within: KeySpan | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
-        """The newest of a span, or about as many of the newest of all, in lists of at most `at_once`."""
+    def newest(self, project_id: int | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The newest of a project, or about as many of the newest of all, in lists of at most `at_once`."""
 
     def count(self) -> int: ...
     def clear(self) -> None: ...
 
-    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
-        """The next mark, and the vectors that any process has stored since this one (None: too many). Without
-        a mark: from now on."""
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, dict[int, bytes]] | None]:
+        """The next mark, and the vectors that any process has stored since this one, by project (None: too
+        many). Without a mark: from now on."""
 
 
 class EmbeddingProgress(Protocol):

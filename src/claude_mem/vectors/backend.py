@@ -74,7 +74,7 @@ class Embedder(Protocol):
 
 
 class VectorBackend(Protocol):
-    """Stores vectors by key (see `model.refs.memory_key`). It must be opened or begun before anything else is
+    """Stores vectors by key (see `model.refs`). It must be opened or begun before anything else is
     called. All methods block and raise VectorsUnavailable."""
 
     name: str
@@ -95,8 +95,8 @@ class VectorBackend(Protocol):
         """Keys that are not there are ignored."""
         ...
 
-    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
-        """The closest keys (of a span, or of all) and their cosines, the closest first."""
+    def nearest(self, vector: Vector, project_id: int | None, limit: int) -> list[tuple[int, float]]:
+        """The closest keys (of a project, or of all) and their cosines, the closest first."""
         ...
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
@@ -140,8 +140,8 @@ class LazyBackend:
     def remove(self, memory_keys: Sequence[int]) -> None:
         self._opened().remove(memory_keys)
 
-    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
-        return self._opened().nearest(vector, within, limit)
+    def nearest(self, vector: Vector, project_id: int | None, limit: int) -> list[tuple[int, float]]:
+        return self._opened().nearest(vector, project_id, limit)
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
         return self._opened().cosines(vector, memory_keys)

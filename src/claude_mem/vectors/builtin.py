@@ -121,15 +121,16 @@ def _joined(one: Block, other: Block) -> Block:
 
 
 MOST = 100_000
-"""Of a span: 26 MB, and 7 ms a question."""
+"""Of a project: 26 MB, and 7 ms a question."""
 
-SPANS = 2
+HELD = 2
 """The project that is worked in, and all of them."""
 
 SLACK = 1.1
-"""A span that has grown past its bound by so much is read again: its oldest leave."""
+"""What has grown past its bound by so much is read again: its oldest leave."""
 
-Span = tuple[int, int] | None
+Scope = int | None
+"""A project's id; None: all."""
 
 
 class Builtin:
@@ -145,7 +146,7 @@ class Builtin:
         self._table, self._most = table, most
         self._stamp: str | None = None
         self._mark: int | None = None  # up to where it was followed what other processes store
-        self._held: dict[Span, Blocks] = {}  # its values never change, so reading needs no lock
+        self._held: dict[Scope, Blocks] = {}  # its values never change, so reading needs no lock
         self._changing = Lock()  # what is read from the table must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
@@ -166,23 +167,21 @@ class Builtin:
             agree(self._dimensions().union(vector.size for vector in vectors.values()))
             blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
             kept = self._table.put(blobs)
-            for span, held in list(self._held.items()):
-                grown = with_(
-                    held, {memory_key: blobs[memory_key] for memory_key in kept if _lies_in(memory_key, span)}
-                )
-                self._hold(span, grown)
+            for scope, held in list(self._held.items()):
+                more = {key: blobs[key] for key, project_id in kept.items() if scope in (None, project_id)}
+                self._hold(scope, with_(held, more))
 
     def remove(self, memory_keys: Sequence[int]) -> None:
         with self._changing, translated_errors():
             self._table.remove(memory_keys)
-            for span, held in list(self._held.items()):
-                self._hold(span, without(held, memory_keys))
+            for scope, held in list(self._held.items()):
+                self._hold(scope, without(held, memory_keys))
 
-    def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
+    def nearest(self, vector: Vector, project_id: Scope, limit: int) -> list[tuple[int, float]]:
         self._follow()
-        held = self._held.get(within)
+        held = self._held.get(project_id)
         if held is None:
-            held = self._read(within)
+            held = self._read(project_id)
         agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
         with translated_errors():  # what was forgotten a moment ago may still be held
@@ -207,13 +206,13 @@ class Builtin:
     def close(self) -> None:
         self._held = {}
 
-    def _read(self, span: Span) -> Blocks:
+    def _read(self, scope: Scope) -> Blocks:
         with self._changing, translated_errors():
-            if span not in self._held:
-                rows = self._table.newest(span, self._most, ROWS)
-                self._held = dict(list(self._held.items())[-(SPANS - 1) :])
-                self._held[span] = tuple(uniform(rows))
-            return self._held[span]
+            if scope not in self._held:
+                rows = self._table.newest(scope, self._most, ROWS)
+                self._held = dict(list(self._held.items())[-(HELD - 1) :])
+                self._held[scope] = tuple(uniform(rows))
+            return self._held[scope]
 
     def _follow(self) -> None:
         """What other processes have stored since the last look is compared too."""
@@ -222,15 +221,16 @@ class Builtin:
             if changed is None:
                 self._held = {}
             elif changed:
-                for span, held in list(self._held.items()):
-                    more = {key: blob for key, blob in changed.items() if _lies_in(key, span)}
-                    self._hold(span, with_(held, more))
+                for scope, held in list(self._held.items()):
+                    some = changed.values() if scope is None else [changed.get(scope, {})]
+                    more = {key: blob for blobs in some for key, blob in blobs.items()}
+                    self._hold(scope, with_(held, more))
 
-    def _hold(self, span: Span, held: Blocks) -> None:
+    def _hold(self, scope: Scope, held: Blocks) -> None:
         if size(held) > self._most * SLACK:
-            del self._held[span]
+            del self._held[scope]
         else:
-            self._held[span] = held
+            self._held[scope] = held
 
     def _dimensions(self) -> set[int]:
         """Of what is there: none, or one."""
@@ -246,10 +246,6 @@ def uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:
 def agree(dimensions: set[int]) -> None:
     if len(dimensions) > 1:
         raise OtherDimension(dimensions)
-
-
-def _lies_in(memory_key: int, span: Span) -> bool:
-    return span is None or span[0] <= memory_key <= span[1]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 from chromadb.config import Settings
 from chromadb.errors import InvalidArgumentError, InvalidDimensionException, NotFoundError
 
+from claude_mem.model.refs import LARGEST_PROJECT, span
 from claude_mem.vectors.backend import OtherDimension
 from claude_mem.vectors.deadline import Deadline
 
@@ -45,9 +46,15 @@ class Chroma:
     name = "chroma"
 
     def __init__(
-        self, folder: Path, url: str | None = None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        folder: Path,
+        url: str | None = None,
+        *,
+        projects: Callable[[Sequence[int]], Mapping[int, int]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._folder, self._url = folder, url
+        """`projects`: those of some memories, by their keys."""
+        self._folder, self._url, self._projects = folder, url, projects
         self._line = Deadline("Chroma", clock, REFUSALS)
         self._client: Any = None
         self._collection: Any = None
@@ -60,11 +67,14 @@ class Chroma:
         self._line.call(lambda: self._start(stamp, before), OPENING_S)
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
-        for some in _parts(list(vectors)):
+        projects = self._projects(list(vectors))
+        for some in _parts(list(projects)):
             rows = {
                 "ids": [str(memory_key) for memory_key in some],
                 "embeddings": [vectors[memory_key] for memory_key in some],
-                "metadatas": [{"memory_key": memory_key} for memory_key in some],
+                "metadatas": [
+                    {"memory_key": memory_key, "project_id": projects[memory_key]} for memory_key in some
+                ],
             }
             self._call("upsert", CHANGING_S, **rows)
 
@@ -72,12 +82,10 @@ class Chroma:
         for some in _parts(memory_keys):
             self._call("delete", CHANGING_S, ids=[str(memory_key) for memory_key in some])
 
-    def nearest(self, vector: Vector, within: tuple[int, int] | None, limit: int) -> list[tuple[int, float]]:
+    def nearest(self, vector: Vector, project_id: int | None, limit: int) -> list[tuple[int, float]]:
         if limit < 1 or not vector.any():
             return []
-        where = within and {
-            "$and": [{"memory_key": {"$gte": within[0]}}, {"memory_key": {"$lte": within[1]}}]
-        }
+        where = None if project_id is None else _in_project(project_id)
         question = {
             "query_embeddings": [vector],
             "n_results": min(limit, MOST_NEAREST),
@@ -154,6 +162,15 @@ class Chroma:
             PREFIX + stamp, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
         )
         self._stamp = stamp
+
+
+def _in_project(project_id: int) -> dict[str, Any]:
+    """By the keys themselves where they have the project: collections of before were not told it."""
+    if project_id > LARGEST_PROJECT:
+        return {"project_id": project_id}
+    first, last = span(project_id)
+    by_key = {"$and": [{"memory_key": {"$gte": first}}, {"memory_key": {"$lte": last}}]}
+    return {"$or": [by_key, {"project_id": project_id}]}
 
 
 def _parts(memory_keys: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -130,7 +130,7 @@ class Similarity:
     def cosines(
         self,
         query: str,
-        within: tuple[int, int] | None,
+        project_id: int | None,
         memory_keys: Iterable[int],
         *,
         nearest: bool = True,
@@ -141,22 +141,22 @@ class Similarity:
         vector = self._embedder.embed_query(query, QUERY_S if nearest else HURRIED_S)
         if not vector.any():
             return {}  # no words that the model knows
-        close = self._close(vector, within, key_filter) if nearest else {}
+        close = self._close(vector, project_id, key_filter) if nearest else {}
         return close | self._vectors.cosines(
             vector, [memory_key for memory_key in memory_keys if memory_key not in close]
         )
 
     def _close(
-        self, vector: Vector, within: tuple[int, int] | None, key_filter: KeyFilter | None
+        self, vector: Vector, project_id: int | None, key_filter: KeyFilter | None
     ) -> dict[int, float]:
         if key_filter is None:
-            return dict(self._vectors.nearest(vector, within, self._nearest))
+            return dict(self._vectors.nearest(vector, project_id, self._nearest))
         if key_filter.listed is not None:
             found = self._vectors.cosines(vector, list(key_filter.listed))
             return dict(nlargest(self._nearest, found.items(), key=lambda pair: (pair[1], pair[0])))
         passing: list[tuple[int, float]] = []
         for limit in (self._nearest * WIDER, self._nearest * WIDER**2):
-            nearest = self._vectors.nearest(vector, within, limit)
+            nearest = self._vectors.nearest(vector, project_id, limit)
             passed = key_filter(key for key, _ in nearest)
             passing = [(key, cosine) for key, cosine in nearest if key in passed]
             if len(passing) * WIDER >= self._nearest or len(nearest) < limit:
@@ -180,7 +180,7 @@ def backend_of(settings: Settings, table: VectorTable) -> VectorBackend | None:
     def chroma() -> VectorBackend:
         from claude_mem.vectors.chroma import Chroma
 
-        return Chroma(settings.data_path(CHROMA), settings.chroma_url)
+        return Chroma(settings.data_path(CHROMA), settings.chroma_url, projects=table.projects)
 
     match settings.vectors:
         case "off":

@@ -11,13 +11,13 @@ from contextlib import AbstractContextManager
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from claude_mem.store.base import KeySpan, VectorTable
+from claude_mem.store.base import VectorTable
 from claude_mem.vectors.builtin import (
     MOST,
     ROWS,
     Blocks,
     Builtin,
-    Span,
+    Scope,
     agree,
     closest,
     size,
@@ -33,26 +33,26 @@ MOST_HELD = 400_000
 
 
 class ProjectVectors(Builtin):
-    """`visible`: the key spans of the projects that the acting member reads."""
+    """`visible`: the projects that the acting member reads."""
 
     def __init__(
         self,
         table: VectorTable,
         *,
         as_service: Callable[[], AbstractContextManager[None]],
-        visible: Callable[[], Sequence[KeySpan]],
+        visible: Callable[[], Sequence[int]],
         most: int = MOST,
         most_held: int = MOST_HELD,
     ) -> None:
         super().__init__(table, most)
         self._as_service, self._visible, self._most_held = as_service, visible, most_held
 
-    def nearest(self, vector: Vector, within: Span, limit: int) -> list[tuple[int, float]]:
+    def nearest(self, vector: Vector, project_id: Scope, limit: int) -> list[tuple[int, float]]:
         with translated_errors():
-            spans = self._visible() if within is None else [within]
+            scopes = self._visible() if project_id is None else [project_id]
             with self._as_service():
                 self._follow()
-                blocks = [self._held.get(span) or self._read(span) for span in spans]
+                blocks = [self._held.get(scope) or self._read(scope) for scope in scopes]
         agree({vector.size}.union(one.rows.shape[1] for held in blocks for one in held[:1]))
         found = [pair for held in blocks for pair in closest(held, vector, limit)]
         best = nlargest(limit, found, key=lambda pair: (pair[1], pair[0]))
@@ -60,13 +60,13 @@ class ProjectVectors(Builtin):
             there = self._table.existing([memory_key for memory_key, _ in best])
         return [(memory_key, cosine) for memory_key, cosine in best if memory_key in there]
 
-    def _read(self, span: Span) -> Blocks:
+    def _read(self, scope: Scope) -> Blocks:
         """The projects that were read first make room."""
         with self._changing, translated_errors():
-            if span not in self._held:
-                found = tuple(uniform(self._table.newest(span, self._most, ROWS)))
+            if scope not in self._held:
+                found = tuple(uniform(self._table.newest(scope, self._most, ROWS)))
                 others = dict(self._held)
                 while others and size(found) + sum(map(size, others.values())) > self._most_held:
                     del others[next(iter(others))]
-                self._held = others | {span: found}
-            return self._held[span]
+                self._held = others | {scope: found}
+            return self._held[scope]

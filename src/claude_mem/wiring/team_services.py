@@ -11,14 +11,13 @@ from typing import Any
 from claude_mem import __version__
 from claude_mem.model.clock import DAY_MS, now
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.refs import span
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search
 from claude_mem.serve.team_server.serving import TeamServices
 from claude_mem.settings import Settings
-from claude_mem.store.base import KeySpan, Store
+from claude_mem.store.base import Store
 from claude_mem.store.team import Directory, Identity
 from claude_mem.vectors import embedders
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
@@ -69,7 +68,7 @@ def build(settings: Settings) -> TeamServices:
             vectors = ProjectVectors(
                 store.vectors,
                 as_service=acting_as_service,
-                visible=_visible_spans(store),
+                visible=_visible_projects(store),
             )
             closing.callback(embedder.close)
         background: dict[str, Callable[[], bool]] = {
@@ -145,5 +144,5 @@ def _no_facts(root: str) -> None:
     del root
 
 
-def _visible_spans(store: Store) -> Callable[[], Sequence[KeySpan]]:
-    return lambda: [span(project.id) for project in store.projects.newest(MOST_PROJECTS)]
+def _visible_projects(store: Store) -> Callable[[], Sequence[int]]:
+    return lambda: [project.id for project in store.projects.newest(MOST_PROJECTS)]

@@ -15,7 +15,7 @@ from tests.unit.vectors.memories import opened
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.memory import Summary
-from claude_mem.model.refs import KINDS, Filters, ref_at, span
+from claude_mem.model.refs import KINDS, Filters, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import KeyFilter
@@ -207,7 +207,7 @@ def test_a_filter_that_many_pass_is_asked_about_the_matches_of_rare_words_alone(
     behind = frequent.library.key_filter(Filters(project_id=1, branch="main"))
     assert behind is not None
     key_filter = Asked(behind)
-    frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), cast(KeyFilter, key_filter))
+    frequent.library.match(TextQuery(("seldom", FREQUENT)), 1, cast(KeyFilter, key_filter))
     assert len(key_filter.memory_keys) == 24, "those that say seldom"
 
 
@@ -217,7 +217,7 @@ def test_words_that_take_too_long_to_walk_over_are_left_out(
     def words(most: int, **filters: Any) -> list[str]:
         monkeypatch.setattr(text_matcher, "MOST_WALKED", most)
         key_filter = frequent.library.key_filter(Filters(project_id=1, **filters))
-        found = frequent.library.match(TextQuery(("seldom", FREQUENT)), span(1), key_filter)
+        found = frequent.library.match(TextQuery(("seldom", FREQUENT)), 1, key_filter)
         return [each.word for each in found.matched]
 
     assert words(6_000) == words(6_000, branch="main") == ["seldom", FREQUENT]
@@ -230,7 +230,7 @@ def test_frequent_words_are_looked_for_among_the_few_that_pass(frequent: House) 
     behind = frequent.library.key_filter(Filters(project_id=1, session="both3"))
     assert behind is not None
     key_filter = Asked(behind)
-    found = frequent.library.match(TextQuery(("here", FREQUENT)), span(1), cast(KeyFilter, key_filter))
+    found = frequent.library.match(TextQuery(("here", FREQUENT)), 1, cast(KeyFilter, key_filter))
     few = set(behind.listed or ())
     assert {key for each in found.matched for key in each.scores} == few
     assert key_filter.memory_keys == few, "and nobody asks whether the thousands pass"

@@ -14,7 +14,7 @@ from tests.unit.recall.recall_store import DAY, ELSEWHERE, House, house
 
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.model.refs import Filters, Ref, memory_key, span
+from claude_mem.model.refs import Filters, Ref, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.recall.rank import WorkContext
 from claude_mem.store.values import ForgetPlan, Revision, TextMatch, TextQuery
@@ -78,7 +78,7 @@ def test_how_rare_a_word_is_is_asked_of_the_project_alone(memory: House) -> None
 
 
 def _matched(memory: House, query: str, project_id: int) -> Iterable[TextMatch]:
-    return memory.library.match(TextQuery(*query_words(query)), span(project_id)).matched
+    return memory.library.match(TextQuery(*query_words(query)), project_id).matched
 
 
 def test_what_is_added_between_two_searches_does_not_upset_the_second(memory: House) -> None:
@@ -237,7 +237,9 @@ class Failing(Similarity):
     def is_ready(self) -> bool:
         return self._ready
 
-    def cosines(self, query: str, within: Any, memory_keys: Iterable[int], **how: Any) -> dict[int, float]:
+    def cosines(
+        self, query: str, project_id: Any, memory_keys: Iterable[int], **how: Any
+    ) -> dict[int, float]:
         self.asked += 1
         raise VectorsUnavailable("nobody answers at the address")
 
@@ -261,7 +263,7 @@ def test_nothing_is_loaded_while_somebody_waits(tmp_path: Path) -> None:
 def test_what_only_the_vectors_know_is_found_too(tmp_path: Path) -> None:
     class Close(Failing):
         def cosines(
-            self, query: str, within: Any, memory_keys: Iterable[int], **how: Any
+            self, query: str, project_id: Any, memory_keys: Iterable[int], **how: Any
         ) -> dict[int, float]:
             return {memory_key(1, 1, Ref("observation", 1)): 0.9}
 
@@ -276,7 +278,7 @@ def test_all_that_say_it_come_before_those_only_the_vectors_know(tmp_path: Path)
         weight = 0.05
 
         def cosines(
-            self, query: str, within: Any, memory_keys: Iterable[int], **how: Any
+            self, query: str, project_id: Any, memory_keys: Iterable[int], **how: Any
         ) -> dict[int, float]:
             return {memory_key(1, 1 + n, Ref("observation", 20 + n)): n / 1000 for n in range(1, 151)}
 

@@ -45,7 +45,7 @@ def test_both_stores_have_every_statement_that_the_shared_parts_run() -> None:
 
 
 def test_words_are_folded_stemmed_and_placed_by_column() -> None:
-    made = TextDocument(1, "Parsing CAFÉ", "the parser, parsed", "", "src/auth/login.py", ())
+    made = TextDocument(1, 1, "Parsing CAFÉ", "the parser, parsed", "", "src/auth/login.py", ())
     (tokens,) = tokenizer().of_documents([made])
     assert tokens.count == 9
     assert tokens.places["pars"] == [0, 1 << COLUMN_BITS | 2]

@@ -17,9 +17,8 @@ from claude_mem.store.relational import cards
 from claude_mem.store.relational import memories as library_module
 from claude_mem.store.relational.memories import Memories
 from claude_mem.store.relational.observations import SAME_WITHIN_MS
-from claude_mem.store.relational.vector_table import VectorTable
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.sqlite.vector_index import EmbeddingProgress
+from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
 from claude_mem.store.values import TextQuery
 
 Peek = Callable[[str], list[tuple[Any, ...]]]

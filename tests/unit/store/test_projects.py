@@ -321,7 +321,7 @@ def test_vectors_follow_their_memories(house: House) -> None:
     gone = house.id_of(MOVED)
     house.projects.merge(gone, into)
     assert {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows} == before
-    assert list(vectors.newest(span(gone), 1000, 1000)) == []
+    assert list(vectors.newest(gone, 1000, 1000)) == []
     assert embedding.unembedded(1) is None
     now = embedding.made()
     assert made is not None

@@ -30,7 +30,7 @@ def made(kind: MemoryKind, /, **row: Any) -> TextDocument:
         "prompt": "prompt",
         "evidence": "kind tool_name tool_input tool_response text",
     }
-    return document_of(kind, cast(Any, dict.fromkeys(empty[kind].split()) | common | row))
+    return document_of(kind, cast(Any, dict.fromkeys(empty[kind].split()) | common | row), memory_key)
 
 
 def test_an_observation_is_found_by_all_it_says_and_by_its_files() -> None:

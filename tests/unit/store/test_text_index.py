@@ -16,7 +16,7 @@ from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, 
 from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.full_text import query_words
 from claude_mem.model.memory import Findings, Observation, Summary
-from claude_mem.model.refs import Ref, kind_at, ref_at, span
+from claude_mem.model.refs import Ref, kind_at, ref_at
 from claude_mem.store.sqlite import SqliteStore, text_index
 from claude_mem.store.sqlite.connection import SqliteConnection
 from claude_mem.store.sqlite.text_index import STEP, UNHURRIED, TextIndex, size_of_all
@@ -308,10 +308,8 @@ class Book:
             self._keeping.memories.remember(Observation("change", title), ORIGIN, session="s", at=at)
         self._indexing.catch_up()
 
-    def look_up(
-        self, query: str, most_rows: int = 20_000, within: tuple[int, int] | None = None
-    ) -> TextMatches:
-        return self._library.match(TextQuery(*query_words(query), most_rows=most_rows), within)
+    def look_up(self, query: str, most_rows: int = 20_000, project_id: int | None = None) -> TextMatches:
+        return self._library.match(TextQuery(*query_words(query), most_rows=most_rows), project_id)
 
 
 @pytest.fixture
@@ -376,7 +374,7 @@ def test_the_index_says_itself_how_many_there_are(book: Book) -> None:
 
 def test_in_a_span_that_is_all_there_is_words_weigh_as_they_do_without_one(book: Book) -> None:
     book.write("red fox", "red hen", *(f"plain {n}" for n in range(20)))
-    everywhere, here = book.look_up("red fox"), book.look_up("red fox", within=span(1))
+    everywhere, here = book.look_up("red fox"), book.look_up("red fox", project_id=1)
     order = [
         sorted(each.scores, key=lambda memory_key: -each.scores[memory_key]) for each in everywhere.matched
     ]

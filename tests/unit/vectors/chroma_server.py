@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 
+from claude_mem.model.refs import project_at
+
 if TYPE_CHECKING:
     from claude_mem.vectors.chroma import Chroma
 
@@ -25,7 +27,7 @@ PATIENCE_S = 30
 def chroma(folder: Path, url: str | None = None, clock: Callable[[], float] = time.monotonic) -> Chroma:
     from claude_mem.vectors.chroma import Chroma
 
-    return Chroma(folder, url, clock=clock)
+    return Chroma(folder, url, projects=lambda keys: {key: project_at(key) for key in keys}, clock=clock)
 
 
 def free_port() -> int:

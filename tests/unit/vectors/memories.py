@@ -13,9 +13,10 @@ from claude_mem.model.events import Origin
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import MemoryKind, Ref, memory_key
 from claude_mem.model.structs import replace
-from claude_mem.store.relational.vector_table import VectorTable, take_out
+from claude_mem.store.relational.vector_table import take_out
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.connection import open_reader
+from claude_mem.store.sqlite.vector_index import VectorTable
 
 OTHER = replace(ORIGIN, key="github.com/a/blog", name="blog", root="/home/a/blog")
 

@@ -114,7 +114,7 @@ def test_only_the_newest_are_compared_but_all_have_cosines(memories: Memories) -
     backend = Builtin(memories.table, most=20)
     backend.put({memory_key: vector(1, memory_key % 5) for memory_key in memory_keys})
     for project, own in ((1, memory_keys[:60]), (2, memory_keys[60:])):
-        found = backend.nearest(vector(1), span(project), 200)
+        found = backend.nearest(vector(1), project, 200)
         assert {memory_key for memory_key, _ in found} == set(own[-20:])
     assert backend.cosines(vector(1), memory_keys).keys() == set(memory_keys)
 
@@ -129,15 +129,13 @@ def test_of_all_projects_the_newest_sessions_are_compared(memories: Memories) ->
     assert {memory_key for memory_key, _ in backend.nearest(vector(1), None, 200)} == set(memory_keys[-8:])
 
 
-def test_a_span_that_outgrows_its_bound_lets_its_oldest_go(memories: Memories) -> None:
+def test_a_project_that_outgrows_its_bound_lets_its_oldest_go(memories: Memories) -> None:
     memory_keys = memories.learn(*(f"title {number}" for number in range(60)))
     backend = Builtin(memories.table, most=20)
     for memory_key, one in vectors_of(memory_keys).items():
         backend.put({memory_key: one})
-        assert 1 <= len(backend.nearest(vector(1), span(1), 200)) <= 22
-    assert set(memory_keys[-20:]) <= {
-        memory_key for memory_key, _ in backend.nearest(vector(1), span(1), 200)
-    }
+        assert 1 <= len(backend.nearest(vector(1), 1, 200)) <= 22
+    assert set(memory_keys[-20:]) <= {memory_key for memory_key, _ in backend.nearest(vector(1), 1, 200)}
 
 
 def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> None:
@@ -146,20 +144,19 @@ def test_under_a_new_stamp_what_is_held_is_read_again(memories: Memories) -> Non
     backend = Builtin(memories.table)
     backend.put({memory_key: vector(1) for memory_key in memory_keys})
     backend.open("one")
-    into, gone = span(1), span(2)
-    assert len(backend.nearest(vector(1), into, 9)) == len(backend.nearest(vector(1), gone, 9)) == 3
+    assert len(backend.nearest(vector(1), 1, 9)) == len(backend.nearest(vector(1), 2, 9)) == 3
     memories.store.projects.merge(2, 1)
     backend.open("one")
-    assert len(backend.nearest(vector(1), into, 9)) == 3
+    assert len(backend.nearest(vector(1), 1, 9)) == 3
     backend.open("another")
-    assert len(backend.nearest(vector(1), into, 9)) == 6
-    assert backend.nearest(vector(1), gone, 9) == []
+    assert len(backend.nearest(vector(1), 1, 9)) == 6
+    assert backend.nearest(vector(1), 2, 9) == []
 
 
-def test_no_more_spans_are_held_than_two(memories: Memories) -> None:
+def test_no_more_than_a_project_and_all_are_held(memories: Memories) -> None:
     in_two_projects(memories, 3)
     backend = Builtin(memories.table)
-    for within in (span(1), span(2), None, span(3), span(1)):
+    for within in (1, 2, None, 3, 1):
         backend.nearest(vector(1), within, 1)
     assert len(backend._held) == 2
 

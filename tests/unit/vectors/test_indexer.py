@@ -19,7 +19,6 @@ from tests.unit.vectors.memories import OTHER, Memories, opened
 from claude_mem import settings
 from claude_mem.model.errors import StoreError
 from claude_mem.model.memory import Summary
-from claude_mem.model.refs import span
 from claude_mem.settings import Settings
 from claude_mem.vectors import indexer
 from claude_mem.vectors.backend import LazyBackend, VectorBackend, VectorsStarting, VectorsUnavailable
@@ -101,14 +100,12 @@ class TestAModelThatIsDown:
         assert embedding.step(1_000) == 0
         assert embedding.trouble == "The model is out of order."
         with pytest.raises(VectorsUnavailable, match="out of order"):
-            Similarity(embedder, backend).cosines("abc", span(1), [memory_key])
+            Similarity(embedder, backend).cosines("abc", 1, [memory_key])
         embedder.broken = None
         assert embedding.step(1_000 + RETRY_MS - 1) == 0
         assert embedding.step(1_000 + RETRY_MS) == 1
         assert embedding.trouble is None
-        assert Similarity(embedder, backend).cosines("abc", span(1), [])[memory_key] == pytest.approx(
-            1, abs=0.01
-        )
+        assert Similarity(embedder, backend).cosines("abc", 1, [])[memory_key] == pytest.approx(1, abs=0.01)
 
 
 class TestAnotherModel:
@@ -215,9 +212,7 @@ class TestChroma:
                 assert {memory_key for memory_key, _ in backend.nearest(vector(1), None, 5)} == set(
                     memory_keys
                 )
-                assert [
-                    memory_key for memory_key, _ in backend.nearest(vector(1), span(2), 5)
-                ] == memory_keys[1:]
+                assert [memory_key for memory_key, _ in backend.nearest(vector(1), 2, 5)] == memory_keys[1:]
         assert len(embedder.given) == 2
         assert (tmp_path / "chroma").stat().st_mode & 0o777 == 0o700
 

@@ -230,15 +230,15 @@ CREATE POLICY seen ON injections FOR SELECT
     USING (EXISTS (SELECT 1 FROM sdk_sessions AS s
                    WHERE s.claude_session_id = injections.claude_session_id AND s.author = acting_member()));
 
--- What is derived of memory: its key begins with the project.
+-- What is derived of memory.
 CREATE POLICY seen ON memory_words FOR SELECT
-    USING ((memory_key >> 49) IN (SELECT UNNEST(readable_projects())));
+    USING (project_id IN (SELECT UNNEST(readable_projects())));
 CREATE POLICY seen ON memory_documents FOR SELECT
-    USING ((memory_key >> 49) IN (SELECT UNNEST(readable_projects())));
+    USING (project_id IN (SELECT UNNEST(readable_projects())));
 CREATE POLICY seen ON memory_files FOR SELECT
-    USING ((memory_key >> 49) IN (SELECT UNNEST(readable_projects())));
+    USING (project_id IN (SELECT UNNEST(readable_projects())));
 CREATE POLICY seen ON memory_vectors FOR SELECT
-    USING ((memory_key >> 49) IN (SELECT UNNEST(readable_projects())));
+    USING (project_id IN (SELECT UNNEST(readable_projects())));
 CREATE POLICY seen ON text_totals FOR SELECT USING (project_id = ANY ((SELECT readable_projects())::bigint[]));
 CREATE POLICY seen ON derived FOR SELECT
     USING ((SELECT acting_member()) IS NOT NULL AND name NOT LIKE 'vectors\_forgotten\_%');

@@ -18,12 +18,14 @@ from psycopg.adapt import Loader
 from psycopg.pq import TransactionStatus
 
 from claude_mem.model.errors import StoreError, StoreForbidden, StoreTooNew, StoreUnavailable
+from claude_mem.model.refs import Ref, wide_key
 from claude_mem.store.postgres import text_index, vector_index
 from claude_mem.store.postgres.dialect import translated
 from claude_mem.store.postgres.principal import Service, acting
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import Cursor, VectorIndex, WordIndex, statements
 from claude_mem.store.relational.rows import integer, text
+from claude_mem.store.relational.text_matcher import EVERYWHERE, Span
 from claude_mem.store.team import Identity
 
 T = TypeVar("T")
@@ -112,6 +114,14 @@ class PostgresConnection:
 
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
         self.raw = raw
+
+    def key(self, project_id: int, session_db_id: int, ref: Ref, /) -> int:
+        del project_id  # beside it
+        return wide_key(session_db_id, ref)
+
+    def span(self, project_id: int | None, /) -> Span:
+        """By the projects themselves."""
+        return EVERYWHERE if project_id is None else (project_id, project_id)
 
     def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor:
         given = {name: _storable(value) for name, value in parameters.items()}

@@ -23,7 +23,7 @@ from claude_mem.store.postgres.connection import (
     name_of,
 )
 
-VERSION = 4
+VERSION = 5
 """Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
 `schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
 

@@ -395,21 +395,25 @@ CREATE TRIGGER session_compacted AFTER INSERT ON pending_messages FOR EACH ROW
     WHEN (NEW.kind IN ('pre_compact', 'post_compact')) EXECUTE FUNCTION session_compacted();
 CREATE TRIGGER session_added AFTER INSERT ON sdk_sessions FOR EACH ROW EXECUTE FUNCTION session_added();
 
--- The words of memories, as the tokenizer tells them apart, and where each stands: column << 24 | position.
+-- The words of memories, as the tokenizer tells them apart, and where each stands: column << 24 | position. A memory's
+-- key has its session, kind and id (`wide_key` in model/refs.py); its project is a column, for there may be any number.
 CREATE TABLE memory_words (
-    word       text COLLATE "C" NOT NULL,
+    project_id bigint NOT NULL,
     memory_key bigint NOT NULL,
+    word       text COLLATE "C" NOT NULL,
     places     integer[] NOT NULL,
-    PRIMARY KEY (word, memory_key)
+    PRIMARY KEY (word, project_id, memory_key)
 );
 
 CREATE TABLE memory_documents (
-    memory_key bigint PRIMARY KEY,
-    kind       text COLLATE "C" NOT NULL,
+    project_id bigint NOT NULL,
+    memory_key bigint NOT NULL,
     id         bigint NOT NULL,
-    words      text[] NOT NULL,                 -- all different ones, by which its rows above are found again
     tokens     integer NOT NULL,
     is_tool    smallint NOT NULL,               -- 1: it has a tool's words
+    kind       text COLLATE "C" NOT NULL,
+    words      text[] NOT NULL,                 -- all different ones, by which its rows above are found again
+    PRIMARY KEY (project_id, memory_key),
     UNIQUE (kind, id)
 );
 
@@ -422,24 +426,28 @@ CREATE TABLE text_totals (
 
 -- Which memory is about which file.
 CREATE TABLE memory_files (
-    base       text COLLATE "C" NOT NULL,       -- the last part of the path, in lower case
+    project_id bigint NOT NULL,
     memory_key bigint NOT NULL,
+    base       text COLLATE "C" NOT NULL,       -- the last part of the path, in lower case
     path       text COLLATE "C" NOT NULL,
     folder     text COLLATE "C" NOT NULL,       -- the rest of it, in lower case
     how        text NOT NULL CHECK (how IN ('modified', 'read', 'named')),
-    PRIMARY KEY (base, memory_key, path)
+    PRIMARY KEY (base, project_id, memory_key, path)
 );
 
 CREATE INDEX memory_files_by_key ON memory_files (memory_key);
-CREATE INDEX memory_files_by_folder ON memory_files (folder, memory_key);
+CREATE INDEX memory_files_by_project ON memory_files (project_id, memory_key);
+CREATE INDEX memory_files_by_folder ON memory_files (folder, project_id, memory_key);
 
 CREATE TABLE memory_vectors (
-    memory_key  bigint PRIMARY KEY,
-    vector      bytea NOT NULL,                  -- of the model that `derived` names
-    transaction xid8 NOT NULL DEFAULT pg_current_xact_id() -- others read what is new by it
+    memory_key bigint PRIMARY KEY,
+    project_id bigint NOT NULL,
+    stored_by  xid8 NOT NULL DEFAULT pg_current_xact_id(), -- the transaction: others read what is new by it
+    vector     bytea NOT NULL                    -- of the model that `derived` names
 );
 
-CREATE INDEX memory_vectors_by_transaction ON memory_vectors (transaction);
+CREATE INDEX memory_vectors_by_project ON memory_vectors (project_id, memory_key);
+CREATE INDEX memory_vectors_by_transaction ON memory_vectors (stored_by);
 
 -- Which machines use the vectors, and when they last said so.
 CREATE TABLE vector_users (
@@ -586,12 +594,14 @@ CREATE FUNCTION memory_removed() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     gone record;
 BEGIN
-    FOR gone IN DELETE FROM memory_documents WHERE kind = TG_ARGV[0] AND id = OLD.id RETURNING memory_key, words, tokens LOOP
-        DELETE FROM memory_words WHERE memory_key = gone.memory_key AND word = ANY (gone.words);
+    FOR gone IN DELETE FROM memory_documents WHERE kind = TG_ARGV[0] AND id = OLD.id
+                RETURNING project_id, memory_key, words, tokens LOOP
+        DELETE FROM memory_words
+        WHERE word = ANY (gone.words) AND project_id = gone.project_id AND memory_key = gone.memory_key;
         DELETE FROM memory_files WHERE memory_key = gone.memory_key;
         DELETE FROM memory_vectors WHERE memory_key = gone.memory_key;
         UPDATE text_totals SET documents = documents - 1, tokens = tokens - gone.tokens
-        WHERE project_id = gone.memory_key >> 49;
+        WHERE project_id = gone.project_id;
     END LOOP;
     DELETE FROM unindexed WHERE kind = TG_ARGV[0] AND id = OLD.id;
     DELETE FROM unembedded WHERE kind = TG_ARGV[0] AND id = OLD.id;

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, kind_at, ref_at
+from claude_mem.model.refs import KINDS, MemoryKind, Ref, ref_at
 from claude_mem.store.postgres.text_matcher import WordMatcher
 from claude_mem.store.postgres.tokenizer import COLUMN_BITS, COLUMNS, tokenizer
 from claude_mem.store.relational.part import Connection, Part, derived, execute, transaction
@@ -45,13 +45,16 @@ class TextIndex(Part):
     @transaction
     def step(self, db: Connection, *, hurried: bool = True) -> int:
         """Index some of what is new; how many rows that were. 0: it is in step."""
-        found = execute(db, "some_unindexed", limit=STEP if hurried else STEP * UNHURRIED).fetchall()
-        by_kind: dict[MemoryKind, list[int]] = {}
-        for row in found:
-            by_kind.setdefault(row["kind"], []).append(row["id"])
-        for kind, ids in by_kind.items():
-            _index(db, kind, ids)
-        return len(found)
+        most = left = STEP if hurried else STEP * UNHURRIED
+        # Observations before evidence: what was understood is worth more than what it was understood from.
+        for kind in KINDS:
+            ids = [row["id"] for row in execute(db, "some_unindexed", kind=kind, limit=left)]
+            if ids:
+                _index(db, kind, ids)
+                left -= len(ids)
+            if not left:
+                break
+        return most - left
 
     def tidy(self) -> bool:
         """Autovacuum does that."""
@@ -96,7 +99,7 @@ def _index(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> None:
     documents = []
     for row in _locked(db, kind, ids):
         with suppress(OverflowError):  # the indexes have no place for it; it is kept all the same
-            documents.append(document_of(kind, row))
+            documents.append(document_of(kind, row, db.key))
     _remove(db, kind, ids)
     _add(db, documents)
     execute(db, "settle_unindexed", kind=kind, ids=json.dumps(ids))
@@ -104,25 +107,25 @@ def _index(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> None:
 
 def _remove(db: Connection, kind: MemoryKind, ids: Sequence[int]) -> None:
     for row in execute(db, "documents_of", kind=kind, ids=json.dumps(ids)).fetchall():
-        key = row["memory_key"]
-        execute(db, "remove_words", memory_key=key, words=json.dumps(row["words"], ensure_ascii=False))
-        execute(db, "remove_document", memory_key=key)
-        execute(db, "remove_files", memory_key=key)
-        execute(db, "count_document", memory_key=key, documents=-1, tokens=-row["tokens"])
+        at = {"project_id": row["project_id"], "memory_key": row["memory_key"]}
+        execute(db, "remove_words", **at, words=json.dumps(row["words"], ensure_ascii=False))
+        execute(db, "remove_document", **at)
+        execute(db, "remove_files", memory_key=row["memory_key"])
+        execute(db, "count_document", project_id=row["project_id"], documents=-1, tokens=-row["tokens"])
 
 
 def _add(db: Connection, documents: Sequence[TextDocument]) -> None:
     for made, tokens in zip(documents, tokenizer().of_documents(documents), strict=True):
-        key, ref = made.memory_key, ref_at(made.memory_key)
+        at, ref = {"project_id": made.project_id, "memory_key": made.memory_key}, ref_at(made.memory_key)
         words = json.dumps(list(tokens.places), ensure_ascii=False)
         is_tool = int(_has_tool(tokens.places.values()))
-        document = {"kind": kind_at(key), "id": ref.id, "words": words, "is_tool": is_tool}
-        execute(db, "add_document", memory_key=key, tokens=tokens.count, **document)
-        execute(db, "add_words", memory_key=key, places=json.dumps(tokens.places, ensure_ascii=False))
-        execute(db, "count_document", memory_key=key, documents=1, tokens=tokens.count)
+        document = {"kind": ref.kind, "id": ref.id, "words": words, "is_tool": is_tool}
+        execute(db, "add_document", **at, tokens=tokens.count, **document)
+        execute(db, "add_words", **at, places=json.dumps(tokens.places, ensure_ascii=False))
+        execute(db, "count_document", project_id=made.project_id, documents=1, tokens=tokens.count)
         for path, how in made.files:
             folder, base = split_path(path)
-            execute(db, "add_file", base=base, memory_key=key, path=path, folder=folder, how=how)
+            execute(db, "add_file", **at, base=base, path=path, folder=folder, how=how)
 
 
 def _has_tool(places: Iterable[Sequence[int]]) -> bool:

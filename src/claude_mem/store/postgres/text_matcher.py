@@ -9,7 +9,7 @@ from typing import Any
 from claude_mem.model.refs import idf
 from claude_mem.store.postgres.tokenizer import COLUMN_BITS, COLUMNS, query_tokens
 from claude_mem.store.relational.part import Cursor, execute
-from claude_mem.store.relational.text_matcher import Matcher, Span
+from claude_mem.store.relational.text_matcher import EVERYWHERE, Matcher, Span
 from claude_mem.store.values import TextMatch
 
 K1, B = 1.2, 0.75
@@ -80,25 +80,31 @@ class WordMatcher(Matcher):
         return self._keys(self._run("newest_matches", first, limit=limit))
 
     def _expression(self, words: str, span: Span) -> _Expression:
-        given: dict[str, Any] = {"first": span[0], "last": span[1]}
         tokens = query_tokens(words.removesuffix("*"))
         if not tokens:
             return _Expression(None)
         if words.endswith("*") and len(tokens) == 1:
-            return _Expression(self.db.conditions["found_beginning"], **given, word=tokens[0])
+            return self._found("found_beginning", span, word=tokens[0])
         if len(tokens) == 1:
-            return _Expression(self.db.conditions["found_word"], **given, word=tokens[0])
+            return self._found("found_word", span, word=tokens[0])
         # Every memory with the phrase has each of its words: those with the rarest are fewest.
         rarest = min(tokens, key=self._rows_of)
         phrase = {"word": rarest, "words": json.dumps(tokens, ensure_ascii=False), "many": len(tokens)}
-        return _Expression(self.db.conditions["found_phrase"], **given, **phrase)
+        return self._found("found_phrase", span, **phrase)
+
+    def _found(self, condition: str, span: Span, **given: Any) -> _Expression:
+        """In a project or in all: by `=`, which lets some keys be looked up along the same index."""
+        found = self.db.conditions[condition]
+        if span == EVERYWHERE:
+            return _Expression(found.replace("{within}", ""), **given)
+        within = self.db.conditions["within_project"]
+        return _Expression(found.replace("{within}", within), **given, project_id=span[0])
 
     def _rows_of(self, word: str) -> int:
         """How many memories of the span have a token, as far as that matters."""
         known = self.frequent.rows(f"={word}", self.span)
         if not known:
-            first, last = self.span
-            one = _Expression(self.db.conditions["found_word"], word=word, first=first, last=last)
+            one = self._found("found_word", self.span, word=word)
             found = self._run("how_often", one, most=_COUNTED)
             known = int(found.fetchone()[0]) if found else 0
             if known >= _COUNTED:

@@ -4,11 +4,13 @@ adds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from socket import gethostname
 
 from claude_mem.model.errors import VectorsInUse
-from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.model.refs import MemoryKind, Ref, id_at, keys_by_kind, ref_at, session_at
 from claude_mem.store.postgres.principal import acting_as_service
 from claude_mem.store.relational import vector_table
 from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
@@ -32,7 +34,37 @@ MOST_CHANGED = 20_000
 class SharedVectorTable(vector_table.VectorTable):
     """Other processes store vectors as well."""
 
-    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
+    @transaction
+    def put(self, db: Connection, blobs: Mapping[int, bytes]) -> dict[int, int]:
+        # Whoever moves them to another project comes before or after, never in between.
+        for kind, keys in keys_by_kind(blobs).items():
+            execute(db, f"hold_{kind}", ids=json.dumps(sorted(map(id_at, keys))))
+        stored = {}
+        for key, blob in blobs.items():
+            ref = ref_at(key)
+            given = {"id": ref.id, "session_id": session_at(key), "memory_key": key, "vector": blob}
+            row = db.run(db.queries[f"keep_vector_{ref.kind}"], given).fetchone()
+            if row is not None:
+                stored[key] = row["project_id"]
+        return stored
+
+    def projects(self, memory_keys: Sequence[int]) -> dict[int, int]:
+        found: dict[int, int] = {}
+        with self._readers.read() as db:
+            for kind, keys in keys_by_kind(memory_keys).items():
+                by_id = {id_at(key): key for key in keys}
+                rows = execute(db, f"projects_of_{kind}", ids=json.dumps(list(by_id)))
+                found |= {by_id[row["id"]]: row["project_id"] for row in rows}
+        return found
+
+    def newest(self, project_id: int | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        query = "newest_vectors" if project_id is None else "newest_vectors_of_project"
+        with self._readers.read() as db:
+            found = execute(db, query, project_id=project_id, limit=limit)
+            while rows := found.fetchmany(at_once):
+                yield [(row["memory_key"], row["vector"]) for row in rows]
+
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, dict[int, bytes]] | None]:
         """On a team's server for all members alike: what is found with them is looked up for the caller."""
         with acting_as_service(), self._readers.read() as db:
             now = int(execute(db, "news_mark").fetchone()[0])
@@ -41,7 +73,10 @@ class SharedVectorTable(vector_table.VectorTable):
             found = execute(db, "vectors_changed", mark=mark, limit=MOST_CHANGED + 1).fetchall()
         if len(found) > MOST_CHANGED:
             return now, None
-        return now, {row["memory_key"]: row["vector"] for row in found}
+        changed: dict[int, dict[int, bytes]] = {}
+        for row in found:
+            changed.setdefault(row["project_id"], {})[row["memory_key"]] = row["vector"]
+        return now, changed
 
 
 class EmbeddingProgress(Embeddings):
@@ -64,7 +99,7 @@ class EmbeddingProgress(Embeddings):
                 if rows:
                     there = (row for row in rows if row["session_id"] is not None)
                     notes = {f"{kind}:{row['id']}": str(row["stamp"]) for row in rows}
-                    return Unembedded(texts_of(kind, there), {}, notes)
+                    return Unembedded(texts_of(kind, there, db.key), {}, notes)
         return None
 
     @transaction
@@ -87,15 +122,13 @@ def make_again(db: Connection, ref: Ref) -> None:
 
 
 def move(db: Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
-    """In the transaction that gives a session's memories to another project. Ours are given another key,
-    under a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
+    """In the transaction that gives a session's memories to another project. Ours follow, under a new stamp,
+    so that nobody goes on with what was read before; another backend makes them anew."""
     for ref in refs:
         if ref.kind in EMBEDDED:
-            try:
-                old, new = memory_key(gone, session_id, ref), memory_key(into, session_id, ref)
-            except OverflowError:
-                continue  # the indexes have no place for it; a vector that is left behind finds what it is of
-            _give_key(db, ref, old, new)
+            with suppress(OverflowError):  # the indexes have no place for it
+                key = db.key(gone, session_id, ref)
+                _move_vector(db, ref, key, key, into)
     if is_builtin(db) and derived(db, "vectors_stamp") is not None:
         renew_stamp(db)
 
@@ -104,16 +137,17 @@ def follow(db: Connection, ref: Ref, project_id: int, before: int) -> None:
     """In the transaction that gave one memory to another session than `before`."""
     row = execute(db, f"session_of_{ref.kind}", id=ref.id).fetchone()
     try:
-        old, new = memory_key(project_id, before, ref), memory_key(project_id, row["session_id"], ref)
+        old, new = db.key(project_id, before, ref), db.key(project_id, row["session_id"], ref)
     except OverflowError:
         return
-    if _give_key(db, ref, old, new):
+    if _move_vector(db, ref, old, new, project_id):
         renew_stamp(db)
 
 
-def _give_key(db: Connection, ref: Ref, old: int, new: int) -> bool:
+def _move_vector(db: Connection, ref: Ref, old: int, new: int, project_id: int) -> bool:
     """Whether there was a vector of ours to move. What is being made of it now is made once more."""
-    moved = is_builtin(db) and execute(db, "move_vectors", by=new - old, first=old, last=old).rowcount > 0
+    given = {"old": old, "new": new, "project_id": project_id}
+    moved = is_builtin(db) and execute(db, "move_vector", **given).rowcount > 0
     if not moved:
         if not is_builtin(db):
             take_out(db, [old])

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from claude_mem.model.clock import Clock
 from claude_mem.model.full_text import LiteralText
 from claude_mem.model.memory import Summary
-from claude_mem.model.refs import KINDS, MemoryKind, Ref, memory_key
+from claude_mem.model.refs import KINDS, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.relational.memory_filters import memories_of_file
 from claude_mem.store.relational.observations import entitle
@@ -159,7 +159,7 @@ def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryK
     for kind in EMBEDDED:
         for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
             with suppress(OverflowError):  # it has no place in the indexes
-                memory_keys.append(memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
+                memory_keys.append(db.key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
     gone.counts["vector"] += db.vectors.take_out(db, memory_keys)
     return ids
 

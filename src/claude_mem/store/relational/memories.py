@@ -11,7 +11,7 @@ from claude_mem.model.clock import Clock, iso
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
-from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at, span
+from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.store.base import KeyFilter
 from claude_mem.store.relational import cards, observations, projects, text_matcher
@@ -117,10 +117,10 @@ class Memories(Part):
         return SqlKeyFilter(self._readers, filters)
 
     def match(
-        self, wording: TextQuery, within: tuple[int, int] | None, key_filter: KeyFilter | None = None
+        self, wording: TextQuery, project_id: int | None, key_filter: KeyFilter | None = None
     ) -> TextMatches:
-        span = within or text_matcher.EVERYWHERE
         with self._readers.read() as db:
+            span = db.span(project_id)
             everything, known = db.words.size_of_all(db), self._known_to(db)
             sizes = known.sizes.of(db, span, everything)
             matcher = db.words.matcher(db, span, sizes.total, everything, known.frequent, key_filter)
@@ -186,7 +186,6 @@ class Memories(Part):
     def in_folder(
         self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
-        first, last = span(project_id) if project_id is not None else text_matcher.EVERYWHERE
         folder, _ = split_path(f"{folder}/x")
         few = key_filter and key_filter.listed
         with self._readers.read() as db:
@@ -194,6 +193,7 @@ class Memories(Part):
                 keys = json.dumps(list(few))
                 return tuples(db, "files_under_among", folder=folder, memory_keys=keys, limit=limit)
             most = limit if key_filter is None else limit * MOST_LOOKED_THROUGH
+            first, last = db.span(project_id)
             files = tuples(db, "files_under", folder=folder, first=first, last=last, limit=most)
         if key_filter is None:
             return files

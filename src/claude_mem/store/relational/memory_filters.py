@@ -22,16 +22,13 @@ from claude_mem.model.refs import (
     is_glob,
     is_of_file,
     keys_by_kind,
-    memory_key,
     plain_path,
     ref_at,
-    span,
 )
 from claude_mem.model.structs import replace
 from claude_mem.store.relational.part import Connection, Readers, execute, tuples
 from claude_mem.store.relational.rows import columns
 from claude_mem.store.relational.text_document import LONGEST_FOLDER, split_path
-from claude_mem.store.relational.text_matcher import EVERYWHERE
 from claude_mem.store.values import ListPosition
 
 _ALL = 2**62
@@ -45,7 +42,7 @@ def memories_of_file(db: Connection, file: str, project_id: int | None) -> Itera
 
 def _keys_meant(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
     """Read lazily."""
-    first, last = span(project_id) if project_id is not None else EVERYWHERE
+    first, last = db.span(project_id)
     base, within = split_path(file)[1], f"/{plain_path(file)}"
     if is_glob(file):
         found = execute(db, "all_files", first=first, last=last)
@@ -67,7 +64,7 @@ def _is_meant(file: str) -> Callable[[str], bool]:
 def keys_of_file(db: Connection, path: str, project_id: int | None) -> Iterator[tuple[int, str]]:
     """The keys of the memories of one file, the newest of each kind and project first, and how each is about
     it. Read lazily."""
-    first, last = span(project_id) if project_id is not None else EVERYWHERE
+    first, last = db.span(project_id)
     rows = execute(db, "files_named", base=split_path(path)[1], first=first, last=last, limit=_ALL)
     is_meant = cache(lambda stored: _is_same(path, stored))
     return ((row["memory_key"], row["how"]) for row in rows if is_meant(row["path"]))
@@ -311,7 +308,7 @@ class SqlKeyFilter:
     ) -> _Listed | None:
         meant = filters if self._named is None else replace(filters, project_id=None)
         found = passing_rows(db, kind, meant, self._named, MOST_LISTED + 1)
-        return None if len(found) > MOST_LISTED else _Listed(_keys(kind, found), pass_)
+        return None if len(found) > MOST_LISTED else _Listed(_keys(db, kind, found), pass_)
 
     def _look_up(self, kind: MemoryKind, keys: set[int]) -> None:
         self._looked_up |= keys
@@ -326,10 +323,10 @@ class SqlKeyFilter:
         self._passing.update(by_id[id] for id, _, _ in found)
 
 
-def _keys(kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
+def _keys(db: Connection, kind: MemoryKind, found: Iterable[tuple[int, int, int | None]]) -> frozenset[int]:
     memory_keys = set()
     for id, session_id, project_id in found:
         with suppress(OverflowError):  # it does not fit into a key, so it is not indexed
             if project_id is not None:
-                memory_keys.add(memory_key(project_id, session_id, Ref(kind, id)))
+                memory_keys.add(db.key(project_id, session_id, Ref(kind, id)))
     return frozenset(memory_keys)

@@ -98,6 +98,13 @@ class Connection(Protocol):
     @property
     def vectors(self) -> VectorIndex: ...
 
+    def key(self, project_id: int, session_db_id: int, ref: Ref, /) -> int:
+        """A memory's key in the indexes. Raises OverflowError when there is none for it."""
+
+    def span(self, project_id: int | None, /) -> tuple[int, int]:
+        """The first and the last place of a project in the indexes, or of all: what a place is, the store's
+        statements know."""
+
     def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor: ...
     def tuples(self, statement: str, parameters: Mapping[str, Any], /) -> list[Any]:
         """All rows, without the names of their columns: thousands are read that way."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from claude_mem.api.projects import FacetsAnswer
-from claude_mem.model.refs import TYPES, Ref, span
+from claude_mem.model.refs import TYPES, Ref
 from claude_mem.store.relational import queue
 from claude_mem.store.relational.part import Connection, Part, execute, last_id
 from claude_mem.store.relational.rows import Value, columns
@@ -93,9 +93,10 @@ class Statistics(Part):
         return {row["type"]: row["times"] for row in found}
 
     def changed_files(self, project_id: int, limit: int) -> list[ChangedFile]:
-        first, last = span(project_id)
-        found = self._rows("changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
-        return [ChangedFile(**row) for row in found]
+        with self._readers.read() as db:
+            first, last = db.span(project_id)
+            found = execute(db, "changed_files", first=first, last=last, most=LOOKED_AT, limit=limit)
+            return [ChangedFile(**row) for row in found]
 
     def facets(self, project_id: int | None) -> FacetsAnswer:
         of: dict[str, Value] = {"limit": MOST, "project_id": project_id}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from claude_mem.model.full_text import indexed
-from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.store.relational.part import Row
 
 VERSION = "2"
@@ -35,6 +35,7 @@ _NAMED = re.compile(
 
 class TextDocument(Struct, frozen=True):
     memory_key: int
+    project_id: int
     title: str
     body: str
     names: str
@@ -42,14 +43,15 @@ class TextDocument(Struct, frozen=True):
     files: tuple[tuple[str, str], ...]  # path, how
 
 
-def document_of(kind: MemoryKind, row: Row) -> TextDocument:
-    """Of a row of the `unindexed_…` statement of its kind."""
+def document_of(kind: MemoryKind, row: Row, key: Callable[[int, int, Ref], int]) -> TextDocument:
+    """Of a row of the `unindexed_…` statement of its kind. `key`: the store's (`Connection.key`)."""
     title, body, read, modified, mentions = _PARTS[kind](row)
     files = _files(row["cwd"], read, modified, mentions)
     text = indexed(_cut("\n".join(part for part in body if part), MOST))
     is_tool = kind == "evidence" and row["tool_name"] is not None
     return TextDocument(
-        memory_key=memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])),
+        memory_key=key(row["project_id"], row["session_id"], Ref(kind, row["id"])),
+        project_id=row["project_id"],
         title=indexed(_cut(title, MOST)),
         body="" if is_tool else text,
         names=names(kind, files),

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
-from claude_mem.model.refs import KINDS, Ref, idf, keys_by_kind, memory_key, session_at
+from claude_mem.model.refs import idf, keys_by_kind, session_at
 from claude_mem.model.structs import replace
 from claude_mem.store.relational.part import Connection, execute
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
@@ -58,10 +58,7 @@ class KnownSizes:
         """`everything`: how many there are in all."""
         counted_at, sizes = self._known.get(span, (0, None))
         if sizes is None or abs(everything - counted_at) > SIZES_HOLD * sizes.total:
-            per_session = memory_key(0, 1, Ref(KINDS[0], 0))
-            rows = execute(
-                db, "sizes_of_span", first=span[0], last=span[1], per_session=per_session
-            ).fetchall()
+            rows = execute(db, "sizes_of_span", first=span[0], last=span[1]).fetchall()
             said = {session_at(row["first"]): row["said"] for row in rows}
             sessions = {session: max(1, count) for session, count in said.items()}
             sizes = IndexSizes(sum(row["rows"] for row in rows), sum(said.values()), sessions)

@@ -4,39 +4,20 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 
-from claude_mem.model.refs import MemoryKind, Ref, memory_key, ref_at, session_at, span
-from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, last_id, transaction
+from claude_mem.model.refs import MemoryKind, Ref
+from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, transaction
 from claude_mem.store.relational.rows import batches
 
 EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """Not evidence: it is verbatim, and there is much of it; full text finds it."""
 
-SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
-"""Of what may be read of all projects: a half, a fourth and a fourth."""
-
 REMOVED_AT_ONCE = 5_000
 
 
 class VectorTable(Part):
-    @transaction
-    def put(self, db: Connection, blobs: Mapping[int, bytes]) -> list[int]:
-        stored = []
-        for key, blob in blobs.items():
-            ref, session_id = ref_at(key), session_at(key)
-            row = {
-                "memory_key": key,
-                "vector": blob,
-                "kind": ref.kind,
-                "id": ref.id,
-                "session_id": session_id,
-            }
-            if db.run(db.queries["keep_vector"], row).rowcount > 0:
-                stored.append(key)
-        return stored
-
     def remove(self, memory_keys: Sequence[int]) -> None:
         self._change("remove_vectors", memory_keys=json.dumps(list(memory_keys)))
 
@@ -47,44 +28,13 @@ class VectorTable(Part):
     def existing(self, memory_keys: Sequence[int]) -> set[int]:
         return {row[0] for row in self._rows("vectors_there", memory_keys=json.dumps(list(memory_keys)))}
 
-    def newest(
-        self, within: tuple[int, int] | None, limit: int, at_once: int
-    ) -> Iterator[list[tuple[int, bytes]]]:
-        with self._readers.read() as db:
-            for first, last in _recent(db, limit) if within is None else [within]:
-                found = execute(db, "newest_vectors", first=first, last=last, limit=limit)
-                while rows := found.fetchmany(at_once):
-                    yield [(row["memory_key"], row["vector"]) for row in rows]
-
     def count(self) -> int:
         return self._number("count_vectors")
-
-    def changes(self, mark: int | None) -> tuple[int | None, dict[int, bytes] | None]:
-        """Nobody else stores any."""
-        return mark, {}
 
     def clear(self) -> None:
         """Not in one transaction: those who write meanwhile do not wait for it."""
         while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
             pass
-
-
-def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
-    """Where each project's memories of the last sessions lie: of so many sessions that all of them together
-    are not more than `limit`. Keys go by project first, so the last of all are nowhere side by side."""
-    since = max(_session_of(db, kind, limit // share) for kind, share in SHARES.items())
-    begin = Ref("observation", 0)
-    projects = [row["id"] for row in execute(db, "all_projects")]
-    return [(memory_key(project_id, since, begin), span(project_id)[1]) for project_id in projects]
-
-
-def _session_of(db: Connection, kind: MemoryKind, last: int) -> int:
-    """In which session the last so many of a kind begin."""
-    newest = last_id(db, kind)
-    if newest < last:
-        return 0
-    row = execute(db, f"session_of_{kind}", id=newest - last + 1).fetchone()
-    return 0 if row is None else int(row["session_id"])
 
 
 MOST_CHARACTERS = 4_000
@@ -149,13 +99,16 @@ def take_out(db: Connection, memory_keys: Sequence[int]) -> int:
     return removed
 
 
-def texts_of(kind: MemoryKind, rows: Iterable[Row]) -> list[tuple[int, str]]:
+def texts_of(
+    kind: MemoryKind, rows: Iterable[Row], key: Callable[[int, int, Ref], int]
+) -> list[tuple[int, str]]:
+    """`key`: the store's (`Connection.key`)."""
     found = []
     for row in rows:
         words = _words(kind, row)
         with suppress(OverflowError):  # the indexes have no place for it
             if words and row["project_id"] is not None:
-                found.append((memory_key(row["project_id"], row["session_id"], Ref(kind, row["id"])), words))
+                found.append((key(row["project_id"], row["session_id"], Ref(kind, row["id"])), words))
     return found
 
 

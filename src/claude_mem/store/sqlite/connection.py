@@ -20,9 +20,11 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from claude_mem.model.errors import StoreDamaged, StoreError, StoreUnavailable
+from claude_mem.model.refs import memory_key, span
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import VectorIndex, WordIndex, statements
 from claude_mem.store.relational.rows import storable
+from claude_mem.store.relational.text_matcher import EVERYWHERE, Span
 from claude_mem.store.sqlite import text_index, vector_index
 
 _PRIMARY = 0xFF  # the low byte of an extended code says what, the rest where
@@ -178,6 +180,10 @@ class SqliteConnection(sqlite3.Connection):
     conditions = property(lambda _: conditions())
     words: WordIndex = text_index
     vectors: VectorIndex = vector_index
+    key = staticmethod(memory_key)
+
+    def span(self, project_id: int | None, /) -> Span:
+        return EVERYWHERE if project_id is None else span(project_id)
 
     def run(self, statement: str, parameters: Mapping[str, Any], /) -> sqlite3.Cursor:
         try:

@@ -16,7 +16,6 @@ from claude_mem.store.relational.queue import Queue
 from claude_mem.store.relational.sessions import Sessions
 from claude_mem.store.relational.statistics import Statistics
 from claude_mem.store.relational.transfer import Transfer
-from claude_mem.store.relational.vector_table import VectorTable
 from claude_mem.store.sqlite import recovery, schema
 from claude_mem.store.sqlite.connection import Readers, SqliteConnection, Writer
 from claude_mem.store.sqlite.copies import Copies
@@ -25,7 +24,7 @@ from claude_mem.store.sqlite.outbox import Outbox
 from claude_mem.store.sqlite.secure_delete import Deletion
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.upkeep import Upkeep
-from claude_mem.store.sqlite.vector_index import EmbeddingProgress
+from claude_mem.store.sqlite.vector_index import EmbeddingProgress, VectorTable
 from claude_mem.store.values import Recovered
 
 

@@ -146,7 +146,7 @@ def _indexed(db: Connection, refs: Sequence[Ref]) -> Iterator[TextDocument]:
     """The documents of those that the index has come to."""
     for ref in refs:
         if ref.id <= _mark(db, ref.kind):
-            yield from _entries(ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1))
+            yield from _entries(db, ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1))
 
 
 def _draft(db: Connection, most: int) -> _Drafts | None:
@@ -159,7 +159,7 @@ def _draft(db: Connection, most: int) -> _Drafts | None:
             entries: list[TextDocument] = []
             text = 0
             for row in rows:
-                for made in _entries(kind, [row]):
+                for made in _entries(db, kind, [row]):
                     entries.append(made)
                     text += len(made.title) + len(made.body) + len(made.tool)
                 if text >= MOST_TEXT:
@@ -169,10 +169,10 @@ def _draft(db: Connection, most: int) -> _Drafts | None:
     return None
 
 
-def _entries(kind: MemoryKind, rows: Sequence[Row]) -> Iterator[TextDocument]:
+def _entries(db: Connection, kind: MemoryKind, rows: Sequence[Row]) -> Iterator[TextDocument]:
     for row in rows:
         with suppress(OverflowError):  # the indexes have no place for it; it is kept all the same
-            yield document_of(kind, row)
+            yield document_of(kind, row, db.key)
 
 
 def _add(db: Connection, made: TextDocument) -> None:

@@ -8,9 +8,9 @@ backend has forgotten it too, however long it is out of reach.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from claude_mem.model.refs import MemoryKind, Ref, memory_key
+from claude_mem.model.refs import MemoryKind, Ref, memory_key, project_at, ref_at, session_at, span
 from claude_mem.store.relational import vector_table
 from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
 from claude_mem.store.relational.rows import Value
@@ -26,6 +26,60 @@ from claude_mem.store.values import Unembedded
 
 take_out = vector_table.take_out
 
+SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
+"""Of what may be read of all projects: a half, a fourth and a fourth."""
+
+
+class VectorTable(vector_table.VectorTable):
+    @transaction
+    def put(self, db: Connection, blobs: Mapping[int, bytes]) -> dict[int, int]:
+        stored = {}
+        for key, blob in blobs.items():
+            ref, session_id = ref_at(key), session_at(key)
+            row = {
+                "memory_key": key,
+                "vector": blob,
+                "kind": ref.kind,
+                "id": ref.id,
+                "session_id": session_id,
+            }
+            if db.run(db.queries["keep_vector"], row).rowcount > 0:
+                stored[key] = project_at(key)
+        return stored
+
+    def projects(self, memory_keys: Sequence[int]) -> dict[int, int]:
+        return {key: project_at(key) for key in memory_keys}
+
+    def newest(self, project_id: int | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        with self._readers.read() as db:
+            for first, last in _recent(db, limit) if project_id is None else [span(project_id)]:
+                found = execute(db, "newest_vectors", first=first, last=last, limit=limit)
+                while rows := found.fetchmany(at_once):
+                    yield [(row["memory_key"], row["vector"]) for row in rows]
+
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, dict[int, bytes]] | None]:
+        """Nobody else stores any."""
+        return mark, {}
+
+
+def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
+    """Where each project's memories of the last sessions lie: of so many sessions that all of them together
+    are not more than `limit`. Keys go by project first, so the last of all are nowhere side by side."""
+    since = max(_session_of(db, kind, limit // share) for kind, share in SHARES.items())
+    begin = Ref("observation", 0)
+    projects = [row["id"] for row in execute(db, "all_projects")]
+    return [(memory_key(project_id, since, begin), span(project_id)[1]) for project_id in projects]
+
+
+def _session_of(db: Connection, kind: MemoryKind, last: int) -> int:
+    """In which session the last so many of a kind begin."""
+    newest = last_id(db, kind)
+    if newest < last:
+        return 0
+    row = execute(db, f"session_of_{kind}", id=newest - last + 1).fetchone()
+    return 0 if row is None else int(row["session_id"])
+
+
 FOLLOWED = "followed_vectors"
 """Changes with every memory that was given to another session."""
 
@@ -38,12 +92,12 @@ class EmbeddingProgress(Embeddings):
             self._read_at = derived(db, FOLLOWED)
             some: dict[str, Value] = {"most": MOST_CHARACTERS, "limit": limit}
             if rows := execute(db, "embedded_anew", **some).fetchall():
-                texts = texts_of("observation", (row for row in rows if row["id"] is not None))
+                texts = texts_of("observation", (row for row in rows if row["id"] is not None), db.key)
                 return Unembedded(texts, {}, {row["name"]: row["value"] for row in rows})
             for kind in EMBEDDED:
                 rows = execute(db, f"unembedded_{kind}", **some, after=_mark(db, kind)).fetchall()
                 if rows:
-                    return Unembedded(texts_of(kind, rows), {kind: rows[-1]["id"]})
+                    return Unembedded(texts_of(kind, rows, db.key), {kind: rows[-1]["id"]})
         return None
 
     @transaction

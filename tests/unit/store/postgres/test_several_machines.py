@@ -18,7 +18,7 @@ from tests.unit.store.postgres.processes import finds, remember, soon, while_cor
 
 from claude_mem.model.errors import StoreError, StoreUnavailable
 from claude_mem.model.memory import Findings
-from claude_mem.model.refs import Ref, memory_key
+from claude_mem.model.refs import Ref, wide_key
 from claude_mem.store.postgres import PostgresStore, vector_index
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.values import ChangedMeanwhile, ForgetPlan, Revision, Selection
@@ -130,7 +130,7 @@ def test_a_machine_alone_may_change_its_model(store: PostgresStore) -> None:
 
 def _key(store: PostgresStore, ref: Ref) -> int:
     (card,) = store.memories.cards([ref])
-    return memory_key(card.project_id, card.session_db_id, ref)
+    return wide_key(card.session_db_id, ref)
 
 
 def _vector(*values: float) -> Any:

@@ -20,11 +20,12 @@ from tests.security.team_reads import CHANGES, READINGS
 
 from claude_mem.model.errors import StoreForbidden, StoreUnavailable
 from claude_mem.model.memory import Observation
-from claude_mem.model.refs import Filters
+from claude_mem.model.refs import Filters, Ref, memory_key, wide_key
 from claude_mem.store.postgres import PostgresStore, schema
 from claude_mem.store.postgres.connection import LOCK, MEMBER_ROLE
 from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import Part
+from claude_mem.store.values import TextQuery
 
 pytestmark = pytest.mark.prove
 FIRST = Path(__file__).parents[3] / "fixtures" / "postgres" / "schema-1.sql"
@@ -96,6 +97,46 @@ def test_a_migrated_database_is_like_a_new_one_and_keeps_its_rows(version: Versi
     for found, wanted in zip(shape(url), shape(new_database(version)), strict=True):
         assert found == wanted
     assert rows(url, "SELECT author FROM sdk_sessions") == [(None,), (None,)]
+
+
+def test_the_indexes_of_a_migrated_database_have_what_they_had(version: Version) -> None:
+    """Words are indexed anew; a vector, which may have cost money, stays. Who still runs the version before
+    reads on, and finds no key that it would misread."""
+    url = of_the_first_version(version)
+    narrow = memory_key(1, 1, Ref("observation", 1))
+    with psycopg.connect(url, autocommit=True, options="-c search_path=claude_mem,public") as raw:
+        for script in sorted((Path(schema.__file__).parent / "migrations").glob("000[234]_*.sql")):
+            raw.execute(script.read_bytes())
+        raw.execute("UPDATE schema_version SET version = 4")
+        raw.execute(
+            "INSERT INTO observations (session_id, project, project_id, type, title, created_at,"
+            " created_at_epoch) VALUES (1, 'n', 1, 'change', 'a heron', '', 1)"
+        )
+        raw.execute("DELETE FROM unindexed")
+        raw.execute("DELETE FROM unembedded")
+        raw.execute("INSERT INTO derived VALUES ('text_version', '2'), ('vectors_made_by', 'builtin x')")
+        for table, of, values in (
+            ("memory_words", "word, memory_key, places", "'heron', %s, '{1}'"),
+            ("memory_files", "base, memory_key, path, folder, how", "'a.py', %s, 'a.py', '', 'read'"),
+            (
+                "memory_documents",
+                "memory_key, kind, id, words, tokens, is_tool",
+                "%s, 'observation', 1, '{heron}', 1, 0",
+            ),
+            ("memory_vectors", "memory_key, vector", "%s, '\\x0102'"),
+        ):
+            raw.execute(f"INSERT INTO {table} ({of}) VALUES ({values})".encode(), [narrow])
+    with open_store(url) as store:
+        key = wide_key(1, Ref("observation", 1))
+        assert store.vectors.blobs([key, narrow]) == {key: b"\1\2"}
+        assert list(store.vectors.newest(1, 5, 5)) == [[(key, b"\1\2")]]
+        assert store.embeddings.unembedded(5) is None
+        while store.text_index.step():
+            pass
+        (found,) = store.memories.match(TextQuery(("heron",)), 1).matched
+        assert found.scores.keys() == {key}
+    of_before = "SELECT memory_key FROM memory_words WHERE word = 'heron' AND memory_key BETWEEN 0 AND %d"
+    assert rows(url, of_before % (2**63 - 1)) == []
 
 
 def test_many_processes_that_start_at_once_migrate_once(version: Version) -> None:

@@ -20,27 +20,32 @@ m.session_id IN (
 
 -- name: found_word
 -- The memories that have a word, and where it stands in them.
-SELECT memory_key, places FROM memory_words WHERE word = :word AND memory_key BETWEEN :first AND :last
+SELECT w.project_id, w.memory_key, w.places FROM memory_words AS w WHERE w.word = :word {within}
 
 -- name: found_beginning
 -- The same of all words with a beginning.
-SELECT w.memory_key, ARRAY_AGG(p) AS places FROM memory_words AS w, UNNEST(w.places) AS p
-WHERE w.word >= :word AND w.word < CAST(:word AS text) || CHR(1114111) AND w.memory_key BETWEEN :first AND :last
-GROUP BY w.memory_key
+SELECT w.project_id, w.memory_key, ARRAY_AGG(p) AS places FROM memory_words AS w, UNNEST(w.places) AS p
+WHERE w.word >= :word AND w.word < CAST(:word AS text) || CHR(1114111) {within}
+GROUP BY w.project_id, w.memory_key
 
 -- name: found_phrase
 -- The same of words that follow each other: only memories with the rarest of them are looked at.
-SELECT memory_key, ARRAY_AGG(place) AS places FROM (
-    SELECT w.memory_key, p - t.number + 1 AS place
-    FROM memory_words AS rare
+SELECT project_id, memory_key, ARRAY_AGG(place) AS places FROM (
+    SELECT w.project_id, w.memory_key, p - t.number + 1 AS place
+    FROM memory_words AS w
     CROSS JOIN json_array_elements_text(CAST(:words AS json)) WITH ORDINALITY AS t (word, number)
-    JOIN memory_words AS w ON w.word = t.word COLLATE "C" AND w.memory_key = rare.memory_key
-    CROSS JOIN UNNEST(w.places) AS p
-    WHERE rare.word = :word AND rare.memory_key BETWEEN :first AND :last
-    GROUP BY w.memory_key, p - t.number + 1 HAVING COUNT(*) = :many
+    JOIN memory_words AS n ON n.word = t.word COLLATE "C" AND n.project_id = w.project_id AND n.memory_key = w.memory_key
+    CROSS JOIN UNNEST(n.places) AS p
+    WHERE w.word = :word {within}
+    GROUP BY w.project_id, w.memory_key, p - t.number + 1 HAVING COUNT(*) = :many
 ) AS s
-GROUP BY memory_key
+GROUP BY project_id, memory_key
 
 -- name: and_found
 -- And another one as well.
-SELECT memory_key, places FROM ({found}) AS one WHERE memory_key IN (SELECT memory_key FROM ({also}) AS other)
+SELECT project_id, memory_key, places FROM ({found}) AS one
+WHERE memory_key IN (SELECT memory_key FROM ({also}) AS other)
+
+-- name: within_project
+-- Of one project: its rows are side by side.
+AND w.project_id = :project_id

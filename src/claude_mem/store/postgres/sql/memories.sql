@@ -5,7 +5,7 @@
 SELECT memory_key, path FROM memory_files
 WHERE folder >= :folder AND folder < CAST(:folder AS text) || '0'
   AND (folder = :folder OR STARTS_WITH(folder, CAST(:folder AS text) || '/'))
-  AND memory_key BETWEEN :first AND :last
+  AND project_id BETWEEN :first AND :last
 LIMIT :limit;
 
 -- name: files_under_among

@@ -32,10 +32,10 @@ WHERE s.project_id = :project_id AND y.created_at_epoch >= :since GROUP BY day;
 SELECT f.path, f.changes, o.created_at_epoch AS last_at
 FROM (SELECT path, COUNT(*) AS changes, MAX(memory_key) AS last_key
       FROM (SELECT path, memory_key, how FROM memory_files
-            WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :most) AS m
-      WHERE how = 'modified' AND (memory_key >> 25) & 3 = 0
+            WHERE project_id = :first AND project_id = :last ORDER BY memory_key DESC LIMIT :most) AS m
+      WHERE how = 'modified' AND (memory_key >> 31) & 3 = 0
       GROUP BY path ORDER BY changes DESC, last_key DESC LIMIT :limit) AS f
-JOIN observations AS o ON o.id = f.last_key & 33554431
+JOIN observations AS o ON o.id = f.last_key & 2147483647
 ORDER BY f.changes DESC, f.last_key DESC;
 
 -- name: concepts_of_project

@@ -1,10 +1,8 @@
 -- The statements of text_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: some_unindexed
--- Some memories that are in no index yet, what was understood first; those that another process is indexing are passed over.
-SELECT kind, id FROM unindexed
-ORDER BY CASE kind WHEN 'observation' THEN 0 WHEN 'summary' THEN 1 WHEN 'prompt' THEN 2 ELSE 3 END, id
-LIMIT :limit FOR UPDATE SKIP LOCKED;
+-- The newest of a kind that are in no index yet; those that another process is indexing are passed over.
+SELECT id FROM unindexed WHERE kind = :kind ORDER BY id DESC LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: count_unindexed
 -- How many memories are in no index yet.
@@ -60,32 +58,32 @@ ORDER BY p.id FOR UPDATE OF p;
 
 -- name: documents_of
 -- What the index has of these memories.
-SELECT memory_key, words, tokens FROM memory_documents
+SELECT memory_key, project_id, words, tokens FROM memory_documents
 WHERE kind = :kind AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: add_document
 -- A memory is in the index.
-INSERT INTO memory_documents (memory_key, kind, id, words, tokens, is_tool)
-VALUES (:memory_key, :kind, :id, ARRAY(SELECT json_array_elements_text(CAST(:words AS json))), :tokens, :is_tool);
+INSERT INTO memory_documents (project_id, memory_key, kind, id, words, tokens, is_tool)
+VALUES (:project_id, :memory_key, :kind, :id, ARRAY(SELECT json_array_elements_text(CAST(:words AS json))), :tokens, :is_tool);
 
 -- name: add_words
 -- With each of its words, and where it stands.
-INSERT INTO memory_words (word, memory_key, places)
-SELECT word, :memory_key, ARRAY(SELECT CAST(place AS integer) FROM json_array_elements_text(places) AS place)
+INSERT INTO memory_words (project_id, memory_key, word, places)
+SELECT :project_id, :memory_key, word, ARRAY(SELECT CAST(place AS integer) FROM json_array_elements_text(places) AS place)
 FROM json_each(CAST(:places AS json)) AS w (word, places);
 
 -- name: remove_words
 -- It has none of these any more.
 DELETE FROM memory_words
-WHERE memory_key = :memory_key AND word IN (SELECT value FROM json_array_elements_text(CAST(:words AS json)) AS value);
+WHERE project_id = :project_id AND memory_key = :memory_key AND word IN (SELECT value FROM json_array_elements_text(CAST(:words AS json)) AS value);
 
 -- name: remove_document
 -- It is not in the index any more.
-DELETE FROM memory_documents WHERE memory_key = :memory_key;
+DELETE FROM memory_documents WHERE project_id = :project_id AND memory_key = :memory_key;
 
 -- name: count_document
 -- What a project's part of the index has in all.
-INSERT INTO text_totals AS t (project_id, documents, tokens) VALUES (CAST(:memory_key AS bigint) >> 49, :documents, :tokens)
+INSERT INTO text_totals AS t (project_id, documents, tokens) VALUES (:project_id, :documents, :tokens)
 ON CONFLICT (project_id) DO UPDATE
     SET documents = t.documents + excluded.documents, tokens = t.tokens + excluded.tokens;
 
@@ -100,4 +98,9 @@ TRUNCATE memory_words, memory_documents, memory_files, text_totals;
 -- name: sizes_of_span
 -- How many memories each session of a span has, and how many of them are not a tool's.
 SELECT MIN(memory_key) AS first, COUNT(*) AS rows, SUM(1 - is_tool) AS said
-FROM memory_documents WHERE memory_key BETWEEN :first AND :last GROUP BY memory_key / :per_session;
+FROM memory_documents WHERE project_id BETWEEN :first AND :last GROUP BY memory_key >> 33;
+
+-- name: add_file
+-- A memory is about a file.
+INSERT INTO memory_files (base, project_id, memory_key, path, folder, how)
+VALUES (:base, :project_id, :memory_key, :path, :folder, :how);

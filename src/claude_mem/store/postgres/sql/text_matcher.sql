@@ -16,7 +16,7 @@ SELECT memory_key FROM ({found}) AS found WHERE :tool_place > ANY (places);
 -- name: weighed_matches
 -- All in which something is found, where it stands in them, and how long they are.
 SELECT found.memory_key, found.places, d.tokens FROM ({found}) AS found
-JOIN memory_documents AS d ON d.memory_key = found.memory_key;
+JOIN memory_documents AS d ON d.project_id = found.project_id AND d.memory_key = found.memory_key;
 
 -- name: matches_among
 -- Of some memories, those in which something is found.
@@ -25,4 +25,4 @@ WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
 -- name: newest_matches
 -- The newest in which all of several are found.
-SELECT memory_key FROM ({found}) AS found ORDER BY memory_key DESC LIMIT :limit;
+SELECT memory_key FROM ({found}) AS found ORDER BY project_id DESC, memory_key DESC LIMIT :limit;

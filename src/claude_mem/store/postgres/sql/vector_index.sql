@@ -38,18 +38,76 @@ ON CONFLICT (kind, id) DO UPDATE SET stamp = nextval('stamps');
 -- How many memories have no vector.
 SELECT COUNT(*) FROM unembedded;
 
--- name: keep_vector
--- Add or replace one, unless its memory was forgotten while it was made.
-INSERT INTO memory_vectors (memory_key, vector)
-SELECT :memory_key, :vector
-WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))
-   OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
-   OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
-ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector, transaction = excluded.transaction;
+-- name: hold_observation
+-- Nobody moves or forgets these observations before this transaction ends.
+SELECT id FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
+
+-- name: hold_summary
+-- The same of summaries.
+SELECT id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
+
+-- name: hold_prompt
+-- The same of prompts.
+SELECT id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
+
+-- name: keep_vector_observation
+-- Add or replace an observation's vector, unless that was forgotten while it was made.
+INSERT INTO memory_vectors (memory_key, project_id, vector)
+SELECT :memory_key, project_id, :vector FROM observations
+WHERE id = :id AND session_id = :session_id AND project_id IS NOT NULL
+ON CONFLICT (memory_key) DO UPDATE
+    SET project_id = excluded.project_id, vector = excluded.vector, stored_by = excluded.stored_by
+RETURNING project_id;
+
+-- name: keep_vector_summary
+-- The same of a summary.
+INSERT INTO memory_vectors (memory_key, project_id, vector)
+SELECT :memory_key, s.project_id, :vector FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id = :id AND y.session_id = :session_id
+ON CONFLICT (memory_key) DO UPDATE
+    SET project_id = excluded.project_id, vector = excluded.vector, stored_by = excluded.stored_by
+RETURNING project_id;
+
+-- name: keep_vector_prompt
+-- The same of a prompt.
+INSERT INTO memory_vectors (memory_key, project_id, vector)
+SELECT :memory_key, s.project_id, :vector FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id = :id AND u.session_id = :session_id
+ON CONFLICT (memory_key) DO UPDATE
+    SET project_id = excluded.project_id, vector = excluded.vector, stored_by = excluded.stored_by
+RETURNING project_id;
+
+-- name: projects_of_observation
+-- Whose memory observations are.
+SELECT id, project_id FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND project_id IS NOT NULL;
+
+-- name: projects_of_summary
+-- The same of summaries.
+SELECT y.id, s.project_id FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+WHERE y.id IN (SELECT value FROM json_each(:ids));
+
+-- name: projects_of_prompt
+-- The same of prompts.
+SELECT u.id, s.project_id FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id
+WHERE u.id IN (SELECT value FROM json_each(:ids));
+
+-- name: newest_vectors
+-- Those of the last sessions.
+SELECT memory_key, vector FROM memory_vectors ORDER BY memory_key DESC LIMIT :limit;
+
+-- name: newest_vectors_of_project
+-- The same of a project.
+SELECT memory_key, vector FROM memory_vectors WHERE project_id = :project_id ORDER BY memory_key DESC LIMIT :limit;
+
+-- name: move_vector
+-- Its memory is of another session or project.
+UPDATE memory_vectors SET memory_key = :new, project_id = :project_id, stored_by = pg_current_xact_id()
+WHERE memory_key = :old;
 
 -- name: vectors_changed
 -- Those that any process has stored since a mark.
-SELECT memory_key, vector FROM memory_vectors WHERE transaction >= CAST(CAST(:mark AS text) AS xid8) LIMIT :limit;
+SELECT project_id, memory_key, vector FROM memory_vectors
+WHERE stored_by >= CAST(CAST(:mark AS text) AS xid8) LIMIT :limit;
 
 -- name: vectors_used_elsewhere
 -- Whether another machine has used the vectors within a day.

@@ -26,15 +26,6 @@ SELECT m.id, m.session_id, s.project_id FROM pending_messages AS m JOIN sdk_sess
 -- How many such a list has.
 SELECT COUNT(*) FROM observations AS m;
 
--- name: files_named
--- Memories of files of one name, the newest of each kind and project first.
-SELECT memory_key, path, how FROM memory_files
-WHERE base = :base AND memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
-
--- name: all_files
--- Every file that a memory of a span is about.
-SELECT memory_key, path, how FROM memory_files WHERE memory_key BETWEEN :first AND :last;
-
 -- name: list_summary
 -- Summaries, likewise.
 SELECT m.id, m.created_at_epoch FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
@@ -70,13 +61,6 @@ WITH RECURSIVE folders (folder) AS (
     SELECT (SELECT MIN(folder) FROM memory_files WHERE folder > folders.folder) FROM folders WHERE folder IS NOT NULL
 )
 SELECT folder FROM folders WHERE folder IS NOT NULL;
-
--- name: files_in
--- Memories of files in some folders, and of files of one name.
-SELECT memory_key, path, how FROM memory_files
-WHERE folder IN (SELECT value FROM json_each(:folders)) AND memory_key BETWEEN :first AND :last
-UNION ALL
-SELECT memory_key, path, how FROM memory_files WHERE base = :base AND memory_key BETWEEN :first AND :last;
 
 -- name: files_about
 -- The files that some memories are about.

@@ -21,10 +21,6 @@ SELECT COALESCE(MAX(id), 0) FROM session_summaries;
 -- The newest prompt's id.
 SELECT COALESCE(MAX(id), 0) FROM user_prompts;
 
--- name: add_file
--- A memory is about a file.
-INSERT INTO memory_files (base, memory_key, path, folder, how) VALUES (:base, :memory_key, :path, :folder, :how);
-
 -- name: remove_files
 -- A memory is about no file any more.
 DELETE FROM memory_files WHERE memory_key = :memory_key;

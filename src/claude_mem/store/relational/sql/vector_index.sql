@@ -8,17 +8,9 @@ DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_ve
 -- Which of these memories have one.
 SELECT memory_key FROM memory_vectors WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
--- name: newest_vectors
--- The last of a span.
-SELECT memory_key, vector FROM memory_vectors WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
-
 -- name: count_vectors
 -- How many are kept.
 SELECT COUNT(*) FROM memory_vectors;
-
--- name: all_projects
--- The ids of all projects.
-SELECT id FROM projects;
 
 -- name: session_of_observation
 -- In which session an observation was made, or the next one that is left.
@@ -39,10 +31,6 @@ SELECT name, value FROM derived WHERE name BETWEEN 'vectors_forgotten_' AND 'vec
 -- name: forget_vector_notes
 -- Forgets the state of all vectors: they are rebuilt.
 DELETE FROM derived WHERE name BETWEEN 'vectors_' AND 'vectors_~';
-
--- name: move_vectors
--- Their memories lie elsewhere in the indexes.
-UPDATE memory_vectors SET memory_key = memory_key + :by WHERE memory_key BETWEEN :first AND :last;
 
 -- name: remove_vectors
 -- Some, by their keys.

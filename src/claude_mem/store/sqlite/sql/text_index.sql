@@ -103,8 +103,12 @@ ORDER BY rowid DESC LIMIT :limit;
 -- name: sizes_of_span
 -- How many memories each session of a span has, and how many of them are not a tool's (the size of the last column is 0).
 SELECT MIN(id) AS first, COUNT(*) AS rows, SUM(SUBSTR(sz, -1) = X'00') AS said
-FROM memory_text_docsize WHERE id BETWEEN :first AND :last GROUP BY id / :per_session;
+FROM memory_text_docsize WHERE id BETWEEN :first AND :last GROUP BY id >> 27;
 
 -- name: averages
 -- How many memories the index has, and how long they are: a record of its own that changes with each of them.
 SELECT block FROM memory_text_data WHERE id = 1;
+
+-- name: add_file
+-- A memory is about a file.
+INSERT INTO memory_files (base, memory_key, path, folder, how) VALUES (:base, :memory_key, :path, :folder, :how);

@@ -38,3 +38,15 @@ WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :
    OR (:kind = 'summary' AND EXISTS (SELECT 1 FROM session_summaries WHERE id = :id AND session_id = :session_id))
    OR (:kind = 'prompt' AND EXISTS (SELECT 1 FROM user_prompts WHERE id = :id AND session_id = :session_id))
 ON CONFLICT (memory_key) DO UPDATE SET vector = excluded.vector;
+
+-- name: newest_vectors
+-- The last of a span.
+SELECT memory_key, vector FROM memory_vectors WHERE memory_key BETWEEN :first AND :last ORDER BY memory_key DESC LIMIT :limit;
+
+-- name: move_vectors
+-- Their memories lie elsewhere in the indexes.
+UPDATE memory_vectors SET memory_key = memory_key + :by WHERE memory_key BETWEEN :first AND :last;
+
+-- name: all_projects
+-- The ids of all projects.
+SELECT id FROM projects;

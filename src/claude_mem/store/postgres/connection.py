@@ -131,7 +131,8 @@ class PostgresConnection:
         return [tuple(row) for row in self.run(statement, parameters)]
 
     def insert(self, statement: str, parameters: Mapping[str, Any], /) -> int:
-        return int(self.run(statement, parameters).fetchone()[0])
+        returning = f"{statement.removesuffix(';')} RETURNING id"
+        return int(self.run(returning, parameters).fetchone()[0])
 
 
 def _storable(value: Any) -> Any:

@@ -6,14 +6,6 @@ SELECT id, status, prompt_counter, first_user_prompt IS NOT NULL AS named, updat
        completed_at_epoch, end_reason, cwd, transcript_path, branch, commit_sha, past
 FROM sdk_sessions WHERE claude_session_id = :claude_session_id FOR UPDATE;
 
--- name: add_session
--- A session heard of for the first time, by whichever of its events came first.
-INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, cwd, transcript_path, branch,
-                          commit_sha, created_at, created_at_epoch, updated_at, updated_at_epoch)
-VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :transcript_path, :branch,
-        :commit_sha, :created_at, :created_at_epoch, :created_at, :created_at_epoch)
-RETURNING id;
-
 -- name: change_session
 -- What the events of a transaction changed in a session; one that is of the present again is like any other.
 UPDATE sdk_sessions

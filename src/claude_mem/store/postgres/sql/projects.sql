@@ -9,12 +9,6 @@ WHERE p.root IN (SELECT value FROM json_each(:roots))
        OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
 ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
 
--- name: add_project
--- A project seen for the first time.
-INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
-VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch)
-RETURNING id;
-
 -- name: projects_to_keep
 -- All projects that have sessions, with what a person needs to tell them apart, the one last worked in first.
 SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,

@@ -61,3 +61,10 @@ SELECT COUNT(*) FROM pending_messages AS p INDEXED BY pending_messages_unsettled
 CROSS JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.state <> 'done' AND p.state IN ('ready', 'leased')
   AND s.past = 1 AND s.held_until_epoch <= :now AND s.status <> 'failed';
+
+-- name: add_session
+-- A session heard of for the first time, by whichever of its events came first.
+INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, cwd, transcript_path, branch,
+                          commit_sha, created_at, created_at_epoch, updated_at, updated_at_epoch)
+VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :transcript_path, :branch,
+        :commit_sha, :created_at, :created_at_epoch, :created_at, :created_at_epoch);

@@ -65,3 +65,19 @@ SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_
 FROM observations INDEXED BY observations_current
 WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
+
+-- name: add_observation
+-- Something worth remembering, with where it came from.
+INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
+                          files_read, files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
+                          created_at, created_at_epoch, content_key, provider, source, supersedes)
+VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts,
+        :files_read, :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
+        :created_at, :created_at_epoch, :content_key, :provider, :source, :supersedes);
+
+-- name: add_summary
+-- What a turn came to.
+INSERT INTO session_summaries (session_id, project, request, investigated, learned, completed, next_steps,
+                               files_read, files_edited, notes, prompt_number, created_at, created_at_epoch, source)
+VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
+        :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);

@@ -119,3 +119,8 @@ SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_ep
 FROM projects AS p
 CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
+
+-- name: add_project
+-- A project seen for the first time.
+INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
+VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);

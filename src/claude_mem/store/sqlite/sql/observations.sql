@@ -1,25 +1,9 @@
 -- The statements of observations.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: add_observation
--- Something worth remembering, with where it came from.
-INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
-                          files_read, files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
-                          created_at, created_at_epoch, content_key, provider, source, supersedes)
-VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts,
-        :files_read, :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
-        :created_at, :created_at_epoch, :content_key, :provider, :source, :supersedes);
-
 -- name: standing_titles
 -- A session's observations that nothing has superseded, without those the user saved or pinned.
 SELECT id, title FROM observations
 WHERE session_id = :session_id AND superseded_by IS NULL AND source <> 'user' AND NOT pinned AND title IS NOT NULL;
-
--- name: add_summary
--- What a turn came to.
-INSERT INTO session_summaries (session_id, project, request, investigated, learned, completed, next_steps,
-                               files_read, files_edited, notes, prompt_number, created_at, created_at_epoch, source)
-VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
-        :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
 
 -- name: observation_to_revise
 -- What of an observation can be corrected, and what that depends on.

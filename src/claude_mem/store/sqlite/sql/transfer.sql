@@ -12,20 +12,6 @@ WHERE id IN (SELECT project_id FROM sdk_sessions WHERE id IN (SELECT value FROM 
              SELECT project_id FROM observations WHERE session_id IN (SELECT value FROM json_each(:sessions)))
 ORDER BY created_at_epoch, key
 
--- name: export_observations
--- What was understood of it.
-SELECT s.claude_session_id AS session_id, IIF(m.project_id <> s.project_id, p.key, NULL) AS project, m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read,
-       m.files_modified, m.text, m.prompt_number, m.client, m.branch, m.commit_sha AS "commit", m.tool_use_ids,
-       o.created_at_epoch AS older_at, o.content_key AS older_key, t.claude_session_id AS older_session,
-       m.provider, m.pinned, m.wrong, m.source, m.created_at_epoch AS at
-FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
-LEFT JOIN projects AS p ON p.id = m.project_id
-LEFT JOIN observations AS o ON o.id = m.supersedes
-LEFT JOIN sdk_sessions AS t ON t.id = o.session_id
-WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
-  AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
-ORDER BY m.created_at_epoch, m.id
-
 -- name: export_sightings
 -- What was understood again in one; the same thing at the same time is one sighting.
 SELECT t.claude_session_id AS older_session, o.created_at_epoch AS older_at, o.content_key AS older_key,
@@ -42,19 +28,6 @@ ORDER BY m.created_at_epoch, first
 SELECT m.id, m.project_id, m.content_key, m.text, m.created_at_epoch, s.client AS session_client
 FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id
-
--- name: absorb_observation
--- An observation that came from elsewhere.
-INSERT INTO observations (
-    session_id, project, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, text,
-    prompt_number, client, branch, commit_sha, tool_use_ids, supersedes, created_at, created_at_epoch, content_key,
-    provider, pinned, wrong, source
-)
-VALUES (
-    :id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts, :files_read, :files_modified,
-    :text, :prompt_number, :client, :branch, :commit, :tool_use_ids, :older, :at_iso, :at, :content_key, :provider,
-    :pinned, :wrong, :source
-)
 
 -- name: find_summary
 -- Whether a summary is there already.

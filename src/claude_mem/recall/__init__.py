@@ -1,1 +1,2 @@
-"""Finds, ranks and packs what is remembered. Pure decisions; what they need is passed in."""
+"""Finds, ranks and renders memories: `search` finds, `inject` decides what a session is shown, `render`
+writes it."""

@@ -1,4 +1,13 @@
-"""One search for all faces: what the words match, what the vectors are near to, what speaks for each."""
+"""One search, whoever asks: HTTP, MCP, the command line or a hook.
+
+    __call__ > Memories.match    by words; `fuse.weigh` weighs them
+             > _closeness        by vectors
+             > _files            by the files that the query names
+             > fuse.fuse         one score for each memory
+             > _hits             read the rows, apply priors and staleness, leave out copies
+
+`memory_reader` makes the query and the filters of a request, and the answer of what is found.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The worker: its life, its sockets and its HTTP application."""
+"""The worker: `lifecycle` runs it, `hook_socket` answers hooks, `http` and `mcp` everybody else."""

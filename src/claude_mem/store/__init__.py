@@ -1,1 +1,2 @@
-"""The store: the only code that knows SQL. `base` declares it; `sqlite` implements it."""
+"""The store: the only code that knows SQL. `base` says what a store is; `sqlite` and `postgres` are the two
+there are, and `relational` has what both run."""

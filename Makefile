@@ -64,8 +64,8 @@ fuzz: $(DEV) ## fuzz the reply parser for ten minutes
 	@$(PIP) atheris
 	@$(PY) tests/fuzz/grammar.py -max_total_time=600
 
-install: ## install the claude-mem command
-	@PYTHON="$(PYTHON)" bash scripts/install.sh
+install: ## install the claude-mem command; EXTRAS=postgres, chroma, fastembed or onnx adds what these need
+	@PYTHON="$(PYTHON)" EXTRAS="$(EXTRAS)" bash scripts/install.sh
 
 vsix: $(PY) ## package the VS Code extension as a .vsix in dist
 	@$(PY) scripts/vsix.py

@@ -132,7 +132,7 @@ class FastEmbed(LocalModel):
             from fastembed import TextEmbedding
         except Exception as error:
             raise VectorsUnavailable(
-                f'Models by name need fastembed (pip install "claude-mem-py[fastembed]"): {error}.'
+                f"Models by name need fastembed (in a clone: make install EXTRAS=fastembed): {error}."
             ) from error
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

@@ -36,7 +36,7 @@ def postgres() -> ModuleType:
         from claude_mem.store import postgres as found
     except ImportError as error:
         raise ClaudeMemError(
-            f'CLAUDE_MEM_DATABASE_URL needs psycopg (pip install "claude-mem-py[postgres]"): {error}.'
+            f"CLAUDE_MEM_DATABASE_URL needs psycopg (in a clone: make install EXTRAS=postgres): {error}."
         ) from None
     return found
 

@@ -72,7 +72,7 @@ def test_the_first_session_after_an_install_is_observed_by_ones_own_claude_code(
 ) -> None:
     python = str(Path(sys.base_prefix) / "bin/python3")
     made = subprocess.run(
-        ["make", "--no-print-directory", "install", f"PYTHON={python}"],
+        ["make", "--no-print-directory", "install", f"PYTHON={python}", "EXTRAS=postgres"],
         cwd=ROOT,
         env=environment(user, installer),
         capture_output=True,
@@ -82,6 +82,8 @@ def test_the_first_session_after_an_install_is_observed_by_ones_own_claude_code(
     )
     assert made.returncode == 0, made.stdout + made.stderr
     assert (f"Installed with {installer}" if installer else "uv and pipx not found") in made.stdout
+    beside = (user.home / ".local/bin/claude-mem").resolve().parent / "python"
+    assert subprocess.run([beside, "-c", "import psycopg"], check=False).returncode == 0, "the extra"
     (user.commands() / "claude-mem").symlink_to(user.home / ".local/bin/claude-mem")
     installed = user.mem("install", "--yes", "--json", CLAUDE_MEM_PROVIDER="", ANTHROPIC_API_KEY="")
     done = json.loads(installed.stdout)

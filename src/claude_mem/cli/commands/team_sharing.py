@@ -216,7 +216,11 @@ def _run_unshare(args: argparse.Namespace) -> int:
 def _run_team(args: argparse.Namespace) -> int:
     if args.accept_deletions or args.refuse_deletions:
         body = {"accept": args.accept_deletions}
+        held = sum(each["memories"] for each in request("GET", "/api/sharing")["held"])
         status = request("POST", "/api/sharing/consent", body=body, within_s=SLOW_S)
+        count = f"{output.plural(held, 'memory', 'memories')} of yours"
+        answered = f"Deleted {count}." if args.accept_deletions else f"Kept {count} on this machine."
+        output.message(answered if held else "No deletions wait for your consent.")
     elif args.sync:
         with output.waiting("Exchanging memories with the team's server ..."):
             status = request("POST", "/api/sharing/exchange", body={}, within_s=SLOW_S)
@@ -257,7 +261,7 @@ def status_text(status: dict[str, Any]) -> list[str]:
             "  Agree: claude-mem team --accept-deletions. Keep them: claude-mem team --refuse-deletions"
         )
     lines += _shared(status)
-    for each in status["received"]:
+    for each in (each for each in status["received"] if each["memories"]):
         count = output.plural(each["memories"], "memory", "memories")
         lines.append(f"From {output.clean(each['author'])}: {count}")
     return lines

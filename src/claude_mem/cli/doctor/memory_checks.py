@@ -215,7 +215,7 @@ def _vectors(fact: RecallFacts) -> Finding:
         says = f"the package wordllama (the embedding model) is not installed. {FULL_TEXT}"
         return warn("vectors", says, f"reinstall claude-mem: make install; {VECTORS_OFF}")
     if is_chroma and not fact.has_chroma:
-        step = f'pip install "claude-mem-py[chroma]"; {BUILTIN}'
+        step = f"in a clone: make install EXTRAS=chroma; {BUILTIN}"
         return warn("vectors", f"the package chromadb is not installed. {FULL_TEXT}", step)
     if fact.vectors == "unavailable":
         says = f"unavailable: {fact.trouble or 'the worker gave no reason.'} {FULL_TEXT} for now"

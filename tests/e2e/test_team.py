@@ -18,6 +18,7 @@ from tests.harness.team_machines import Machine, machine, machines
 from claude_mem.api.team import NewMember
 from claude_mem.serve import control
 from claude_mem.team.membership import KEY_FILE
+from claude_mem.team.policy import MOST_LOST
 
 SECRET = "AKIAIOSFODNN7EXAMPLQ"  # the shape of a key
 _projects = count(1)
@@ -187,6 +188,38 @@ def test_what_is_forgotten_of_others_does_not_come_back(team: Team) -> None:
     team.ben.sync()
     assert team.ben.found("tapirs", bens) == []
     assert team.ada.found("tapirs", adas)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("consents", [False, True])
+def test_others_delete_much_of_ones_own_on_ones_machine_only_with_consent(
+    team: Team, consents: bool, tmp_path: Path
+) -> None:
+    key, _, bens = team.shared()
+    animal = "quagga" if consents else "okapi"
+    titles = [f"{animal} {number} sleeps in module {number}" for number in range(MOST_LOST + 1)]
+    records = team_servers.session_records(f"about-{animal}", key, *titles, words=animal)
+    file = tmp_path / "memories.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    team.ben.mem("import", "--own", str(file), cwd=bens)
+    team.ben.mem("share", "--here", cwd=bens)
+    team.ben.mem("share", "--now", cwd=bens)
+    team.ada.sync()
+    team.ada.mem("forget", "--text", animal, "--for-team", "--yes")
+    team.ada.sync()
+    (held,) = team.ben.sync()["held"]
+    assert (held["by"], held["memories"] > MOST_LOST) == ("ada", True)
+    assert team.ben.holds(animal)
+    status = team.ada.mem.json("forget", "--status")["items"]
+    assert any(each["consent"] == ["ben/laptop"] for each in status if each["project"] == key)
+    answered = team.ben.mem("team", "--accept-deletions" if consents else "--refuse-deletions")
+    assert f"{held['memories']} memories" in answered.stderr
+    assert team.ben.sync()["held"] == []
+    assert bool(team.ben.found(animal, bens)) is not consents
+    status = team.ada.mem.json("forget", "--status")["items"]
+    of_project = [each for each in status if each["project"] == key]
+    assert not [each for each in of_project if each["consent"]]
+    assert bool([each for each in of_project if each["refused"]]) is not consents
 
 
 def on_a_branch(team: Team, root: Path, branch: str) -> Path:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.claude import Claude, Playing, write_login
@@ -85,11 +86,15 @@ def test_the_first_session_after_an_install_is_observed_by_ones_own_claude_code(
     beside = (user.home / ".local/bin/claude-mem").resolve().parent / "python"
     assert subprocess.run([beside, "-c", "import psycopg"], check=False).returncode == 0, "the extra"
     (user.commands() / "claude-mem").symlink_to(user.home / ".local/bin/claude-mem")
-    installed = user.mem("install", "--yes", "--json", CLAUDE_MEM_PROVIDER="", ANTHROPIC_API_KEY="")
-    done = json.loads(installed.stdout)
-    assert done["provider"] == "claude"
     answers = Answers()
     with ModelServer(answers) as server:
+        here: dict[str, Any] = {
+            "CLAUDE_MEM_PROVIDER": "",
+            "ANTHROPIC_API_KEY": "",
+            "ANTHROPIC_BASE_URL": server.url,
+        }
+        done = json.loads(user.mem("install", "--yes", "--json", **here).stdout)
+        assert done["provider"] == "claude"
         assert user.run(server, "Label the parcel.", CLAUDE_MEM_PROVIDER="", ANTHROPIC_API_KEY="").code == 0
         user.settle()
         found = user.rows("SELECT title, provider FROM observations")

@@ -43,7 +43,8 @@ class Weighed(Struct, frozen=True):
     whole: dict[int, float]  # by session; of the words that were weighed everywhere
     strength: float  # the best memory's, in words that a single session has
     unknown: float  # the share of the words that no memory has
-    covered: float  # how much of the words the best memory has; a rare word weighs more
+    shared: frozenset[str]  # the words that the best memory has
+    covered: float  # how much of them, where a rare word weighs more
 
 
 class Fused(Struct, frozen=True):
@@ -102,14 +103,15 @@ def weigh(matches: TextMatches) -> Weighed:
                 lengths[session] = length
             whole[session] = whole.get(session, 0.0) + telling * (n * (SATURATION + 1) / (n + length))
     best = max(memories, key=memories.__getitem__, default=-1)
-    of_best = (telling for each, telling in zip(words, rarity, strict=True) if best in each.scores)
+    of_best = [(each, telling) for each, telling in zip(words, rarity, strict=True) if best in each.scores]
     return Weighed(
         memories,
         _best(said),
         whole,
         strength=memories.get(best, 0.0) / unseen,
         unknown=sum(not each.scores for each in words) / max(1, len(words)),
-        covered=sum(of_best) / (sum(rarity) or 1.0),
+        shared=frozenset(each.word.rstrip("*") for each, _ in of_best),
+        covered=sum(telling for _, telling in of_best) / (sum(rarity) or 1.0),
     )
 
 

@@ -220,7 +220,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         found = self.search(
             prompt, filters, MOST_CONSIDERED, work, hurried=True, without=own.id if own else None
         )
-        evidence = reminders.evidence(prompt, found.strength, found.unknown, found.covered)
+        evidence = reminders.evidence(prompt, found)
         known = reminders.injected_refs(self._injected(session))
         hits = [hit for hit in found.hits if hit.card.session != session]
         return evidence, reminders.considered(hits, known, is_answered=evidence >= reminders.ENOUGH)

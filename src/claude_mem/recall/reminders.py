@@ -24,13 +24,15 @@ from claude_mem.recall import label, query_paths
 from claude_mem.recall.fence import fenced, quoted
 from claude_mem.recall.label import gist
 from claude_mem.recall.render import Budget, Rendered, StartMaterial, as_many_as_fit, rendered
+from claude_mem.recall.search import SearchResults
 from claude_mem.store.base import Memories
 from claude_mem.store.values import Injection, TextQuery
 
 FEWEST_WORDS = 2
-ENOUGH, UNKNOWN_WEIGHT = 8.0, 16.0
-"""The least evidence for injecting anything, and what is subtracted for words that no memory has (times their
-share): a prompt about something new shares only ordinary words with the past."""
+ENOUGH, SHARED_WEIGHT, WORD_WEIGHT, UNKNOWN_WEIGHT = 8.0, 1.5, 0.25, 16.0
+"""The least evidence for injecting anything; what each word counts that the best memory has, and each
+meaningful word of the prompt; and what is subtracted for words that no memory has (times their share): a
+prompt about something new shares only ordinary words with the past."""
 COVERED_PER_WORD = 0.01
 """How much of the prompt its best memory must have, for each meaningful word: a pasted text has so many words
 that any memory has some of them."""
@@ -108,12 +110,13 @@ def prompt_terms(prompt: str) -> set[str]:
     return set(prompt_words(prompt)) - STOP_WORDS - CHAT_WORDS
 
 
-def evidence(prompt: str, strength: float, unknown: float, covered: float) -> float:
+def evidence(prompt: str, found: SearchResults) -> float:
     """The evidence that memory has an answer: below ENOUGH, nothing is injected."""
-    words = len(prompt_terms(prompt))
-    if covered < COVERED_PER_WORD * words:
+    words = prompt_terms(prompt)
+    if found.covered < COVERED_PER_WORD * len(words):
         return 0.0
-    return words + strength - UNKNOWN_WEIGHT * unknown
+    in_common = SHARED_WEIGHT * len(words & found.shared) + WORD_WEIGHT * len(words)
+    return in_common + found.strength - UNKNOWN_WEIGHT * found.unknown
 
 
 def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:

@@ -67,7 +67,8 @@ class SearchResults(Struct, frozen=True):
     note: str | None = None  # why a leg is missing
     strength: float = 0.0  # the best memory's BM25, in words that a single session has
     unknown: float = 0.0  # the share of the query's words that no memory has
-    covered: float = 0.0  # how much of the query the memory with the best words has
+    shared: frozenset[str] = frozenset()  # those that the memory with the best words has
+    covered: float = 0.0  # how much of them, where a rare word weighs more
 
 
 class Search:
@@ -128,7 +129,8 @@ class Search:
         hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
         if hits and not said and not lifted:
             note = NEAREST
-        return SearchResults(hits, legs, note, weighed.strength, weighed.unknown, weighed.covered)
+        shared, covered = weighed.shared, weighed.covered
+        return SearchResults(hits, legs, note, weighed.strength, weighed.unknown, shared, covered)
 
     def _closeness(
         self,

@@ -170,6 +170,7 @@ def test_how_much_of_the_words_the_best_memory_has_is_told_and_a_rare_word_weigh
     best_has_one = weigh(matches(("common", common), ("rare", {at(1, 1): 4.0}), ("other", {at(2, 1): 1.0})))
     assert best_has_both.covered == pytest.approx(1.0)
     assert 0.5 < best_has_one.covered < 1.0
+    assert best_has_both.shared == best_has_one.shared == {"common", "rare"}
     without_rare = weigh(matches(("common", {at(1, 1): 9.0} | common), ("unknown", {})))
     assert without_rare.covered < 0.5
     assert weigh(matches(("unknown", {}))).covered == weigh(NOTHING).covered == 0.0

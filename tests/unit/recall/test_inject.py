@@ -201,6 +201,16 @@ def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None
     assert herons.told("now") == []
 
 
+def test_a_prompt_whose_words_no_memory_has_together_is_told_nothing(memory: House) -> None:
+    """Each of them is known, but by another memory."""
+    together = "badger otter weasel marten ferret stoat polecat mink sable"
+    for word in together.split():
+        memory.keep(f"Counted the {word}", session=word)
+    assert prompt(memory, f"where are {together}?") == ""
+    memory.keep(f"The {together} are asleep", session="asleep")
+    assert prompt(memory, f"where are {together}?")
+
+
 def test_pasted_code_that_shares_ordinary_words_with_each_memory_is_told_nothing(memory: House) -> None:
     code = (
         "total value window result index append price count share target holding average report margin "

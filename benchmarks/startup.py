@@ -92,7 +92,7 @@ def main() -> None:
         rows = commands(Path(name), args.rounds) + workers(Path(name), args.rounds)
     print(f"Starts, in ms (commands: processor time). {machine()}\n")
     print(table(("", "bare", "ours", "ours/bare", "target"), rows))
-    print(f"\nModules of ours that a worker has imported: {modules('claude_mem.worker, claude_mem.wiring')}")
+    print(f"\nModules of ours that a worker has imported: {modules('claude_mem.serve.lifecycle, claude_mem.wiring.worker_services')}")
 
 
 if __name__ == "__main__":

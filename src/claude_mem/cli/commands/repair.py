@@ -17,7 +17,7 @@ from claude_mem.agents.catalog import Agent, AgentConnection, InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
-from claude_mem.cli.doctor import checks, facts
+from claude_mem.cli.doctor import checks, directory_facts, facts
 from claude_mem.files import atomic_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
@@ -105,7 +105,7 @@ def faults() -> Iterator[Fault]:
 
 
 def _directory(root: Path) -> Iterator[Fault]:
-    found = facts.look_at_directory(root)
+    found = directory_facts.look_at_directory(root)
     if not found.exists or not found.is_directory or found.owner != found.me:
         for finding in checks.judge_directory(found):
             if finding.level == "bad":
@@ -113,7 +113,7 @@ def _directory(root: Path) -> Iterator[Fault]:
         return
     if stat.S_IMODE(root.stat().st_mode) & stat.S_IRWXU != stat.S_IRWXU:
         yield Fault("directory", f"{root} is not writable", "give yourself access", lambda: root.chmod(0o700))
-        found = facts.look_at_directory(root)
+        found = directory_facts.look_at_directory(root)
     if found.foreign:
         says = f"files of other users: {', '.join(found.foreign)}"
         yield Fault("directory", says, f"sudo chown -R {found.me} {root}")

@@ -13,11 +13,10 @@ from msgspec import Struct
 from claude_mem import __version__
 from claude_mem.cli import output
 from claude_mem.cli.commands import on_off
+from claude_mem.cli.doctor.directory_facts import DataDirectory, Disk
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,
-    DataDirectory,
-    Disk,
     Facts,
     Interpreter,
     SpoolFacts,

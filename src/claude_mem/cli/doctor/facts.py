@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 import socket
 import sqlite3
-import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -23,6 +21,13 @@ from claude_mem import settings
 from claude_mem.agents import TITLES, catalog
 from claude_mem.agents.catalog import Agent
 from claude_mem.api.sharing import SharingStatus
+from claude_mem.cli.doctor.directory_facts import (
+    DataDirectory,
+    Disk,
+    is_writable,
+    look_at_directory,
+    look_at_disk,
+)
 from claude_mem.hook import drop_counters, paths, spool_writer
 from claude_mem.serve import control, replacement
 from claude_mem.serve.data_dir import PauseState, pause_state
@@ -40,8 +45,6 @@ DEADLINE_S = 5.0
 ANSWER_WITHIN_S = 2.0
 LOOK_AGAIN_S = 1.0  # an index that is behind is looked at twice, to see whether it catches up
 STARTS = 5
-MOST_ENTRIES = 20_000  # of the data directory; a full spool holds ten times as many
-MOST_NAMES = 3
 
 
 class Unknown(Struct, frozen=True):
@@ -61,20 +64,6 @@ class Interpreter(Struct, frozen=True):
     version: str
     sqlite: str
     start_ms: float  # of `python -I -S -c pass`, the floor of every hook
-
-
-class DataDirectory(Struct, frozen=True):
-    path: str
-    exists: bool
-    obstacle: str | None = None  # why it cannot be created, if it does not exist
-    is_directory: bool = True
-    owner: int = 0
-    me: int = 0
-    writable: bool = True
-    open_to_others: tuple[str, ...] = ()  # the first few
-    open_count: int = 0
-    foreign: tuple[str, ...] = ()  # files of other users
-    filesystem: str | None = None
 
 
 class Configuration(Struct, frozen=True):
@@ -145,11 +134,6 @@ class RecallFacts(Struct, frozen=True):
     injected: int | None = None
 
 
-class Disk(Struct, frozen=True):
-    free: int
-    total: int
-
-
 class Facts(Struct, frozen=True):
     interpreter: Interpreter | Unknown
     directory: DataDirectory | Unknown
@@ -203,7 +187,7 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "observing": Question(lambda: _observing(chosen)),
         "recall": Question(lambda: _recall(chosen)),
         "drops": Question(lambda: _drops(data_dir / paths.DROPS)),
-        "disk": Question(lambda: _disk(data_dir)),
+        "disk": Question(lambda: look_at_disk(data_dir)),
         "paused": Question(lambda: pause_state(data_dir)),
         "connected": Question(lambda: _connected(chosen)),
         "team": Question(lambda: _team(data_dir)),
@@ -247,77 +231,6 @@ def _interpreter() -> Interpreter:
 
     fastest = min(start_ms() for _ in range(STARTS))
     return Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, fastest)
-
-
-def look_at_directory(path: Path) -> DataDirectory:
-    try:
-        found = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return DataDirectory(str(path), exists=False, obstacle=_obstacle(path))
-    if not stat.S_ISDIR(found.st_mode):
-        return DataDirectory(str(path), exists=True, is_directory=False)
-    me = os.geteuid()
-    open_to_others, foreign = [], []
-    for name, entry in [(".", found), *_entries(path)]:
-        if entry.st_uid != me:
-            foreign.append(name)
-        # Nobody can reach a link's mode, and its target is not ours to judge.
-        elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
-            open_to_others.append(name)
-    return DataDirectory(
-        path=str(path),
-        exists=True,
-        owner=found.st_uid,
-        me=me,
-        writable=_is_writable(path),
-        open_to_others=tuple(open_to_others[:MOST_NAMES]),
-        open_count=len(open_to_others),
-        foreign=tuple(foreign[:MOST_NAMES]),
-        filesystem=_filesystem(path),
-    )
-
-
-def _obstacle(path: Path) -> str | None:
-    """Why a hook cannot create the directory. It creates only this one, not its parents."""
-    folder = path.absolute().parent
-    if path.is_symlink():
-        return "is a broken link"
-    if not folder.is_dir():
-        return f"cannot be created: {folder} is {'not a directory' if folder.exists() else 'missing'}"
-    return None if _is_writable(folder) else f"cannot be created: {folder} is not writable"
-
-
-def _is_writable(folder: Path) -> bool:
-    return os.access(folder, os.R_OK | os.W_OK | os.X_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
-
-
-def _entries(path: Path) -> Iterator[tuple[str, os.stat_result]]:
-    left = MOST_ENTRIES
-    for folder, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            left -= 1
-            if not left:
-                return
-            entry = Path(folder, name)
-            try:
-                yield str(entry.relative_to(path)), entry.lstat()
-            except FileNotFoundError:
-                continue  # drained in the meantime
-
-
-def _filesystem(path: Path) -> str | None:
-    """Its type, as the kernel names it; None where there is no /proc."""
-    try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    real, best, kind = path.resolve(), Path("/"), None
-    for line in mounts.splitlines():
-        fields, _, rest = line.partition(" - ")
-        point = Path(fields.split()[4].replace("\\040", " "))
-        if real.is_relative_to(point) and len(point.parts) >= len(best.parts):
-            best, kind = point, rest.split()[0]
-    return kind
 
 
 def _connected(chosen: Settings) -> Connected:
@@ -452,7 +365,7 @@ def _recall(chosen: Settings) -> RecallFacts:
         chroma_url=chosen.chroma_url,
         context=str(folder),
         context_exists=folder.exists(),
-        context_writable=folder.is_dir() and _is_writable(folder),
+        context_writable=folder.is_dir() and is_writable(folder),
         injected=sum(each["times"] for each in reported["injected"].values()) if reported else None,
     )
 
@@ -469,9 +382,3 @@ def _team(data_dir: Path) -> SharingStatus | None:
         return None
     status, answer = control.request(data_dir, "GET", "/api/sharing", deadline_s=ANSWER_WITHIN_S)
     return convert(answer, SharingStatus) if status == 200 else None
-
-
-def _disk(data_dir: Path) -> Disk:
-    there = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
-    usage = shutil.disk_usage(there)
-    return Disk(usage.free, usage.total)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from claude_mem.cli import output
 from claude_mem.cli.doctor.checks import LOGS, RESTART, Finding, bad, ok, warn
+from claude_mem.cli.doctor.directory_facts import Disk
 from claude_mem.cli.doctor.facts import (
     Configuration,
-    Disk,
     Facts,
     ObserverFacts,
     RecallFacts,

@@ -8,11 +8,10 @@ import pytest
 from claude_mem import __version__
 from claude_mem.cli.doctor import is_wrong, judge, why_not, why_unobserved
 from claude_mem.cli.doctor.checks import Finding
+from claude_mem.cli.doctor.directory_facts import DataDirectory, Disk
 from claude_mem.cli.doctor.facts import (
     Configuration,
     Connected,
-    DataDirectory,
-    Disk,
     Facts,
     Interpreter,
     ObserverFacts,

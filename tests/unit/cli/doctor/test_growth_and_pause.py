@@ -12,7 +12,8 @@ from claude_mem.cli.commands.maintenance import gc_text
 from claude_mem.cli.commands.project_list import merge_hint
 from claude_mem.cli.doctor import why_not
 from claude_mem.cli.doctor.checks import judge_pause
-from claude_mem.cli.doctor.facts import Disk, Facts, Unknown
+from claude_mem.cli.doctor.directory_facts import Disk
+from claude_mem.cli.doctor.facts import Facts, Unknown
 from claude_mem.cli.doctor.memory_checks import judge_growth
 from claude_mem.model.structs import replace
 from claude_mem.serve.data_dir import PauseState

@@ -92,7 +92,8 @@ def main() -> None:
         rows = commands(Path(name), args.rounds) + workers(Path(name), args.rounds)
     print(f"Starts, in ms (commands: processor time). {machine()}\n")
     print(table(("", "bare", "ours", "ours/bare", "target"), rows))
-    print(f"\nModules of ours that a worker has imported: {modules('claude_mem.serve.lifecycle, claude_mem.wiring.worker_services')}")
+    count = modules("claude_mem.serve.lifecycle, claude_mem.wiring.worker_services")
+    print(f"\nModules of ours that a worker has imported: {count}")
 
 
 if __name__ == "__main__":

@@ -126,10 +126,16 @@ def test_the_indexes_of_a_migrated_database_have_what_they_had(version: Version)
             ("memory_vectors", "memory_key, vector", "%s, '\\x0102'"),
         ):
             raw.execute(f"INSERT INTO {table} ({of}) VALUES ({values})".encode(), [narrow])
+        for left_behind in (memory_key(7, 1, Ref("observation", 1)), memory_key(1, 1, Ref("prompt", 9))):
+            raw.execute("INSERT INTO memory_vectors VALUES (%s, '\\x09')", [left_behind])
     with open_store(url) as store:
         key = wide_key(1, Ref("observation", 1))
         assert store.vectors.blobs([key, narrow]) == {key: b"\1\2"}
-        assert list(store.vectors.newest(1, 5, 5)) == [[(key, b"\1\2")]]
+        assert (
+            list(store.vectors.newest(None, 5, 5))
+            == list(store.vectors.newest(1, 5, 5))
+            == [[(key, b"\1\2")]]
+        )
         assert store.embeddings.unembedded(5) is None
         while store.text_index.step():
             pass

@@ -4,11 +4,19 @@
 -- Vectors may have cost money, and get their new keys here. A process of the version before goes on reading, and finds
 -- no words: no key of before is left. Long steps come first; they keep nobody from reading.
 
+-- Of a memory that was moved while its vector was made, there may be another one under the project of before.
 CREATE TABLE vectors_by_wide_key AS
-SELECT (-9223372036854775807 - 1) | (((memory_key >> 27) & 4194303) << 33) | (((memory_key >> 25) & 3) << 31)
-           | (memory_key & 33554431) AS memory_key,
-       memory_key >> 49 AS project_id, pg_current_xact_id() AS stored_by, vector
-FROM memory_vectors;
+SELECT DISTINCT ON (m.kind, m.id)
+       (-9223372036854775807 - 1) | (m.session_id << 33) | (m.kind << 31) | m.id AS memory_key,
+       m.project_id, pg_current_xact_id() AS stored_by, v.vector
+FROM (SELECT CAST(0 AS bigint) AS kind, id, session_id, project_id FROM observations WHERE project_id IS NOT NULL
+      UNION ALL
+      SELECT 1, y.id, y.session_id, s.project_id FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
+      UNION ALL
+      SELECT 2, u.id, u.session_id, s.project_id FROM user_prompts AS u JOIN sdk_sessions AS s ON s.id = u.session_id) AS m
+JOIN memory_vectors AS v ON (v.memory_key >> 25) & 3 = m.kind AND v.memory_key & 33554431 = m.id
+                        AND (v.memory_key >> 27) & 4194303 = m.session_id
+ORDER BY m.kind, m.id, v.memory_key >> 49 = m.project_id DESC;
 
 INSERT INTO unindexed (kind, id)
 SELECT 'observation', id FROM observations UNION ALL SELECT 'summary', id FROM session_summaries

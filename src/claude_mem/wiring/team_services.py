@@ -15,7 +15,7 @@ from claude_mem.privacy.scrub import scrub_text
 from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.search import Search
-from claude_mem.serve.team_server.serving import TeamServices
+from claude_mem.serve.team_server.server_state import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.store.team import Directory, Identity

@@ -40,7 +40,7 @@ from claude_mem.serve.team_server.admission import (
     no_scope,
     too_many,
 )
-from claude_mem.serve.team_server.serving import Serving, log
+from claude_mem.serve.team_server.server_state import ServerState, log
 from claude_mem.serve.worker_log import REQUEST, name_of
 from claude_mem.store.team import Identity
 
@@ -64,7 +64,7 @@ class Gate:
     def __init__(
         self,
         app: ASGIApp,
-        serving: Serving,
+        serving: ServerState,
         table: tuple[Endpoint, ...],
         rules: GateRules,
         now_s: Callable[[], float] = time.monotonic,

@@ -22,7 +22,7 @@ from claude_mem.serve.http.router import Answer, Routes
 from claude_mem.serve.http.stream import HEARTBEAT_S, MEDIA_TYPE, RETRY_MS, happens
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server.gate import KEY
-from claude_mem.serve.team_server.serving import Serving
+from claude_mem.serve.team_server.server_state import ServerState
 from claude_mem.serve.team_server.team_routes import TeamCall
 
 MOST_LISTENERS = 500
@@ -57,7 +57,7 @@ async def listen(call: TeamCall, query: StreamQuery) -> Response:
 class _MemberStream(StreamingResponse):
     """Counts as a listener from the moment it was allowed to be one, whatever becomes of it."""
 
-    def __init__(self, serving: Serving, key_id: int, events: AsyncIterator[bytes]) -> None:
+    def __init__(self, serving: ServerState, key_id: int, events: AsyncIterator[bytes]) -> None:
         super().__init__(events, media_type=MEDIA_TYPE)
         self._serving, self._key_id = serving, key_id
 

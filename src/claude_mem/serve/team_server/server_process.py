@@ -24,8 +24,8 @@ from claude_mem.serve.lifecycle import raise_file_limit, run_aside, until
 from claude_mem.serve.services import BACKLOG
 from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_of
 from claude_mem.serve.team_server.gate import Gate, GateRules
+from claude_mem.serve.team_server.server_state import ServerState, TeamServices, log
 from claude_mem.serve.team_server.server_table import TABLE, server_app
-from claude_mem.serve.team_server.serving import Serving, TeamServices, log
 from claude_mem.serve.worker_log import (
     OTHER_LOGGERS,
     OUR_LOGGER,
@@ -107,7 +107,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
     loop.set_default_executor(threads)
     loop.set_exception_handler(log_loop_error)
     keys = KeyChecker(_authenticator(services), time.monotonic)
-    serving = Serving(services, keys, loop=loop)
+    serving = ServerState(services, keys, loop=loop)
     host, port = listener.getsockname()[:2]
     rules = GateRules(
         hosts=hosts_of(options.public_url, (options.host, port)),
@@ -148,7 +148,7 @@ def _authenticator(services: TeamServices) -> Callable[[str], Identity | None]:
     return authenticate
 
 
-def _on_signals(serving: Serving, drain_s: float) -> asyncio.Task[None]:
+def _on_signals(serving: ServerState, drain_s: float) -> asyncio.Task[None]:
     """The first signal makes it drain, then stop; a second stops it at once."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
@@ -179,7 +179,7 @@ def _renew(server: HttpServer) -> None:
         log.info("the certificate was reloaded")
 
 
-def _start_loops(serving: Serving) -> list[asyncio.Task[None]]:
+def _start_loops(serving: ServerState) -> list[asyncio.Task[None]]:
     """As the server itself: each loop's task has that from here."""
     services = serving.services
     with services.as_service():
@@ -198,7 +198,7 @@ def _start_loops(serving: Serving) -> list[asyncio.Task[None]]:
 
 
 async def _repeat(
-    serving: Serving, where: str, step: Callable[[], object], pause_s: float, *, wakes: bool = False
+    serving: ServerState, where: str, step: Callable[[], object], pause_s: float, *, wakes: bool = False
 ) -> None:
     """While `step` says that more is to be done, on and on; else after a pause or, if it `wakes`, when
     somebody has added something."""
@@ -214,12 +214,12 @@ async def _repeat(
             await until(changed if wakes else serving.stopping, pause_s)
 
 
-def _heard(serving: Serving) -> None:
+def _heard(serving: ServerState) -> None:
     if serving.services.listen(LISTEN_S):
         serving.notify_change()
 
 
-async def _check(serving: Serving) -> None:
+async def _check(serving: ServerState) -> None:
     """Whether the database can be used: what /health says, without a query for each that asks."""
     while not serving.stopping.is_set():
         looking = asyncio.create_task(asyncio.to_thread(serving.services.check))

@@ -18,7 +18,7 @@ from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpo
 from claude_mem.serve.http.routes import memory_routes, project_routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server import member_stream, member_tools, team_routes
-from claude_mem.serve.team_server.serving import Serving, log
+from claude_mem.serve.team_server.server_state import ServerState, log
 from claude_mem.serve.team_server.team_routes import TeamCall
 from claude_mem.serve.worker_log import name_of
 
@@ -110,7 +110,7 @@ def document(version: str, url: str) -> dict[str, Any]:
     )
 
 
-def server_app(serving: Serving) -> App:
+def server_app(serving: ServerState) -> App:
     assert all(endpoint.scope for endpoint in TABLE), "a route without a scope"
     call_of = partial(TeamCall, serving=serving, memory=serving.services.memory)
     return App(TABLE, call_of, _refusal_of)

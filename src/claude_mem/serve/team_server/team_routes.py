@@ -19,7 +19,7 @@ from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, 
 from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.serve.requests import Refusal, absorb_lines
 from claude_mem.serve.team_server.gate import IDENTITY
-from claude_mem.serve.team_server.serving import Serving, TeamServices, prometheus_text
+from claude_mem.serve.team_server.server_state import ServerState, TeamServices, prometheus_text
 from claude_mem.store.team import Identity
 from claude_mem.store.values import ImportResult
 from claude_mem.team.outgoing import is_of_another_machine
@@ -33,7 +33,7 @@ MCP_CLIENT = "team-mcp"
 class TeamCall(ReadingCall, frozen=True, kw_only=True):
     """One request to a team server."""
 
-    serving: Serving
+    serving: ServerState
 
     @property
     def services(self) -> TeamServices:

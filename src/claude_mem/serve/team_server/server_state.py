@@ -77,7 +77,7 @@ class RequestFigures:
         return found
 
 
-class Serving(Struct):
+class ServerState(Struct):
     """A process's state. Its methods may be called from any thread; its events belong to the event loop."""
 
     services: TeamServices
@@ -123,7 +123,7 @@ class Serving(Struct):
         self.changed = asyncio.Event()
 
 
-def prometheus_text(serving: Serving) -> str:
+def prometheus_text(serving: ServerState) -> str:
     """For Prometheus: they name no member, no project and no memory. Queries the database: as the service.
     Raises StoreError."""
     figures, store = serving.figures, serving.services.store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at
+from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at, wide_key
 from claude_mem.recall import fuse as fusing
 from claude_mem.recall.fuse import ONLY_FILES, Fused, apart_from, ranked, weigh
 from claude_mem.store.values import IndexSizes, TextMatch, TextMatches
@@ -136,6 +136,16 @@ def test_a_sessions_few_best_come_before_all_the_rest_and_nothing_is_lost() -> N
     assert set(order) == {*loud, quiet, *near}
     assert [session_at(key) for key in order[:4]].count(1) == 2
     assert order[0] == at(1, 1)
+
+
+def test_of_equals_the_later_sessions_come_first_whatever_their_projects_and_keys() -> None:
+    """Both stores rank alike: PostgreSQL's keys have no project, SQLite's begin with it."""
+    places = [(9, 1), (1, 2), (5, 3), (2, 4)]
+    in_a_file = [memory_key(project, session, Ref("observation", 7)) for project, session in places]
+    wide = [wide_key(session, Ref("observation", 7)) for _, session in places]
+    for keys in (in_a_file, wide):
+        order = list(ranked(fuse(matches(("a", dict.fromkeys(keys, 1.0)))), per_session=5))
+        assert [session_at(key) for key in order] == [4, 3, 2, 1]
 
 
 def test_what_nobody_asked_for_speaks_for_its_session_and_takes_no_place() -> None:

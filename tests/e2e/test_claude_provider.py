@@ -157,7 +157,7 @@ def test_the_users_hooks_do_not_fire_for_the_observer(home: Home) -> None:
 
 @AGAIN
 def test_memory_does_not_watch_itself_even_where_its_hooks_do_fire(home: Home) -> None:
-    data = home.at / "data"
+    data = home.at.with_name(f"{home.at.name}-data")  # not inside the project
     command = " ".join(map(shlex.quote, hook_process.command()))
     home.hook_into(f"CLAUDE_MEM_DATA_DIR={shlex.quote(str(data))} {command}")
     with hook_process.listening(data), ModelServer([Say("ok")]) as server:

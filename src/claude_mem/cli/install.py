@@ -7,7 +7,7 @@ import difflib
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
 from claude_mem.cli.commands import OK, WRONG, Commands, change_flags
 from claude_mem.cli.output import confirm
+from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings, foreign_database
@@ -336,9 +337,19 @@ def _uninstall(args: argparse.Namespace) -> int:
         return output.result(_data(plans), "\n".join(lines), as_json=args.json, code=code)
 
 
+def _remove_approvals(data_dir: Path) -> None:
+    """What an install saved goes with it, where nothing was recorded."""
+    for name in (paths.ENVIRONMENT, paths.PLACE):
+        (data_dir / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        data_dir.rmdir()  # if it is empty
+
+
 def _stopped(data_dir: Path) -> str | None:
     """Stop the worker of a data directory, and say what becomes of the memory in it."""
     _stop(data_dir)
+    if not file_changes.has_events(data_dir):
+        _remove_approvals(data_dir)
     if not data_dir.exists():
         return None
     if foreign_database.is_shared(data_dir):
@@ -381,11 +392,11 @@ def _summary(how: Plan) -> str:
     new = [change.path for change in how.changes if change.before is None]
     gone = [change.path for change in how.changes if change.after is None]
     lines = [f"  change {change.path}" for change in changed]
-    for verb, what, paths in (("write", "new file", new), ("remove", "file", gone)):
-        if len(paths) == 1:
-            lines.append(f"  {verb} {paths[0]}")
-        elif paths:
-            lines.append(f"  {verb} {output.plural(len(paths), what)}, such as {paths[0]}")
+    for verb, what, files in (("write", "new file", new), ("remove", "file", gone)):
+        if len(files) == 1:
+            lines.append(f"  {verb} {files[0]}")
+        elif files:
+            lines.append(f"  {verb} {output.plural(len(files), what)}, such as {files[0]}")
     lines += [f"  run {output.fit(shlex.join(step.words), 97)}" for step in how.steps]
     return "\n".join(lines)
 

@@ -150,9 +150,9 @@ class Fleet:
                         "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database()"
                     ).fetchone()
                     peak.connections = max(peak.connections, (row[0] if row else 1) - 1)  # not this one
-                    peak.server_mib = max(peak.server_mib, *map(_pss_mib, self.pids))
+                    peak.server_mib = max(peak.server_mib, *map(pss_mib, self.pids))
                     peak.postgres_mib = max(
-                        peak.postgres_mib, sum(map(_pss_mib, [self.postmaster, *_family(self.postmaster)]))
+                        peak.postgres_mib, sum(map(pss_mib, [self.postmaster, *_family(self.postmaster)]))
                     )
 
         watcher = threading.Thread(target=look, daemon=True)
@@ -202,7 +202,7 @@ def _seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICK if fields else 0.0
 
 
-def _pss_mib(pid: int) -> float:
+def pss_mib(pid: int) -> float:
     """Its share: what processes have in common counts once."""
     with suppress(OSError, ValueError, StopIteration):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

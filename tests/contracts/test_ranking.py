@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -17,6 +17,9 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.search import Search
 from claude_mem.store.base import Store
 from claude_mem.store.values import TextMatches, TextQuery
+from claude_mem.vectors.builtin import Builtin
+from claude_mem.vectors.indexer import Similarity, VectorIndexer
+from claude_mem.vectors.local_model import WordLlama
 
 pytestmark = pytest.mark.prove
 
@@ -125,8 +128,10 @@ def filled(folders: pytest.TempPathFactory, name: str) -> Iterator[Store]:
         yield store
 
 
-def ranking(store: Store, query: str, filters: Filters) -> list[tuple[Ref, float]]:
-    search = Search(store.memories, SettableClock(NOON + 10**8), None, lambda _card: ((), 1.0))
+def ranking(
+    store: Store, query: str, filters: Filters, near: Similarity | None = None
+) -> list[tuple[Ref, float]]:
+    search = Search(store.memories, SettableClock(NOON + 10**8), near, lambda _card: ((), 1.0))
     return [(hit.card.ref, round(hit.score, 9)) for hit in search(query, filters, 50).hits]
 
 
@@ -168,6 +173,67 @@ def matched(found: TextMatches) -> tuple[int, int, dict[int, int], Matched]:
         for each in found.matched
     }
     return found.sizes.total, found.sizes.said, dict(found.sizes.sessions), by_word
+
+
+@pytest.fixture(scope="module")
+def near() -> Callable[[Store], Similarity]:
+    """Of a store, once all its memories have vectors."""
+    embedder = WordLlama()
+
+    def embedded(store: Store) -> Similarity:
+        vectors = Builtin(store.vectors)
+        indexer = VectorIndexer(store.embeddings, vectors, embedder)
+        while indexer.step(NOON):
+            pass
+        assert indexer.trouble is None
+        assert indexer.waiting() == 0
+        return Similarity(embedder, vectors)
+
+    return embedded
+
+
+ALIKE = 1e-5
+"""In single precision a sum differs with its order, in the seventh digit of a cosine."""
+
+
+@pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+def test_with_vectors_a_query_ranks_the_same_wherever_they_are_compared(
+    base: Store, other: Store, near: Callable[[Store], Similarity], filters: Filters
+) -> None:
+    """Each in its process, or by pgvector: what half precision rounds chooses, and does not score."""
+    ours, theirs = near(base), near(other)
+    for query in QUERIES:
+        expected, found = (
+            ranking(store, query, filters, each) for store, each in ((base, ours), (other, theirs))
+        )
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected], abs=ALIKE)
+        # In the same order, but for those that score alike; of those, which come last may differ.
+        last = expected[-1][1] if expected else 0.0
+        known = dict(expected)
+        assert [score for _, score in found] == pytest.approx(
+            [known.get(ref, last) for ref, _ in found], abs=ALIKE
+        )
+
+
+@pytest.mark.parametrize("project", [None, 1, 3])
+@pytest.mark.parametrize("limit", [5, 40, 200])
+def test_the_same_memories_are_nearest_wherever_they_are_compared(
+    base: Store, other: Store, near: Callable[[Store], Similarity], project: int | None, limit: int
+) -> None:
+    embedder = WordLlama()
+    near(base), near(other)
+    for query in ("how is somebody logged in", "work that waits is tried again", *QUERIES):
+        vector = embedder.embed_query(query, 1.0)
+        expected, found = (
+            {ref_at(key): cosine for key, cosine in Builtin(store.vectors).nearest(vector, project, limit)}
+            for store in (base, other)
+        )
+        assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_postgresql_compares_where_it_has_pgvector(other: Store) -> None:
+    if (other.vectors.pgvector() or "")[0].isdigit():
+        assert other.vectors.nearest([1.0], None, 1) is not None
 
 
 def test_the_corpus_is_found_at_all(base: Store, other: Store) -> None:

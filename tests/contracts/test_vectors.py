@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.contracts.store_contract import ORIGIN, Events, SettableClock, new_events
 from tests.contracts.vectors_contract import PROJECTS, Open, VectorsContract
-from tests.harness.postgres import new_database
+from tests.harness.postgres import NEEDS_OLDEST, Version, drop_pgvector, new_database
 from tests.unit.vectors.chroma_server import chroma, free_port, serving
 from tests.unit.vectors.memories import Memories, in_two_projects, opened
 
@@ -55,12 +55,19 @@ class TestBuiltin(VectorsContract):
             return Builtin(memories.table)
 
 
-@pytest.mark.prove
-class TestBuiltinInPostgres(VectorsContract):
+class _InPostgres(VectorsContract):
+    version: Version = "newest"
+    compares = "PostgreSQL"
+
     @pytest.fixture
-    def store(self) -> Iterator[PostgresStore]:
-        with PostgresStore.open(new_database(), clock=SettableClock()) as store:
+    def url(self) -> str:
+        return new_database(self.version)
+
+    @pytest.fixture
+    def store(self, url: str) -> Iterator[PostgresStore]:
+        with PostgresStore.open(url, clock=SettableClock()) as store:
             yield store
+            assert (store.vectors.nearest([1.0], None, 1) is not None) == (self.compares == "PostgreSQL")
 
     @pytest.fixture
     def memory_keys(self, store: PostgresStore) -> list[int]:
@@ -81,9 +88,32 @@ class TestBuiltinInPostgres(VectorsContract):
         return lambda: Builtin(store.vectors)
 
     @pytest.fixture
-    def gone(self, store: PostgresStore) -> VectorBackend:
+    def gone(self) -> VectorBackend:
         with PostgresStore.open(new_database(), clock=SettableClock()) as closed:
             return Builtin(closed.vectors)
+
+
+class TestPgvector(_InPostgres):
+    """Where PostgreSQL has the extension, it compares."""
+
+
+@pytest.mark.prove
+class TestPostgresWithoutPgvector(_InPostgres):
+    compares = "each process"
+
+    @pytest.fixture
+    def store(self, url: str) -> Iterator[PostgresStore]:
+        with PostgresStore.open(url, clock=SettableClock()) as store:
+            drop_pgvector(url)
+            yield store
+            assert store.vectors.nearest([1.0], None, 1) is None
+
+
+@pytest.mark.prove
+@NEEDS_OLDEST
+class TestBuiltinInOldestPostgres(_InPostgres):
+    version = "oldest"
+    compares = "each process"
 
 
 @pytest.mark.prove

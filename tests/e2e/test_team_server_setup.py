@@ -30,6 +30,7 @@ def test_from_an_empty_database_to_the_first_answer(tmp_path: Path) -> None:
     for early in (("member", "list"), ("key", "list"), ("project", "list"), ("audit",)):
         assert "server init" in mem("server", *early, code=1).stderr
     made = mem.json("server", "init", "--admin", "ada", "--machine", "laptop")
+    assert made["pgvector"][0].isdigit()
     assert mem("server", "init", code=1).stdout == ""
     with team_servers.running(url, "--drain", "0") as server:
         who = Caller(server.port, made["key"]).get("/api/team")

@@ -43,6 +43,12 @@ def bare_database(version: Version = "newest") -> str:
     return _made(version, "")
 
 
+def drop_pgvector(url: str) -> None:
+    """As an administrator might, while processes use it."""
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("DROP EXTENSION vector CASCADE")
+
+
 def _made(version: Version, like: str) -> str:
     name = f"test_{os.getpid()}_{next(_numbers)}"
     with psycopg.connect(_server(version), autocommit=True) as db:

@@ -174,6 +174,10 @@ READINGS: dict[str, Read] = {
     "vectors.existing": lambda s, c: s.memories.cards(_refs_at(s.vectors.existing(c.keys()))),
     "vectors.newest": lambda s, c: list(s.vectors.newest(None, 1_000, 100)),
     "vectors.projects": lambda s, c: s.memories.cards(_refs_at(s.vectors.projects(c.keys()))),
+    "vectors.nearest": lambda s, c: s.memories.cards(
+        _refs_at(key for key, _ in s.vectors.nearest([0.5] * 4, None, 1_000) or ())
+    ),
+    "vectors.pgvector": lambda s, c: s.vectors.pgvector(),
     "vectors.count": lambda s, c: s.vectors.count(),
     "embeddings.made": lambda s, c: s.embeddings.made(),
     "embeddings.unembedded": lambda s, c: s.embeddings.unembedded(100),
@@ -215,6 +219,7 @@ CHANGES = frozenset(
         *("text_index.prepare", "text_index.step", "text_index.tidy", "text_index.catch_up"),
         *("vectors.put", "vectors.remove", "vectors.clear"),
         *("embeddings.begin", "embeddings.embedded", "embeddings.settle", "embeddings.note_used"),
+        "embeddings.copy",
         "vectors.changes",  # for the index of a process, which looks up for each caller what it finds
         *("events.accept", "events.accept_past", "events.release"),
         *("queue.lease", "queue.batch", "queue.settle", "queue.postpone", "queue.park", "queue.reclaim"),

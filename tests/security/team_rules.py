@@ -59,7 +59,7 @@ _KEYS = {
 _OF_PROJECT = ("project_aliases", "news", "sdk_sessions", "observations", "text_totals", "team_changes")
 _OF_SESSION = ("session_summaries", "user_prompts")
 _OF_OWN_SESSION = ("pending_messages", "spending")
-_OF_KEY = ("memory_words", "memory_documents", "memory_files", "memory_vectors")
+_OF_KEY = ("memory_words", "memory_documents", "memory_files", "memory_vectors", "memory_halfvecs")
 _TITLES = ("title", "subtitle", "first_user_prompt")
 
 

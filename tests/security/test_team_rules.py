@@ -265,6 +265,8 @@ class Story:
             while (some := self.team.store.embeddings.unembedded(100)) is not None:
                 self.team.store.vectors.put({key: b"1234" for key, _ in some.texts})
                 self.team.store.embeddings.embedded(some.marks, some.again)
+            while self.team.store.embeddings.copy():
+                pass
 
     def days(self, number: int) -> None:
         self.team.clock.now += number * DAY_MS

@@ -61,6 +61,9 @@ class VectorState(Struct, frozen=True):
     waiting: Annotated[int, doc("The maximum number of memories without a vector.", 0)]
     trouble: Annotated[str | None, doc("Why they are unavailable.")]
     embedder: Annotated[str | None, doc("The embedder.", "wordllama-l2-supercat-256")] = None
+    pgvector: Annotated[
+        str | None, doc("With PostgreSQL: the version of pgvector, or `not installed`.", "0.8.6")
+    ] = None
 
 
 class ContextState(Struct, frozen=True):

@@ -210,7 +210,9 @@ class BackgroundWork:
             return VectorState("off", 0, None)
         vectors, trouble = self._vectors, self._vectors.trouble
         state: Literal["on", "unavailable"] = "unavailable" if trouble else "on"
-        return VectorState(state, vectors.waiting(), trouble, vectors.embedder)
+        return VectorState(
+            state, vectors.waiting(), trouble, vectors.embedder, self._store.vectors.pgvector()
+        )
 
 
 AT_START = 50

@@ -365,6 +365,14 @@ class VectorTable(Protocol):
         """The next mark, and the vectors that any process has stored since this one, by project (None: too
         many). Without a mark: from now on."""
 
+    def nearest(
+        self, query: Sequence[float], project_id: int | None, limit: int
+    ) -> list[tuple[int, bytes]] | None:
+        """Those of a project, or of all, that are closest to a vector of length 1, unordered, as the database
+        compares them: rounded, so which are the last of them may differ. None: it cannot."""
+
+    def pgvector(self) -> str | None: ...  # for people: which version compares; None: not PostgreSQL
+
 
 class EmbeddingProgress(Protocol):
     """Which memories have vectors, also with a backend that stores them elsewhere."""
@@ -376,6 +384,9 @@ class EmbeddingProgress(Protocol):
         machine uses them."""
 
     def note_used(self) -> None: ...  # this machine uses the vectors
+
+    def copy(self) -> int:
+        """Copy some vectors to where the database compares them; 0: none is left to copy."""
 
     def unembedded(self, limit: int) -> v.Unembedded | None:
         """Some memories without a vector, observations first; None: all have one."""

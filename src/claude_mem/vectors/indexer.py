@@ -77,7 +77,7 @@ class VectorIndexer:
         forgotten = self._forget()
         batch = self._source.unembedded(self._embedder.batch)
         if batch is None:
-            return forgotten
+            return forgotten + self._source.copy()
         if batch.texts:
             vectors = self._embedder.embed([text for _, text in batch.texts])
             try:

@@ -48,6 +48,9 @@ class ProjectVectors(Builtin):
         self._as_service, self._visible, self._most_held = as_service, visible, most_held
 
     def nearest(self, vector: Vector, project_id: Scope, limit: int) -> list[tuple[int, float]]:
+        compared = self._compared_there(vector, project_id, limit)
+        if compared is not None:
+            return compared
         with translated_errors():
             scopes = self._visible() if project_id is None else [project_id]
             with self._as_service():

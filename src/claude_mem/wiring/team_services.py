@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC
@@ -18,11 +19,13 @@ from claude_mem.recall.search import Search
 from claude_mem.serve.team_server.server_state import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.team import Directory, Identity
+from claude_mem.store.team import Identity
 from claude_mem.vectors import embedders
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.vectors.project_vectors import ProjectVectors
 from claude_mem.wiring import database
+
+log = logging.getLogger("claude_mem.server")
 
 AUDIT_DAYS = 400
 """For so long it is known who changed what."""
@@ -41,13 +44,13 @@ def _open(settings: Settings) -> Any:
 
 
 @contextmanager
-def open_directory(settings: Settings) -> Iterator[Directory]:
+def open_store(settings: Settings) -> Iterator[Any]:
     """For whoever has the database: as the server itself."""
     with _open(settings) as store:
         from claude_mem.store.postgres.principal import acting_as_service
 
         with acting_as_service():
-            yield store.directory
+            yield store
 
 
 def build(settings: Settings) -> TeamServices:
@@ -62,6 +65,7 @@ def build(settings: Settings) -> TeamServices:
                 raise ClaudeMemError("This database has no team yet. Run: claude-mem server init")
             store.text_index.prepare()
             store.sharing.adopt_restored()
+            log.info("the database is open", extra={"facts": {"pgvector": store.vectors.pgvector()}})
         vectors = embedder = None
         if settings.vectors != "off":
             embedder = embedders.build(settings, clean)

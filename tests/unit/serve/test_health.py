@@ -22,7 +22,13 @@ from claude_mem.serve.services import MOST_SAMPLES, SAMPLE_EVERY_MS, QueueSample
 
 STANDING: dict[str, Any] = {
     "index": {"waiting": 3},
-    "vectors": {"state": "unavailable", "waiting": 9, "trouble": "Chroma failed.", "embedder": None},
+    "vectors": {
+        "state": "unavailable",
+        "waiting": 9,
+        "trouble": "Chroma failed.",
+        "embedder": None,
+        "pgvector": None,
+    },
     "context": {"fresh": False},
     "injected": {"SessionStart": {"times": 2, "tokens": 800}, "Other": {"times": 1, "tokens": 5}},
 }

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from tests.harness import team_servers
-from tests.harness.postgres import new_database
+from tests.harness.postgres import drop_pgvector, new_database
 from tests.harness.team_servers import AT
 
 from claude_mem.model.refs import Filters, wide_key
@@ -29,8 +29,8 @@ def vector(at: int) -> "np.ndarray[tuple[int], np.dtype[np.float32]]":
 class Team:
     """ada shared the shop, which ben reads, and the den, which he does not."""
 
-    def __init__(self, store: PostgresStore) -> None:
-        self.store = store
+    def __init__(self, store: PostgresStore, url: str) -> None:
+        self.store, self.url = store, url
         self.keys: dict[str, list[int]] = {}
 
     def share(self, project: str, session: str, count: int) -> None:
@@ -60,16 +60,18 @@ def made() -> Iterator[Team]:
     url = new_database()
     team_servers.new_team(url, "ben")
     with PostgresStore.open(url, clock=lambda: AT + 10_000, server=True) as store:
-        team = Team(store)
+        team = Team(store, url)
         team.share("shop", "in the shop", 3)
         team.share("den", "in the den", 3)
         team_servers.grant(url, "shop", "ben", "read")
         yield team
 
 
-@pytest.fixture
-def team() -> Iterator[Team]:
+@pytest.fixture(params=["with pgvector", "without"])
+def team(request: pytest.FixtureRequest) -> Iterator[Team]:
     with made() as team:
+        if request.param == "without":
+            drop_pgvector(team.url)
         yield team
 
 
@@ -112,6 +114,22 @@ def test_what_another_process_stores_is_compared_too(team: Team) -> None:
     team.share("shop", "later", 2)
     put(team, elsewhere, "shop")
     assert sorted(nearest(here, BEN, 0)) == sorted(team.keys["shop"])
+
+
+def test_a_server_that_runs_goes_on_when_another_process_brings_pgvector() -> None:
+    with made() as team:
+        drop_pgvector(team.url)
+        vectors = team.vectors()
+        put(team, vectors, "shop")
+        put(team, vectors, "den", first=3)
+        assert sorted(nearest(vectors, BEN, 0)) == sorted(team.keys["shop"])
+        with PostgresStore.open(team.url, clock=lambda: AT) as other:  # not a server: it grants nothing
+            while other.embeddings.copy():
+                pass
+        with acting_as(BEN):
+            found = team.store.vectors.nearest([0.25] * SIZE, None, 10)
+        assert {key for key, _ in found or ()} == set(team.keys["shop"])
+        assert sorted(nearest(vectors, BEN, 0)) == sorted(team.keys["shop"])
 
 
 def test_projects_make_room_for_each_other_and_all_are_still_compared(team: Team) -> None:

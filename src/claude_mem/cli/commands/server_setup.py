@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from claude_mem.cli import output
@@ -97,12 +98,12 @@ def add(commands: Commands) -> None:
 
 
 @contextmanager
-def directory(settings: Settings) -> Iterator[Directory]:
-    """The team's, on its database. What it refuses becomes a sentence."""
+def _store(settings: Settings) -> Iterator[Any]:
+    """The team's database. What it refuses becomes a sentence."""
     from claude_mem.wiring import team_services
 
     try:
-        with team_services.open_directory(settings) as found:
+        with team_services.open_store(settings) as found:
             yield found
     except (InvalidInput, NotFound) as error:
         raise ClaudeMemError(str(error)) from None
@@ -110,23 +111,26 @@ def directory(settings: Settings) -> Iterator[Directory]:
 
 @contextmanager
 def _team() -> Iterator[Directory]:
-    with directory(load_settings()) as found:
-        if not found.members():
+    with _store(load_settings()) as store:
+        if not store.directory.members():
             raise ClaudeMemError("This database has no team yet. Run: claude-mem server init")
-        yield found
+        yield store.directory
 
 
 def _init(args: argparse.Namespace) -> int:
     settings = load_settings()
     machine = args.machine or socket.gethostname().partition(".")[0] or "server"
-    with directory(settings) as found:
-        key, info = found.begin(args.admin, machine[:64])
+    with _store(settings) as store:
+        key, info = store.directory.begin(args.admin, machine[:64])
+        pgvector = store.vectors.pgvector()
     url = args.url or f"http://{DEFAULT_LISTEN}"
     data = {"url": url, "member": info.member, "machine": info.machine, "id": info.id, "key": key}
+    data["pgvector"] = pgvector
     text = (
         f"The team's server is set up. Its first admin is {info.member}.\n\n"
         f"  address  {url}\n"
-        f"  key      {key}\n\n"
+        f"  key      {key}\n"
+        f"  pgvector {pgvector}\n\n"
         "The key is shown only once. Start the server, then join it from your machine:\n\n"
         "  claude-mem server run\n"
         f"  claude-mem join {url}        # asks for the key"

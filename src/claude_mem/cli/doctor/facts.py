@@ -124,6 +124,7 @@ class RecallFacts(Struct, frozen=True):
     vectors: str | None = None  # as the worker reports: on, off, unavailable
     trouble: str | None = None
     unembedded: int | None = None
+    pgvector: str | None = None  # its version, or that it is not installed; None: not PostgreSQL
     embedder: str = "static"  # the setting
     has_model: bool = True
     has_chroma: bool = True
@@ -359,6 +360,7 @@ def _recall(chosen: Settings) -> RecallFacts:
         vectors=vectors.get("state"),
         trouble=vectors.get("trouble"),
         unembedded=unembedded,
+        pgvector=vectors.get("pgvector"),
         embedder=without_password(chosen.embedder),
         has_model=chosen.embedder != STATIC or find_spec("wordllama") is not None,
         has_chroma=find_spec("chromadb") is not None,

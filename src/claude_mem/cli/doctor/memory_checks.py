@@ -227,6 +227,8 @@ def _vectors(fact: RecallFacts) -> Finding:
         return warn("vectors", says, step)
     where = f"at {fact.chroma_url}" if fact.chroma_url else "in chroma/"
     says = "stored in the database" if fact.wanted == "builtin" else f"stored by Chroma, {where}"
+    if fact.wanted == "builtin" and fact.pgvector is not None:
+        says = f"{says}; pgvector: {fact.pgvector}"
     if fact.unembedded:
         many = output.plural(fact.unembedded, "memory", "memories")
         says = f"{says}; {many} without a vector yet, found by full text only"

@@ -147,6 +147,12 @@ def prometheus_text(serving: ServerState) -> str:
             metric(
                 "server_index_waiting", "Rows not in the full-text index yet.", store.statistics.unindexed()
             ),
+            metric(
+                "server_pgvector",
+                "1 for the state of the extension pgvector.",
+                {store.vectors.pgvector() or "none": 1},
+                "state",
+            ),
             metric("server_uptime_seconds", "Since the process started.", round(serving.uptime_s, 3)),
             metric("server_resident_memory_bytes", "Memory used by the process.", resident_bytes()),
         )

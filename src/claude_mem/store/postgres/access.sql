@@ -239,6 +239,12 @@ CREATE POLICY seen ON memory_files FOR SELECT
     USING (project_id IN (SELECT UNNEST(readable_projects())));
 CREATE POLICY seen ON memory_vectors FOR SELECT
     USING (project_id IN (SELECT UNNEST(readable_projects())));
+DO $$
+BEGIN
+    IF to_regclass('claude_mem.memory_halfvecs') IS NOT NULL THEN
+        CREATE POLICY seen ON memory_halfvecs FOR SELECT USING (project_id = ANY ((SELECT readable_projects())::bigint[]));
+    END IF;
+END $$;
 CREATE POLICY seen ON text_totals FOR SELECT USING (project_id = ANY ((SELECT readable_projects())::bigint[]));
 CREATE POLICY seen ON derived FOR SELECT
     USING ((SELECT acting_member()) IS NOT NULL AND name NOT LIKE 'vectors\_forgotten\_%');

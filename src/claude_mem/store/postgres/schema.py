@@ -12,6 +12,7 @@ import psycopg
 from psycopg import errors
 
 from claude_mem.model.errors import StoreForeign, StoreTooNew, StoreUnavailable
+from claude_mem.store.postgres import pgvector
 from claude_mem.store.postgres.connection import (
     LOCK,
     MEMBER_ROLE,
@@ -39,15 +40,15 @@ def bring_up_to_date(url: str) -> None:
         with connect(url) as raw:
             require_supported(raw.info.server_version)
             db = PostgresConnection(raw)
-            if _version(db, url) == VERSION:
+            if _version(db, url) == VERSION and not pgvector.is_to_do(db):
                 return  # those who write are waited for only if there is something to change
             with raw.transaction():
                 db.run(db.queries["lock_schema"], {"lock": LOCK})
                 version = _version(db, url)  # asked again: another may have made it meanwhile
-                if version == VERSION:
-                    return
                 for script in _scripts(version):
                     raw.execute(script.read_bytes())
+                pgvector.bring_up_to_date(raw, db)
+                raw.execute((_HERE / "access.sql").read_bytes())
                 db.run(db.queries["set_version"], {"version": VERSION})
     except psycopg.Error as error:
         raise error_of(error) from error
@@ -61,10 +62,9 @@ def require_supported(server_version: int) -> None:
 
 def _scripts(version: int | None) -> list[Path]:
     """What leads from a version, or from nothing, to ours."""
-    access = _HERE / "access.sql"
     if version is None:
-        return [_HERE / "schema.sql", access]
-    return [*sorted((_HERE / "migrations").glob("*.sql"))[version - 1 :], access]
+        return [_HERE / "schema.sql"]
+    return sorted((_HERE / "migrations").glob("*.sql"))[version - 1 :]
 
 
 _MADE_ELSEWHERE = (errors.UniqueViolation, errors.DuplicateObject, errors.InternalError_)

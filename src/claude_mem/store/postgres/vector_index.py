@@ -11,6 +11,7 @@ from socket import gethostname
 
 from claude_mem.model.errors import VectorsInUse
 from claude_mem.model.refs import MemoryKind, Ref, id_at, keys_by_kind, ref_at, session_at
+from claude_mem.store.postgres import pgvector
 from claude_mem.store.postgres.principal import acting_as_service
 from claude_mem.store.relational import vector_table
 from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
@@ -78,6 +79,26 @@ class SharedVectorTable(vector_table.VectorTable):
             changed.setdefault(row["project_id"], {})[row["memory_key"]] = row["vector"]
         return now, changed
 
+    def nearest(
+        self, query: Sequence[float], project_id: int | None, limit: int
+    ) -> list[tuple[int, bytes]] | None:
+        """By pgvector, for whoever is acting: the rules hide what they may not read."""
+        with self._readers.read() as db:
+            if execute(db, "halfvecs_ready").fetchone() is None:
+                return None
+            found = execute(
+                db,
+                "nearest_halfvecs",
+                query=json.dumps(list(query)),
+                project_id=project_id,
+                limit=limit,
+            )
+            return [(row["memory_key"], row["vector"]) for row in found.fetchall()]
+
+    def pgvector(self) -> str:
+        with self._readers.read() as db:
+            return pgvector.described(pgvector.found(db))
+
 
 class EmbeddingProgress(Embeddings):
     def begin(self, maker: str) -> str:
@@ -91,6 +112,9 @@ class EmbeddingProgress(Embeddings):
 
     def note_used(self) -> None:
         self._change("note_vectors_used", machine=gethostname())
+
+    def copy(self) -> int:
+        return pgvector.copy(self._writer)
 
     def unembedded(self, limit: int) -> Unembedded | None:
         with self._readers.read() as db:

@@ -71,6 +71,10 @@ class Embeddings(Part):
     def note_used(self) -> None:
         """Nobody else does."""
 
+    def copy(self) -> int:
+        """They are stored once."""
+        return 0
+
     def forgotten(self) -> tuple[str, list[int]] | None:
         note = self._row("forgotten_vectors")
         return None if note is None else (note["name"], json.loads(note["value"]))

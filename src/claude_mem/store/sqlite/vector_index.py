@@ -61,6 +61,16 @@ class VectorTable(vector_table.VectorTable):
         """Nobody else stores any."""
         return mark, {}
 
+    def nearest(
+        self, query: Sequence[float], project_id: int | None, limit: int
+    ) -> list[tuple[int, bytes]] | None:
+        """SQLite cannot compare them."""
+        del query, project_id, limit
+        return None
+
+    def pgvector(self) -> str | None:
+        return None
+
 
 def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
     """Where each project's memories of the last sessions lie: of so many sessions that all of them together

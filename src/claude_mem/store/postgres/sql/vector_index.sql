@@ -117,3 +117,49 @@ SELECT machine FROM vector_users WHERE machine <> :machine AND seen_at > now() -
 -- This machine uses them; written once an hour.
 INSERT INTO vector_users AS u (machine) VALUES (:machine)
 ON CONFLICT (machine) DO UPDATE SET seen_at = now() WHERE u.seen_at < now() - INTERVAL '1 hour';
+
+-- name: pgvector_found
+-- What of the extension `vector` there is, and of ours that needs it.
+SELECT a.default_version AS available, e.extversion AS installed, CAST(CAST(e.extnamespace AS regnamespace) AS text) AS schema,
+       CASE WHEN has_schema_privilege(e.extnamespace, 'USAGE')
+            THEN to_regtype(CAST(CAST(e.extnamespace AS regnamespace) AS text) || '.halfvec') IS NOT NULL END AS has_type,
+       to_regproc('half_distance') IS NOT NULL
+           AND EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass('memory_vectors') AND tgname = 'vector_changed') AS is_made,
+       to_regclass('memory_halfvecs') IS NOT NULL OR to_regproc('vector_changed') IS NOT NULL AS is_begun,
+       (SELECT value FROM derived WHERE name = 'halfvecs') AS copied
+FROM (SELECT 'vector' AS name) AS v LEFT JOIN pg_available_extensions AS a USING (name)
+LEFT JOIN pg_extension AS e ON e.extname = v.name;
+
+-- name: may_create_pgvector
+-- Whether we are allowed to create it, as far as roles tell.
+SELECT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)
+       OR EXISTS (SELECT 1 FROM pg_available_extension_versions
+                  WHERE name = 'vector' AND (trusted OR NOT superuser) AND has_database_privilege(current_database(), 'CREATE'));
+
+-- name: halfvecs_ready
+-- Whether all vectors can be compared here.
+SELECT 1 FROM derived WHERE name = 'halfvecs' AND value = 'all' AND to_regproc('half_distance') IS NOT NULL;
+
+-- name: nearest_halfvecs
+-- The closest of a project, or of all that whoever asks may read, as they are stored: their numbers are not rounded.
+-- `OFFSET 0`: each is looked up. The planner expects that rules hide half of a table, and would read all of it.
+SELECT n.memory_key, v.vector
+FROM (SELECT h.memory_key FROM memory_halfvecs AS h
+      WHERE :project_id IS NULL OR h.project_id = :project_id
+      ORDER BY half_distance(h.half, half_of_text(:query)), h.memory_key DESC LIMIT :limit) AS n
+CROSS JOIN LATERAL (SELECT vector FROM memory_vectors WHERE memory_key = n.memory_key OFFSET 0) AS v;
+
+-- name: copy_halfvecs
+-- Some vectors that were stored before the trigger was there, behind a key. Locked, so that none comes back that is
+-- being forgotten; where to go on is asked without a lock, for what is being moved would answer with its new key.
+WITH page AS MATERIALIZED (
+    SELECT memory_key FROM memory_vectors WHERE memory_key > :after ORDER BY memory_key LIMIT :limit
+), picked AS MATERIALIZED (
+    SELECT project_id, memory_key, vector FROM memory_vectors
+    WHERE memory_key IN (SELECT memory_key FROM page) ORDER BY memory_key FOR SHARE
+), copied AS (
+    INSERT INTO memory_halfvecs (project_id, memory_key, half)
+    SELECT project_id, memory_key, half_of_bytes(vector) FROM picked
+    ON CONFLICT (project_id, memory_key) DO NOTHING
+)
+SELECT COUNT(*) AS number, MAX(memory_key) AS last FROM page;

@@ -24,14 +24,14 @@ from claude_mem.store.postgres.connection import (
     name_of,
 )
 
-VERSION = 5
-"""Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
-`schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
-
 OLDEST = 15
 """The oldest PostgreSQL that our statements are tested on."""
 
 _HERE = Path(__file__).parent
+
+VERSION = max(int(file.name[:4]) for file in (_HERE / "migrations").glob("*.sql"))
+"""Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
+`schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
 
 
 def bring_up_to_date(url: str) -> None:

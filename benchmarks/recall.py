@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import math
 import pickle
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ from claude_mem.vectors.sentence import OnnxFolder
 from corpora import Corpus, Question
 from retrievers import Filled, Finder, Plain, SavedVectors, filled, no_git, ours
 
+OWNER = re.compile("^(clustercockpit|eitatech|entityprocess|savekirk)-")
 TARGETS = {"any@5": 95.0, "MRR": 85.0}
 SENTENCE_TARGETS = {"any@5": 96.5, "MRR": 88.0}
 PROMPT_TARGETS = {"right": 80.0, "precise": 70.0, "silent": 95.0}
@@ -320,7 +322,7 @@ def plotted(full: Mapping[str, Mapping[str, Figures]], live: Mapping[str, Mappin
     ways = [PLAIN, FUSION, OURS]
     tasks = [
         dot_chart.Task(
-            name[:22],
+            OWNER.sub("", name),
             f"{len(found[OURS].ranks)} questions",
             TARGETS["any@5"],
             [dot_chart.Dot(found[way].any_at(5), live[name][way].any_at(5)) for way in ways],

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from claude_mem.settings import Settings
 
 LOOK_EVERY_S = 10.0
+SWITCH_S = 0.0005
+"""How long one thread computes before another may. A search runs dozens of statements, and waits that long
+after each while others are indexed; Python's 5 ms would add up to a prompt's deadline."""
 
 
 def run(*, from_hook: bool, replaces: bool = False) -> int:
@@ -32,6 +35,7 @@ def run(*, from_hook: bool, replaces: bool = False) -> int:
         if not isinstance(found, int) and found != "free":
             return 0
         replaced = found if isinstance(found, int) else None
+    sys.setswitchinterval(SWITCH_S)
     gc.disable()  # a tenth of the start would be spent on looking for garbage among new modules
     from functools import partial
 

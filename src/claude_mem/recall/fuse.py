@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import mul
 
 from msgspec import Struct
@@ -55,12 +55,22 @@ class Fused(Struct, frozen=True):
     own: Mapping[int, float]  # by memory: its words, vectors and files together
     best: Mapping[int, float]  # by session: the most that one of its memories has of its own
 
-    def scores(self, keys: Collection[int]) -> list[float]:
+    def in_order(self, least: float = 0.0) -> list[int]:
+        """The memories of the sessions that have at least so much, the best first."""
         sessions, own, best = self.sessions, self.own, self.best
-        pairs = zip(sessions_at(keys), keys, strict=True)
-        return [
-            sessions[session] * own[key] / best[session] if session in best else 0.0 for session, key in pairs
+        pairs: Iterable[tuple[int, int]] = zip(sessions_at(own), own, strict=True)
+        if least > 0.0:
+            leading = {session for session in best if sessions[session] >= least}
+            pairs = ((session, key) for session, key in pairs if session in leading)
+        scored = [
+            (sessions[session] * own[key] / best[session] if session in best else 0.0, key)
+            for session, key in pairs
         ]
+        orders = orders_at([key for _, key in scored])
+        ordered = sorted(
+            ((score, at, key) for (score, key), at in zip(scored, orders, strict=True)), reverse=True
+        )
+        return [key for _, _, key in ordered]
 
     def score(self, key: int) -> float:
         session = session_at(key)
@@ -87,21 +97,24 @@ def weigh(matches: TextMatches) -> Weighed:
         _add(said, each.said, counts)
     mean = max(1, sizes.said) / max(1, len(sizes.sessions))
     unseen = idf(1, len(sizes.sessions))
-    lengths: dict[int, float] = {}  # what each session's length adds to a word's count, beneath the line
-    whole: dict[int, float] = {}
     words = [each for each in matches.matched if not each.is_phrase]
     rarity: list[float] = []  # of each word, among the sessions
+    counted: list[tuple[float, Counter[int]]] = []  # of those that were weighed everywhere
     for each in words:
         times = Counter(sessions_at(each.scores))
         telling = idf(len(times), len(sizes.sessions)) if times else unseen
         rarity.append(telling)
-        if each.rows is not None:
-            continue
+        if each.rows is None:
+            counted.append((telling, times))
+    # What each session's length adds to a word's count, beneath the line.
+    lengths = {
+        session: SATURATION * (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
+        for session in set[int]().union(*(times for _, times in counted))
+    }
+    whole = dict.fromkeys(lengths, 0.0)
+    for telling, times in counted:
         for session, n in times.items():
-            if (length := lengths.get(session)) is None:
-                length = SATURATION * (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
-                lengths[session] = length
-            whole[session] = whole.get(session, 0.0) + telling * (n * (SATURATION + 1) / (n + length))
+            whole[session] += telling * (n * (SATURATION + 1) / (n + lengths[session]))
     best = max(memories, key=memories.__getitem__, default=-1)
     of_best = [(each, telling) for each, telling in zip(words, rarity, strict=True) if best in each.scores]
     return Weighed(
@@ -142,10 +155,14 @@ def fuse(
     named, best_named = _scaled(files, file_weight)
     said, whole = (_times(leg, 1 / _deviation(leg)) for leg in (weighed.said, weighed.whole))
     sessions = _sum(best_words, said, whole, best_near, best_named)
-    if is_asked is not None:
-        words, near, named = (
-            {key: score for key, score in leg.items() if is_asked(key)} for leg in (words, near, named)
-        )
+    if is_asked is None:
+        own = _sum(words, near, named)
+        # Few have more than their words, and only they may be better than the best by words.
+        best = _best({key: own[key] for key in (*near, *named)}, best_words)
+        return Fused(words, near, named, sessions, own, best)
+    words, near, named = (
+        {key: score for key, score in leg.items() if is_asked(key)} for leg in (words, near, named)
+    )
     own = _sum(words, near, named)
     return Fused(words, near, named, sessions, own, _best(own))
 
@@ -153,30 +170,29 @@ def fuse(
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     """The memories, the best first, but of each session only its few best before all the rest. Of equals, in
     whichever project, the later session's first."""
-    scores = fused.scores(fused.own)
-    scored = list(zip(scores, orders_at(fused.own), fused.own, strict=True))
-    least = sorted(scores)[-LEADING] if len(scores) > LEADING else -math.inf
-    leading, _ = _parted(sorted((each for each in scored if each[0] >= least), reverse=True), per_session)
-    yield from leading
-    first, rest = _parted(sorted(scored, reverse=True), per_session)
-    yield from first[len(leading) :]
-    yield from rest
+    # A memory has no more than its session, whose best has as much: the leading ones are of leading sessions.
+    most = sorted(map(fused.sessions.__getitem__, fused.best))
+    least = most[-LEADING] if len(most) > LEADING else 0.0
+    leading, _ = _parted(fused.in_order(least), per_session)
+    yield from leading[:LEADING]
+    yielded = set(leading[:LEADING])
+    first, rest = _parted(fused.in_order(), per_session)
+    yield from (key for key in (*first, *rest) if key not in yielded)
 
 
-def _parted(best: Iterable[tuple[float, int, int]], per_session: int) -> tuple[list[int], list[int]]:
+def _parted(keys: Sequence[int], per_session: int) -> tuple[list[int], list[int]]:
     seen: dict[int, int] = {}
     first: list[int] = []
     rest: list[int] = []
-    keys = [key for _, _, key in best]
     for session, key in zip(sessions_at(keys), keys, strict=True):
         seen[session] = count = seen.get(session, 0) + 1
         (first if count <= per_session else rest).append(key)
     return first, rest
 
 
-def _best(scores: Mapping[int, float]) -> dict[int, float]:
-    """By session: what its best memory has."""
-    best: dict[int, float] = {}
+def _best(scores: Mapping[int, float], above: Mapping[int, float] | None = None) -> dict[int, float]:
+    """By session: what its best memory has. `above`: of these, only if it is more."""
+    best: dict[int, float] = dict(above or {})
     known = best.get
     for session, score in zip(sessions_at(scores), scores.values(), strict=True):
         if score > known(session, 0.0):

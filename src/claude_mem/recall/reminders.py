@@ -338,7 +338,7 @@ def _runs(memories: Memories, project_id: int, command: str, now: int) -> list[R
     words, _ = query_words(command)
     if not words or len(command) > LONGEST_COMMAND:
         return []
-    found = memories.match(TextQuery(words, (), MOST_ROWS), project_id).matched
+    found = memories.match(TextQuery(words, (), MOST_ROWS, is_hurried=True), project_id).matched
     known = [frozenset(match.scores) for match in found if match.scores]
     keys = [key for key in frozenset.intersection(*known) if kind_at(key) == "evidence"] if known else []
     refs = [ref_at(key) for key in sorted(keys)[-MOST_RUNS:]]

@@ -38,7 +38,8 @@ from claude_mem.store.values import TextQuery
 from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
 
-CHUNK = 120
+CHUNK, FURTHER = 120, 40
+"""So many memories are read at once, and then, where some of them do not count, so many more."""
 RANKED_PER_SESSION = 5
 """Of one session, so many are looked at before any session's others."""
 MOST_LOOKED_AT = 3_000
@@ -97,7 +98,9 @@ class Search:
         just that."""
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
         words, phrases = query_words(query)
-        wording = TextQuery(words, phrases, HURRIED_ROWS) if hurried else TextQuery(words, phrases)
+        wording = (
+            TextQuery(words, phrases, HURRIED_ROWS, is_hurried=True) if hurried else TextQuery(words, phrases)
+        )
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
         key_filter = None if hurried else self._memories.key_filter(filters)
         matches = self._memories.match(wording, filters.project_id, key_filter)
@@ -106,7 +109,8 @@ class Search:
         weighed = fuse.weigh(matches)
         said = _passed(weighed.memories, key_filter)
         cosines, legs, note = self._closeness(query, filters.project_id, said, hurried, key_filter)
-        cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
+        if without is not None:
+            cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
         files = self._files(query, filters, key_filter)
         lifted = _passed(files, key_filter)
         only = None if key_filter is None else said.keys() | lifted.keys() | key_filter(cosines)
@@ -123,7 +127,7 @@ class Search:
             file_weight=fuse.ONLY_FILES if query_paths.is_only_paths(query) else 1.0,
         )
         keys = fuse.ranked(fused, RANKED_PER_SESSION)
-        chunks = iter(lambda: list(islice(keys, HURRIED_CHUNK if hurried else CHUNK)), [])
+        chunks = _chunks(keys, HURRIED_CHUNK if hurried else CHUNK)
         still = filters if key_filter is None else None
         enough = most, min(most, len(said) + len(lifted))
         hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
@@ -208,6 +212,12 @@ class Search:
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = with_newer(rank.ordered(rank.answers_first(rank.newest_copies(hits))))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]
+
+
+def _chunks(keys: Iterator[int], first: int) -> Iterator[list[int]]:
+    yield list(islice(keys, first))
+    while some := list(islice(keys, FURTHER)):
+        yield some
 
 
 def _passed(scores: Mapping[int, float], key_filter: KeyFilter | None) -> Mapping[int, float]:

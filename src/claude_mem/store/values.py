@@ -97,6 +97,8 @@ class TextQuery(Struct, frozen=True):
     phrases: tuple[str, ...] = ()  # words that belong together: a quotation, a path, an identifier
     most_rows: int = 5_000
     """How many matches may be weighed. The rarest words come first; those past it are left out."""
+    is_hurried: bool = False
+    """Somebody waits: what was counted some time ago is near enough."""
 
 
 class TextMatch(Struct, frozen=True):

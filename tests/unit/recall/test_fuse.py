@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 
 from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at, wide_key
@@ -42,6 +45,27 @@ def test_more_of_the_querys_words_are_more() -> None:
     both, one = at(1, 1), at(2, 2)
     fused = fuse(matches(("a", {both: 1.0, one: 1.0}), ("b", {both: 1.0})))
     assert fused.score(both) > fused.score(one) > 0
+
+
+@pytest.mark.parametrize("leading", [1, 7, 40, 200])
+def test_the_leading_memories_come_in_the_order_of_all(leading: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random(leading)
+    scores = {
+        at(session, id): chance.choice((0.5, 1.0, chance.random()))
+        for session in range(1, 41)
+        for id in range(9)
+    }
+    close = {key: chance.random() for key in chance.sample(sorted(scores), 90)}
+    fused = fuse(matches(("a", scores)), close)
+    by_score = sorted(scores, key=lambda key: (fused.score(key), key), reverse=True)
+    of_session: Counter[int] = Counter()
+    first: list[int] = []
+    rest: list[int] = []
+    for key in by_score:
+        of_session[session_at(key)] += 1
+        (first if of_session[session_at(key)] <= 3 else rest).append(key)
+    monkeypatch.setattr(fusing, "LEADING", leading)
+    assert list(ranked(fused, 3)) == [*first, *rest]
 
 
 def test_a_phrase_lifts_its_hits_beside_its_words() -> None:

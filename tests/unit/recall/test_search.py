@@ -17,6 +17,7 @@ from claude_mem.model.memory import Observation, Summary
 from claude_mem.model.refs import Filters, Ref, memory_key
 from claude_mem.model.structs import replace
 from claude_mem.recall.rank import WorkContext
+from claude_mem.store.relational import text_matcher
 from claude_mem.store.values import ForgetPlan, Revision, TextMatch, TextQuery
 from claude_mem.vectors.backend import STATIC_WEIGHT, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
@@ -90,6 +91,44 @@ def test_what_is_added_between_two_searches_does_not_upset_the_second(memory: Ho
     hits = memory.hits("kiln", project_id=memory.project().id).hits
     assert len(hits) == 8
     assert 0 < max(hit.score for hit in hits) < 1.5 * min(hit.score for hit in hits)
+
+
+def test_who_waits_is_answered_by_what_was_counted_a_little_earlier(memory: House) -> None:
+    def total(*, is_hurried: bool) -> int:
+        wording = TextQuery(("kiln",), is_hurried=is_hurried)
+        return memory.library.match(wording, memory.project().id).sizes.total
+
+    def keep(first: int, last: int) -> None:
+        for number in range(first, last):
+            memory.keep(f"kiln {number}", session=f"s{number}")
+
+    keep(0, 20)
+    before = total(is_hurried=True)
+    keep(20, 22)
+    assert total(is_hurried=True) == before
+    exact = total(is_hurried=False)
+    assert exact > before
+    assert total(is_hurried=True) == exact
+    keep(22, 40)
+    assert total(is_hurried=True) > exact
+
+
+def test_a_phrase_of_words_that_very_many_have_counts_once_where_it_is(
+    memory: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(8):
+        memory.keep(f"Dry {number}", session=f"d{number}", indexed=False)
+        memory.keep(f"Run {number}", session=f"r{number}", indexed=False)
+    for number in range(3):
+        memory.keep(f"Number {number}", "A dry run. " * (1 + number), session=f"s{number}")
+
+    def scores() -> list[float]:
+        (phrase,) = (each for each in _matched(memory, "dry-run", memory.project().id) if each.is_phrase)
+        return sorted({round(score, 6) for score in phrase.scores.values()})
+
+    assert len(scores()) == 3
+    monkeypatch.setattr(text_matcher, "COUNTED", 5)
+    assert len(scores()) == 1
 
 
 def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: House) -> None:

@@ -38,14 +38,21 @@ class WordMatcher(Matcher):
         found = self._run("how_often", self._expression(words, span), most=most + 1)
         return int(found.fetchone()[0]) if found else 0
 
-    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
+    def weigh(self, words: str, everywhere: int) -> TextMatch:
         del everywhere  # SQLite's concern
-        found = self._run("weighed_matches", self._expression(words, self.span))
+        return self._match(
+            words, list(self._run("weighed_matches", self._expression(words, self.span)) or ())
+        )
+
+    def weigh_few(self, words: str, most: int) -> TextMatch | None:
+        return None if self.count(words, self.span, most) > most else self.weigh(words, 0)
+
+    def _match(self, words: str, found: Sequence[Any]) -> TextMatch:
         totals = execute(self.db, "totals").fetchone()
         average = float(totals["tokens"]) / float(totals["documents"] or 1)
-        rarity = idf(rows, self.size)
+        rarity = idf(len(found), self.size)
         scores, said = {}, {}
-        for key, places, tokens in found or ():
+        for key, places, tokens in found:
             scores[key] = rarity * _weight(places, tokens, average, _BY_COLUMN)
             if (prose := rarity * _weight(places, tokens, average, _SAID)) > 0:
                 said[key] = prose

@@ -122,7 +122,7 @@ class Memories(Part):
         with self._readers.read() as db:
             span = db.span(project_id)
             everything, known = db.words.size_of_all(db), self._known_to(db)
-            sizes = known.sizes.of(db, span, everything)
+            sizes = known.of(db, span, everything, hurried=wording.is_hurried)
             matcher = db.words.matcher(db, span, sizes.total, everything, known.frequent, key_filter)
             return TextMatches(sizes, tuple(matcher.match(wording)))
 

@@ -11,12 +11,12 @@ Decisions only: how an index counts, weighs and lists is the store's.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from claude_mem.model.full_text import is_only_a_beginning, may_begin_others
-from claude_mem.model.refs import idf, keys_by_kind, session_at
+from claude_mem.model.refs import idf, kind_at, session_at
 from claude_mem.model.structs import replace
 from claude_mem.store.relational.part import Connection, execute
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from claude_mem.store.base import KeyFilter
 
 EVERYWHERE = (0, 2**63 - 1)
+UP_TO_COUNTED = (0, 0)
+"""Stands for everywhere, where a word is counted no further than `COUNTED`."""
 NEWEST = 2_000
 AT_ONCE = 5_000
 COUNTED = 10_000
@@ -41,8 +43,11 @@ ENOUGH = 300
 PHRASES_SHARE = 4
 """A fourth as many matches of phrases are weighed as of words: a telling one has few."""
 MOST_KNOWN = 10_000
-SIZES_HOLD = 0.02
-"""A span is counted again when the index has grown by this part of it."""
+REMEMBERED = 200
+"""A word that so many memories have takes noticeable time to count, and is remembered."""
+SIZES_HOLD, HURRIED_HOLD = 0.02, 0.2
+"""A span and its words are counted again when the index has grown by this part of it; the second while
+somebody waits, for that takes a quarter of a millisecond for a thousand memories."""
 
 Span = tuple[int, int]
 
@@ -54,10 +59,10 @@ class KnownSizes:
     def __init__(self) -> None:
         self._known: dict[Span, tuple[int, IndexSizes]] = {}
 
-    def of(self, db: Connection, span: Span, everything: int) -> IndexSizes:
-        """`everything`: how many there are in all."""
+    def of(self, db: Connection, span: Span, everything: int, hold: float) -> IndexSizes:
+        """`everything`: how many there are in all; `hold`: by what part of the span that may have changed."""
         counted_at, sizes = self._known.get(span, (0, None))
-        if sizes is None or abs(everything - counted_at) > SIZES_HOLD * sizes.total:
+        if sizes is None or abs(everything - counted_at) > hold * sizes.total:
             rows = execute(db, "sizes_of_span", first=span[0], last=span[1]).fetchall()
             said = {session_at(row["first"]): row["said"] for row in rows}
             sessions = {session: max(1, count) for session, count in said.items()}
@@ -67,11 +72,20 @@ class KnownSizes:
 
 
 class Frequent:
-    """Words that are known to be in more memories of a span than can be weighed, and in how many: those take
-    longest to count, are in every other question, and do not become rare. Any thread may ask."""
+    """In how many memories of a span the words are that many have: those take longest to count, and are in
+    every other question. Any thread may ask."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Span], int] = {}
+        self._counted_at: dict[Span, int] = {}
+
+    def renew(self, span: Span, everything: int, most: float) -> None:
+        """Before a search: drop what was counted in a span when the index had that many fewer or more
+        memories than `everything` now."""
+        if abs(everything - self._counted_at.setdefault(span, everything)) > most:
+            self._counted_at[span] = everything
+            some = list(self._known.items())
+            self._known = {known: rows for known, rows in some if known[1] != span}
 
     def rows(self, word: str, span: Span) -> int:
         """0: it is not known to be frequent."""
@@ -88,6 +102,14 @@ class Known:
 
     def __init__(self) -> None:
         self.sizes, self.frequent = KnownSizes(), Frequent()
+
+    def of(self, db: Connection, span: Span, everything: int, *, hurried: bool) -> IndexSizes:
+        """The sizes of a span; what was counted of its words is as old as they are, at most."""
+        hold = HURRIED_HOLD if hurried else SIZES_HOLD
+        sizes = self.sizes.of(db, span, everything, hold)
+        self.frequent.renew(span, everything, hold * sizes.total)
+        self.frequent.renew(UP_TO_COUNTED, everything, hold * everything)
+        return sizes
 
 
 class Matcher(ABC):
@@ -112,10 +134,14 @@ class Matcher(ABC):
         """In how many memories of a span, counted up to one more than `most`."""
 
     @abstractmethod
-    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
-        """All matches in the span: how good each is (a title's words count most), and how good without a
-        tool's words. How rare a word is counts in the span's own terms: another project may speak of nothing
-        else."""
+    def weigh(self, words: str, everywhere: int) -> TextMatch:
+        """All matches in the span, of so many everywhere: how good each is (a title's words count most), and
+        how good without a tool's words. How rare a word is counts in the span's own terms: another project
+        may speak of nothing else."""
+
+    @abstractmethod
+    def weigh_few(self, words: str, most: int) -> TextMatch | None:
+        """The same of what was not counted; None: more than `most` match."""
 
     @abstractmethod
     def matches(self, words: str, *, prose: bool = False) -> list[int]:
@@ -146,8 +172,7 @@ class Matcher(ABC):
             found += self._among_few(counted[len(found) :], found, few)
         if rarer := [each for each in found if each.scores]:
             found += self._beside(counted[len(found) :], rarer)
-        keys = set[int]().union(*(each.scores for each in found))
-        if not (keys if key_filter is None else key_filter(keys)):
+        if not self._passes(found):
             found += self._newest([each for each in counted if each[0]])
         nowhere = {
             word.rstrip("*")
@@ -157,38 +182,71 @@ class Matcher(ABC):
         # Of the others none can match, but SQLite would look for all their words, however frequent.
         possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
         limit, weighed = most // PHRASES_SHARE, 0
-        for rows, phrase in sorted((self.count(phrase, self.span, limit), phrase) for phrase in possible):
-            weighed += rows
-            if rows and weighed <= limit:
-                found.append(replace(self._weighed(phrase, rows), is_phrase=True))
+        words = {word: rows for rows, word in counted}
+        for each in sorted(self._phrases(possible, words, limit), key=lambda each: len(each.scores)):
+            weighed += len(each.scores)
+            if weighed <= limit:
+                found.append(each)
         return found
+
+    def _passes(self, found: Sequence[TextMatch]) -> bool:
+        """Whether any of it does."""
+        if self.key_filter is None:
+            return any(each.scores for each in found)
+        return bool(self.key_filter(set[int]().union(*(each.scores for each in found))))
 
     def _counted(self, word: str, most: int) -> tuple[int, str]:
         """In how many memories; a word found nowhere may be the beginning of others."""
         if known := self.frequent.rows(word, self.span):
             return known, word
         rows = 0 if is_only_a_beginning(word) else self.count(word, self.span, self.everything)
-        if rows > most:
+        if rows >= REMEMBERED:
             self.frequent.add(word, self.span, rows)
         if rows or not may_begin_others(word):
             return rows, word
         return self.count(f"{word}*", self.span, most), f"{word}*"
 
     def _weighed(self, word: str, rows: int) -> TextMatch:
-        is_whole, is_all = not word.endswith("*"), self.span == EVERYWHERE
-        everywhere = self.count(word, EVERYWHERE, COUNTED) if is_whole and not is_all else rows
-        if everywhere > COUNTED or not is_whole:
+        everywhere = COUNTED + 1 if word.endswith("*") else self._everywhere(word, rows)
+        if everywhere > COUNTED:
             return self._flat(word, self.matches(word), rows)
-        return self.weigh(word, rows, everywhere)
+        return self.weigh(word, everywhere)
+
+    def _phrases(self, phrases: Iterable[str], words: Mapping[str, int], limit: int) -> Iterator[TextMatch]:
+        """Those that some memories have, and no more than `limit`. `words`: how many have each word."""
+        for phrase in phrases:
+            if self.frequent.rows(phrase, self.span) > limit:
+                continue
+            found: TextMatch | None = None
+            # SQLite walks over its words to find it, and once more to know how rare it is.
+            if min(self._everywhere(word, words.get(word.lower(), 0)) for word in phrase.split()) <= COUNTED:
+                found = self.weigh_few(phrase, limit)
+            elif (rows := self.count(phrase, self.span, limit)) <= limit:
+                found = self._flat(phrase, self.matches(phrase), rows)
+            if found is None:
+                self.frequent.add(phrase, self.span, limit + 1)
+            elif found.scores:
+                yield replace(found, is_phrase=True)
+
+    def _everywhere(self, word: str, rows: int) -> int:
+        """In how many memories of all, counted up to one more than `COUNTED`; `rows`: of the span."""
+        if self.span == EVERYWHERE or rows > COUNTED or not rows:
+            return rows
+        known = self.frequent.rows(word, UP_TO_COUNTED)
+        if not known:
+            known = self.count(word, EVERYWHERE, COUNTED)
+            if known >= REMEMBERED:
+                self.frequent.add(word, UP_TO_COUNTED, known)
+        return known
 
     def _flat(self, word: str, keys: Iterable[int], rows: int) -> TextMatch:
         """Said once wherever it is said."""
         scores = dict.fromkeys(keys, idf(rows, self.size))
-        by_kind = keys_by_kind(scores)
-        events = by_kind.pop("evidence", set())
-        if events:
-            events &= set(self.matches(word, prose=True))
-        return TextMatch(word, scores, dict.fromkeys(events.union(*by_kind.values()), idf(rows, self.size)))
+        events = {key for key in scores if kind_at(key) == "evidence"}
+        if not events:
+            return TextMatch(word, scores, scores)
+        prose = scores.keys() - (events - set(self.matches(word, prose=True)))
+        return TextMatch(word, scores, dict.fromkeys(prose, idf(rows, self.size)))
 
     def _beside(self, counted: Sequence[tuple[int, str]], rarer: Sequence[TextMatch]) -> Iterator[TextMatch]:
         """What frequent words match of the memories that have a rarer one: nearly all of what they can change

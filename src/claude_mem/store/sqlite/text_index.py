@@ -210,6 +210,10 @@ def size_of_all(db: Connection) -> int:
     return size
 
 
+SATURATED = 2.2
+"""What SQLite's bm25 comes to beside how rare a word is, where it is said without end: its k1 and one."""
+
+
 class Fts5Matcher(Matcher):
     def count(self, words: str, span: Span, most: int) -> int:
         first, last = span
@@ -218,12 +222,25 @@ class Fts5Matcher(Matcher):
             return int(execute(self.db, "how_often", **given).fetchone()[0])
         return int(execute(self.db, "how_often_at_most", **given, most=most + 1).fetchone()[0])
 
-    def weigh(self, words: str, rows: int, everywhere: int) -> TextMatch:
+    def weigh(self, words: str, everywhere: int) -> TextMatch:
         first, last = self.span
         # SQLite asks how rare it is in the whole index: as SQLite has it, the floor included.
-        theirs = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
-        factor = idf(rows, self.size) / theirs
+        rarity = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
         found = tuples(self.db, "weighed_matches", expression=_quoted(words), first=first, last=last)
+        return self._match(words, rarity, found)
+
+    def weigh_few(self, words: str, most: int) -> TextMatch | None:
+        first, last = self.span
+        given: dict[str, Value] = {"expression": _quoted(words), "first": first, "last": last}
+        found = tuples(self.db, "weighed_at_most", **given, most=most + 1)
+        if len(found) > most:
+            return None
+        rarity = found[0][3] / SATURATED if found else 1.0
+        return self._match(words, rarity, [(key, score, said) for key, score, said, _ in found])
+
+    def _match(self, words: str, rarity: float, found: list[tuple[int, float, float]]) -> TextMatch:
+        """`rarity`: what SQLite has multiplied the scores by."""
+        factor = idf(len(found), self.size) / rarity
         scores = {key: factor * score for key, score, _ in found}
         return TextMatch(words, scores, {key: factor * said for key, _, said in found if said > 0})
 

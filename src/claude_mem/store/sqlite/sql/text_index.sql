@@ -79,6 +79,12 @@ SELECT COUNT(*) FROM (
 SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5, 1.0), -bm25(memory_text, 2.0, 1.0, 0.5, 0.0) FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
+-- name: weighed_at_most
+-- The same, no further than needed, and as if each match said it without end: that tells how rare it is everywhere.
+SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5, 1.0), -bm25(memory_text, 2.0, 1.0, 0.5, 0.0),
+       -bm25(memory_text, 1e18, 1e18, 1e18, 1e18) FROM memory_text
+WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :most;
+
 -- name: matches
 -- All matches of an expression in a span.
 SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;

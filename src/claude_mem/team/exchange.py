@@ -77,7 +77,7 @@ class Exchange:
         self._failures = 0
         self._not_before = 0
         self._next_pull = 0
-        self._page = PAGE
+        self._batch, self._page = BATCH, PAGE
         self._received = False
 
     def close(self) -> None:
@@ -186,8 +186,9 @@ class Exchange:
         link = self.outbox.link()
         machine = f"{link.member}/{link.machine}" if link else ""
         for _ in range(ROUNDS):
-            items = self.outbox.due(BATCH)
+            items = self.outbox.due(self._batch)
             if not items:
+                self._batch = BATCH
                 return False
             waiting = self._branches.reasons(items)
             if waiting:
@@ -203,7 +204,12 @@ class Exchange:
         wanted = self.outbox.offer(parcel.items)
         if not wanted:
             return
-        answer = server.push(parcel.body(wanted))
+        try:
+            answer = server.push(parcel.body(wanted))
+        except TeamFailure as failure:
+            if failure.is_late:  # as many again would be late again, on a server as busy
+                self._batch = max(1, self._batch // 4)
+            raise
         first = len(parcel.heads)
         refused = {
             wanted[index - first].item: why

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.api.team import ForgetsAnswer, ForgetStatus, ForgottenAnswer, TeamAnswer
-from claude_mem.http_client import OpenCalls, Unreached, call
+from claude_mem.http_client import OpenCalls, Trouble, Unreached, call
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.model.records import Record
 from claude_mem.model.sharing import ForgetAnswer, ForgetLine
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import ssl
 
 WITHIN_S = 20.0
+LATE: Trouble = "did not answer in time"
 LINES = "application/x-ndjson"
 TOO_LONG = "sent more than 4 MiB"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -49,6 +50,11 @@ class TeamFailure(ClaudeMemError):
     ) -> None:
         self.status, self.code, self.field, self.retry_after = status, code, field, retry_after
         super().__init__(says)
+
+    @property
+    def is_late(self) -> bool:
+        """The server, or a proxy in front of it, was waited for in vain."""
+        return self.status == 504 or self.code == LATE
 
 
 class Pull(Struct, frozen=True):

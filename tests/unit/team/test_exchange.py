@@ -201,6 +201,25 @@ def test_a_memory_whose_branch_cannot_be_looked_at_waits_and_the_others_go(desk:
     assert desk.store.outbox.figures().due == 1
 
 
+def test_what_a_busy_server_does_not_take_in_time_is_sent_in_smaller_parts(desk: Desk) -> None:
+    for number in range(9):
+        desk.share(f"Rule {number} holds")
+    parts: list[int] = []
+
+    def busy(method: str, path: str, body: bytes) -> Answer:
+        if path != "/api/team/push":
+            return healthy(method, path, body)
+        parts.append(body.count(b'"observation"'))
+        return healthy(method, path, body) if parts[-1] <= 3 else (504, b"{}")
+
+    desk.team.script, desk.exchange._batch = busy, 9
+    desk.exchange.step()
+    desk.later(DAY_MS)
+    desk.exchange.step()
+    assert parts == [9, 2, 2, 2, 2, 1]
+    assert desk.store.outbox.figures().due == 0
+
+
 def test_a_pull_that_is_too_long_is_requested_in_smaller_pages(desk: Desk) -> None:
     limits: list[int] = []
 

@@ -33,7 +33,7 @@ test: lint tools ## lint, and run the tests that every change must pass; takes m
 
 prove: $(ALL) tools postgresql ## run every test: all pages, the real client, torture tests, full Hypothesis
 	@echo "== every test"
-	@$(PY) -m pytest $(PARALLEL) --hypothesis-profile full
+	@$(PY) -m pytest $(PARALLEL) -m "not short" --hypothesis-profile full
 
 attack: $(ALL) tools postgresql ## run all security tests, including the stolen cookie in a real browser
 	@$(PY) -m pytest $(PARALLEL) tests/security tests/browser/test_stolen_cookie.py

@@ -1,7 +1,7 @@
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -63,6 +63,27 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("long") and not config.getoption("--long"):
             item.add_marker(pytest.mark.skip(reason="an hour long; run with --long"))
     items.sort(key=lambda item: turn(item.path.relative_to(config.rootpath).as_posix()))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object]) -> Generator[None, object, object]:
+    if (postgres := sys.modules.get("tests.harness.postgres")) is None:
+        return (yield)
+    with postgres.made_for(fixturedef.scope):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    finally:
+        if (postgres := sys.modules.get("tests.harness.postgres")) is not None:
+            postgres.is_over("function")
+            if nextitem is None or nextitem.path != item.path:
+                postgres.is_over("module")
 
 
 def pytest_sessionfinish() -> None:

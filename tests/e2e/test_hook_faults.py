@@ -139,7 +139,9 @@ def test_hostile_input_is_answered_without_a_traceback(awake: Path, name: str) -
         assert isinstance(envelope["payload"], dict)
 
 
-@pytest.mark.parametrize("megabytes", [5, pytest.param(100, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "megabytes", [pytest.param(5, marks=pytest.mark.short), pytest.param(100, marks=pytest.mark.prove)]
+)
 def test_a_payload_of_many_megabytes_is_capped_and_marked_and_keeps_its_tool_use_id(
     awake: Path, megabytes: int
 ) -> None:

@@ -56,7 +56,9 @@ def test_a_burst_of_ten_thousand_events_is_taken_in_whole_in_order_and_in_bounde
             assert ids == sorted(ids)
 
 
-@pytest.mark.parametrize("sessions", [8, pytest.param(50, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "sessions", [pytest.param(8, marks=pytest.mark.short), pytest.param(50, marks=pytest.mark.prove)]
+)
 def test_many_sessions_at_once_lose_nothing(data: Path, sessions: int) -> None:
     def work(who: int) -> list[str]:
         session = f"session-{who}"

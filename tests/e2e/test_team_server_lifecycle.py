@@ -308,7 +308,9 @@ def pushed(records: list[dict[str, Any]], caller: Caller) -> bool:
     return False
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(2, marks=pytest.mark.short), pytest.param(12, marks=pytest.mark.prove)]
+)
 def test_a_process_that_is_killed_amid_pushes_loses_nothing_and_doubles_nothing(
     team: Team, kills: int
 ) -> None:

@@ -27,7 +27,9 @@ def events_of(data: Path, session: str) -> int:
     return int(found)
 
 
-@pytest.mark.parametrize("goes_on", [False, pytest.param(True, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "goes_on", [pytest.param(False, marks=pytest.mark.short), pytest.param(True, marks=pytest.mark.prove)]
+)
 def test_lines_that_a_transcript_gains_are_taken_in_once_unless_hooks_told_of_the_session(
     tmp_path: Path, goes_on: bool
 ) -> None:

@@ -21,7 +21,10 @@ CHECKS = (
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("phases", "examples"),
-    [("fuzzing", 2), pytest.param("examples,coverage,fuzzing", 30, marks=pytest.mark.prove)],
+    [
+        pytest.param("fuzzing", 2, marks=pytest.mark.short),
+        pytest.param("examples,coverage,fuzzing", 30, marks=pytest.mark.prove),
+    ],
     ids=["a little", "everything"],
 )
 def test_nothing_that_can_be_asked_breaks_the_worker_or_is_answered_otherwise_than_described(

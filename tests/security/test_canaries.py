@@ -55,7 +55,9 @@ def everything_in(folder: Path) -> bytes:
 
 @pytest.mark.timeout(1200)  # a hook for each
 @pytest.mark.parametrize(
-    "everywhere", [False, pytest.param(True, marks=pytest.mark.prove)], ids=["each once", "each everywhere"]
+    "everywhere",
+    [pytest.param(False, marks=pytest.mark.short), pytest.param(True, marks=pytest.mark.prove)],
+    ids=["each once", "each everywhere"],
 )
 def test_no_canary_is_found_anywhere_after_a_session_full_of_them(data: Path, everywhere: bool) -> None:
     replies = []

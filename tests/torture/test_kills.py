@@ -137,7 +137,9 @@ def run_settling(data: Path, kills: int) -> None:
     print(f"{kills} kills, {len(accepted)} accepted, {len(maybe)} hooks killed, {where}")
 
 
-@pytest.mark.parametrize("kills", [8, pytest.param(200, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(8, marks=pytest.mark.short), pytest.param(200, marks=pytest.mark.prove)]
+)
 def test_nothing_accepted_is_lost_or_doubled_however_often_a_settling_worker_is_killed(
     data: Path, kills: int
 ) -> None:

@@ -158,6 +158,16 @@ class TestChromaInAFolder(_Chroma):
         return tmp_path / "chroma", None
 
 
+class TestChromaBesidePostgres(TestChromaInAFolder):
+    """By keys that have no project."""
+
+    @pytest.fixture
+    def memory_keys(self) -> list[int]:
+        return [
+            wide_key(project, Ref("observation", id)) for project in PROJECTS for id in range(1, EACH + 1)
+        ]
+
+
 class TestChromaServer(_Chroma):
     @pytest.fixture
     def address(self, tmp_path: Path, server: str) -> tuple[Path, str | None]:

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.error import URLError
 
-from claude_mem.model.refs import project_at
+from claude_mem.model.refs import project_at, session_at
 
 if TYPE_CHECKING:
     from claude_mem.vectors.chroma import Chroma
@@ -27,7 +27,12 @@ PATIENCE_S = 30
 def chroma(folder: Path, url: str | None = None, clock: Callable[[], float] = time.monotonic) -> Chroma:
     from claude_mem.vectors.chroma import Chroma
 
-    return Chroma(folder, url, projects=lambda keys: {key: project_at(key) for key in keys}, clock=clock)
+    return Chroma(folder, url, projects=_projects, clock=clock)
+
+
+def _projects(keys: Sequence[int]) -> dict[int, int]:
+    """In tests of wide keys, each project has one session, of the same number."""
+    return {key: project_at(key) if key >= 0 else session_at(key) for key in keys}
 
 
 def free_port() -> int:

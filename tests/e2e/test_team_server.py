@@ -305,6 +305,7 @@ def test_too_many_requests_of_one_key_are_put_off_and_another_keys_are_not(team:
 def test_metrics_are_an_admins_and_name_nobody(team: Team) -> None:
     text = team.ada.ask("GET", "/metrics").raw.decode()
     assert 'claude_mem_server_requests_total{route="/api/team/push",status="200"}' in text
+    assert "claude_mem_server_pgvector{state=" in text
     for word in ("ada", "ben", "shop"):
         assert word not in text
     assert team.ben.ask("GET", "/metrics").status == 403

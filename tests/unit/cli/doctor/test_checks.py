@@ -184,6 +184,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
         (changed("recall", vectors="off"), "vectors", "warn", "builtin"),
         (changed("recall", unembedded=1), "vectors", "ok", "1 memory without"),
+        (changed("recall", pgvector="0.8.6"), "vectors", "ok", "pgvector: 0.8.6"),
         (
             changed("recall", vectors="unavailable", trouble="X failed."),
             "vectors",

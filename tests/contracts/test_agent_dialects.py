@@ -79,16 +79,16 @@ def test_clines_subagents_are_left_out(data: Path) -> None:
 
 def test_without_a_worker_cline_is_told_at_its_first_tool_what_was_rendered_and_once(data: Path) -> None:
     data.mkdir(mode=0o700)
-    (data / "start.stamp").write_text("by this test: no worker is started")
     file = data / paths.directory_context(CWD.encode())
     file.parent.mkdir(mode=0o700)
     answer = worker_link.answer_with(b"SessionStart", b'"Last session: postage."')
     assert answer is not None
     file.write_bytes(b"%016x\n" % 0 + answer)
     before = [sent.payload for sent in SENT["cline"] if sent.verb == "PreToolUse"]
-    told = hook(data, "cline", "PreToolUse", before[0]).json
-    assert told == {"cancel": False, "contextModification": "Last session: postage."}
-    assert hook(data, "cline", "PreToolUse", before[1]).out == b""
+    with hook_process.starting_no_worker(data):
+        told = hook(data, "cline", "PreToolUse", before[0]).json
+        assert told == {"cancel": False, "contextModification": "Last session: postage."}
+        assert hook(data, "cline", "PreToolUse", before[1]).out == b""
 
 
 # Copilot runs a project's hooks for Claude Code, too.

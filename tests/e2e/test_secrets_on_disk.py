@@ -26,7 +26,6 @@ def left_on_disk(data: Path, cases: list[Case]) -> list[Case]:
             payloads.bash(f"toolu_c{number}", command=case.text),
             payloads.prompt(case.text, prompt_id=f"p-{number}"),
         ):
-            (data / "start.stamp").write_text("by a hook, just now\n")  # so that none starts a worker
             assert hook_process.run(data, payload).code == 0
         files = [file for file in data.rglob("*") if file.is_file() and file not in known]
         if any(case.leaks(file.read_text(errors="replace")) for file in files):
@@ -36,13 +35,13 @@ def left_on_disk(data: Path, cases: list[Case]) -> list[Case]:
 
 def test_a_secret_of_every_group_does_not_reach_the_disk(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    data.mkdir(mode=0o700)
-    assert [case.text for case in left_on_disk(data, one_of_each_group())] == []
+    with hook_process.starting_no_worker(data):
+        assert [case.text for case in left_on_disk(data, one_of_each_group())] == []
 
 
 @pytest.mark.prove
 def test_nearly_no_secret_reaches_the_disk(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    data.mkdir(mode=0o700)
     cases = secret_cases(rounds=1)[::6]
-    assert len(left_on_disk(data, cases)) <= MOST_LEFT * len(cases)
+    with hook_process.starting_no_worker(data):
+        assert len(left_on_disk(data, cases)) <= MOST_LEFT * len(cases)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,11 +27,10 @@ NOON = 1_794_830_400_000
 
 
 @pytest.fixture
-def down(data: Path) -> Path:
-    """A data directory without a worker, for which a hook has just started one: none is started."""
-    data.mkdir(mode=0o700)
-    (data / "start.stamp").write_text("started by a hook\n")
-    return data
+def down(data: Path) -> Iterator[Path]:
+    """A data directory without a worker, for which another hook is starting one: none is started."""
+    with hook_process.starting_no_worker(data):
+        yield data
 
 
 # A session's start.

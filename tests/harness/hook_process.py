@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from typing import Any
 from tests.harness import faults
 
 from claude_mem.agents import launcher
+from claude_mem.hook import paths
 from claude_mem.hook.json_text import integer
 
 MACHINE = launcher.this_machine()
@@ -102,6 +104,15 @@ def listening(data_dir: Path) -> Iterator[socket.socket]:
         server.bind(str(data_dir / "hook.sock"))
         server.listen(128)
         yield server
+
+
+@contextmanager
+def starting_no_worker(data_dir: Path) -> Iterator[None]:
+    """Hooks find nobody who listens, and leave it to another hook to start a worker: to us, who do not."""
+    data_dir.mkdir(mode=0o700, exist_ok=True)
+    with (data_dir / paths.START_STAMP).open("a") as stamp:
+        fcntl.lockf(stamp, fcntl.LOCK_EX)  # until it is closed
+        yield
 
 
 def lines(server: socket.socket) -> list[bytes]:

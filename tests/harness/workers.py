@@ -17,17 +17,18 @@ from claude_mem.model.errors import ClaudeMemError
 from claude_mem.serve import control
 from claude_mem.settings import worker_environment
 
-PATIENCE_S = 60  # far more than anything takes; a hang fails instead of blocking the suite
+PATIENCE_S = 180  # far more than anything takes; a hang fails instead of blocking the suite
 API_KEY = "key-for-the-scripted-server"
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
     """Wait for another process: its doing is not ours to be notified of."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline, pause = time.monotonic() + PATIENCE_S, 0.01
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"{what}: not within {PATIENCE_S} s")
-        time.sleep(0.02)
+        time.sleep(pause)
+        pause = min(pause * 1.2, 0.06)  # who waits long takes little from those it waits for
 
 
 @contextmanager

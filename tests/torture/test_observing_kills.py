@@ -21,6 +21,8 @@ from tests.harness.model_script import Hang, Request, Step
 from tests.harness.model_server import ModelServer
 from tests.torture.test_kills import kill_holder
 
+from claude_mem.settings import worker_environment
+
 pytestmark = pytest.mark.prove
 
 Kill = Callable[[subprocess.Popen[bytes], random.Random], None]
@@ -60,6 +62,7 @@ def start(data: Path, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
 def torment(data: Path, env: Mapping[str, str], kills: int, kill: Kill) -> list[Agent]:
     """Kill whoever is the worker, again and again, while two sessions go on; then let one finish in peace."""
     data.mkdir(mode=0o700)
+    worker_environment.approve(env, data)
     chance = random.Random(kills)
     agents = [Agent(data, f"session-{n}", env) for n in range(2)]
     for agent in agents:

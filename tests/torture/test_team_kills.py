@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -54,6 +53,11 @@ def titles(machine: Machine, author: str | None) -> Counter[str]:
     return Counter(title for (title,) in rows)
 
 
+def has_more_to_send(machine: Machine) -> bool:
+    status = machine.sync()
+    return bool(status["error"] or status["due"] or status["waiting"] or status["forgets"])
+
+
 def kill_at_random(machines: list[Machine], chance: random.Random, enough: threading.Event) -> None:
     """A worker is killed and started again, now this one, now that one, wherever it is."""
     for number in range(KILLS):
@@ -95,11 +99,7 @@ def test_kills_while_sending_and_pulling_lose_and_double_nothing(tmp_path: Path)
         }
         ada.mem("forget", *refs, "--yes")
         kill_at_random([ada, ben], random.Random(8), threading.Event())
-        deadline = time.monotonic() + workers.PATIENCE_S
-        while time.monotonic() < deadline:
-            left = [each.sync() for each in (ada, ben)]
-            if not any(status["due"] or status["waiting"] or status["forgets"] for status in left):
-                break
+        workers.until(lambda: not any(map(has_more_to_send, (ada, ben))), "all is sent")
         for each in (ada, ben):  # all is sent: what they pull now is all there is
             assert each.sync()["error"] is None
         assert titles(ada, "ben") == titles(ben, None) == Counter(f"ben {n}" for n in range(MEMORIES))

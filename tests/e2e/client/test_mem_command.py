@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness import hook_process
 from tests.harness.claude import Claude, Playing, Ran, read
 from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
@@ -58,8 +59,8 @@ def test_what_was_typed_arrives_as_it_was_typed_and_is_answered_without_a_model(
 
 def test_with_the_worker_down_it_says_so_and_no_model_is_asked(talk: Talk) -> None:
     talk.claude.mem("worker", "stop")
-    (talk.claude.data / "start.stamp").write_text("started by a hook\n")
-    _, said = talk.command("search anything")
+    with hook_process.starting_no_worker(talk.claude.data):
+        _, said = talk.command("search anything")
     assert slash_command.DOWN in said
     talk.claude.mem("worker", "start")
 

@@ -57,16 +57,15 @@ def test_a_hook_for_a_shell_runs_whatever_its_paths_are_called(tmp_path: Path, s
     interpreter.symlink_to(sys.executable)
     (odd / "src").symlink_to(SRC)
     told = odd / "memory"
-    told.mkdir(mode=0o700)
-    (told / "start.stamp").write_text("by this test: no worker is started")
     line = launcher.hook_line(Machine(str(interpreter), str(odd / "src"), str(told)))
-    ran = subprocess.run(
-        [shell, "-c", line],
-        input=payloads.stop("Bye."),
-        env={"HOME": "/nonexistent"},
-        capture_output=True,
-        check=False,
-    )
+    with hook_process.starting_no_worker(told):
+        ran = subprocess.run(
+            [shell, "-c", line],
+            input=payloads.stop("Bye."),
+            env={"HOME": "/nonexistent"},
+            capture_output=True,
+            check=False,
+        )
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert len(list((told / "spool").glob("*-*"))) == 1
     assert launcher.data_dir_of({"command": line}) == str(told)

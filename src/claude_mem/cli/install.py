@@ -34,7 +34,7 @@ def add(commands: Commands) -> None:
         more=(
             "Connects every coding agent that it finds, or those that you name:\n"
             f"{', '.join(name for name in TITLES if name not in NOT_RUN)}.\n"
-            "These were not tested with claude-mem, so it connects them only if you name them:\n"
+            "These were not tested with claude-mem. It connects them only if you name them:\n"
             f"{', '.join(NOT_RUN)}.\n"
             "For Claude Code, it installs a plugin with Claude Code's own commands or, with\n"
             "--settings, edits its settings file. For the others, it edits their settings.\n"

@@ -28,7 +28,7 @@ def _add_membership(commands: Commands) -> None:
     parser = commands.add(
         "join",
         more=(
-            "You need a key, which an admin of the team creates with `claude-mem team key add`\n"
+            "You need a key: an admin of the team creates one with `claude-mem team key add`\n"
             "or `claude-mem server key add`. The command asks for it, or reads it from stdin\n"
             "or a file. It is not an argument, because other users of this machine can see\n"
             "arguments. Nothing is shared until you run `claude-mem share`."
@@ -155,7 +155,7 @@ def _add_sharing(commands: Commands) -> None:
     parser.add_argument("--take-back", action="store_true", help="also delete what was shared, permanently")
     parser = commands.add(
         "team",
-        more="With --sync, exits 1 if the exchange fails or this machine has not joined a team.",
+        more="With --sync, exits 1 if the exchange fails or this machine has joined no team.",
         example="claude-mem team\nclaude-mem team --sync",
         run=_run_team,
     )

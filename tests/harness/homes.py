@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.harness import workers
 
-PATIENCE_S = 120  # far more than a run takes, also on a busy machine
+PATIENCE_S = 300  # far more than a run takes, also on a busy machine
 
 
 class Home:

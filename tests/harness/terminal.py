@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-PATIENCE_S = 60  # far more than anything takes; a screen that never comes fails instead of blocking the suite
+PATIENCE_S = 180  # far more than anything takes; a screen that never comes fails
 LOOK_AGAIN_S = 0.05
 PRESS_AGAIN_S = 0.3
 

@@ -120,7 +120,7 @@ def test_killed_just_after_a_claim_the_offline_observer_does_each_batch_once(dat
     def kill(worker: subprocess.Popen[bytes], chance: random.Random) -> None:
         before, patience = leases(data), time.monotonic() + 3
         while leases(data) == before and time.monotonic() < patience:
-            pass  # a batch is done in milliseconds: whoever slept here would come too late
+            time.sleep(0.0005)  # a batch is done in milliseconds: whoever slept longer would come too late
         with suppress(subprocess.TimeoutExpired):
             worker.wait(chance.choice((0, 0, 0.001, 0.002, 0.005, 0.02)))
 

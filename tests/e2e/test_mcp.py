@@ -254,7 +254,7 @@ class TestFaults:
     def test_a_worker_it_starts_is_nobodys_child(self, alone: Path) -> None:
         """As the bridge's own it would stay a zombie when it ends."""
         script = (
-            "import os; from claude_mem.cli.bridge import loop; loop.start_worker()\n"
+            "import os; from claude_mem.cli import bridge; bridge.start_worker()\n"
             "try: print('child', os.waitpid(-1, os.WNOHANG))\n"
             "except ChildProcessError: print('none')"
         )

@@ -91,10 +91,8 @@ def is_over(scope: str) -> None:
 
 @cache
 def _server(version: Version) -> str:
-    if version == "oldest":
-        url = _start(_oldest())
-    else:
-        url = os.environ.get(OTHER_SERVER) or _start(postgres_server.wheel_programs())
+    url = os.environ.get(OTHER_SERVER) if version == "newest" else None
+    url = url or _start(programs(version))
     with psycopg.connect(url, autocommit=True) as db:
         # Nothing here outlives a power cut.
         for setting in (
@@ -117,18 +115,21 @@ def remove_servers() -> None:
 _started: list[postgres_server.PostgresServer] = []
 
 
-def _start(programs: Path) -> str:
+def _start(from_folder: Path) -> str:
     is_room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM
     folder = tempfile.mkdtemp(prefix="claude-mem-postgres-", dir=MEMORY if is_room else None)
-    server = postgres_server.made(programs, Path(folder))
+    server = postgres_server.made(from_folder, Path(folder))
     _started.append(server)
     return server.socket_url()
 
 
-def _oldest() -> Path:
-    programs = postgres_server.system_programs()
-    assert programs is not None, "the test needs the mark NEEDS_OLDEST"
-    return programs
+def programs(version: Version) -> Path:
+    """The folder of a version's programs."""
+    if version == "newest":
+        return postgres_server.wheel_programs()
+    installed = postgres_server.system_programs()
+    assert installed is not None, "the test needs the mark NEEDS_OLDEST"
+    return installed
 
 
 def _named(database: str, url: str) -> str:

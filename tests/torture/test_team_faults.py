@@ -18,7 +18,7 @@ import pytest
 from tests.harness import hook_process, postgres_server, team_servers
 from tests.harness.fault_proxy import FaultProxy
 from tests.harness.faults import fill, small_disk
-from tests.harness.postgres import bare_database, new_database
+from tests.harness.postgres import VERSIONS, Version, bare_database, new_database, programs
 from tests.harness.postgres_server import PostgresServer
 from tests.harness.team_load import Load, check
 from tests.harness.team_servers import Caller, ServerProcess
@@ -27,7 +27,7 @@ from tests.harness.workers import free_port, until
 from claude_mem.store.postgres.connection import LOCK
 from claude_mem.store.postgres.schema import VERSION
 
-pytestmark = pytest.mark.prove
+pytestmark = [pytest.mark.prove, pytest.mark.parametrize("version", VERSIONS)]
 
 FIRST_SCHEMA = Path(__file__).parents[1] / "fixtures" / "postgres" / "schema-1.sql"
 MEMBERS = ("ada", "ben", "cem", "dora")
@@ -44,8 +44,8 @@ def team_of(url: str, *ports: int) -> Iterator[Load]:
     yield load
 
 
-def test_a_process_is_killed_over_and_over_while_members_push() -> None:
-    url = new_database()
+def test_a_process_is_killed_over_and_over_while_members_push(version: Version) -> None:
+    url = new_database(version)
     ports = (free_port(), free_port())
     with team_of(url, *ports) as load, ExitStack() as stack:
         servers = [_started(stack, url, port) for port in ports]
@@ -62,8 +62,8 @@ def test_a_process_is_killed_over_and_over_while_members_push() -> None:
         assert check(load, ports[0]) >= pushed.count
 
 
-def test_postgresql_is_restarted_at_once_while_members_push() -> None:
-    with postgres_server.running() as postgres:
+def test_postgresql_is_restarted_at_once_while_members_push(version: Version) -> None:
+    with postgres_server.running(programs(version)) as postgres:
         url = _database(postgres)
         with team_of(url, free_port()) as load, team_servers.running(url, port=load.ports[0]) as server:
             assert server.port
@@ -77,8 +77,8 @@ def test_postgresql_is_restarted_at_once_while_members_push() -> None:
             assert check(load, server.port) >= pushed.count
 
 
-def test_the_network_between_members_and_server_is_cut_slowed_and_silent() -> None:
-    url = new_database()
+def test_the_network_between_members_and_server_is_cut_slowed_and_silent(version: Version) -> None:
+    url = new_database(version)
     with (
         FaultProxy() as proxy,
         team_of(url, proxy.port) as load,
@@ -90,8 +90,8 @@ def test_the_network_between_members_and_server_is_cut_slowed_and_silent() -> No
         assert check(load, proxy.port) >= load.pushed.count
 
 
-def test_the_network_between_server_and_postgresql_is_cut_slowed_and_silent() -> None:
-    with postgres_server.running() as postgres, FaultProxy(postgres.port) as proxy:
+def test_the_network_between_server_and_postgresql_is_cut_slowed_and_silent(version: Version) -> None:
+    with postgres_server.running(programs(version)) as postgres, FaultProxy(postgres.port) as proxy:
         url = _database(postgres)
         behind = postgres.url("team", port=proxy.port)
         with team_of(url, free_port()) as load, team_servers.running(behind, port=load.ports[0]) as server:
@@ -101,9 +101,9 @@ def test_the_network_between_server_and_postgresql_is_cut_slowed_and_silent() ->
             assert check(load, server.port) >= load.pushed.count
 
 
-def test_the_databases_disk_is_full_and_free_again(tmp_path: Path) -> None:
+def test_the_databases_disk_is_full_and_free_again(version: Version) -> None:
     """Without a restart of either server: the tables are on the full disk, PostgreSQL's log is not."""
-    with postgres_server.running() as postgres:
+    with postgres_server.running(programs(version)) as postgres:
         disk = postgres.folder.with_name(f"{postgres.folder.name}-disk")
         with small_disk(disk, "64m"):
             tables = disk / "tables"
@@ -129,13 +129,15 @@ def test_the_databases_disk_is_full_and_free_again(tmp_path: Path) -> None:
         disk.rmdir()
 
 
-def test_the_disk_of_the_whole_cluster_is_full_and_free_again() -> None:
+def test_the_disk_of_the_whole_cluster_is_full_and_free_again(version: Version) -> None:
     """Its write-ahead log, too: PostgreSQL gives up, and is started again, as by its service, when there is
     room. The team's server stays."""
     folder = Path(tempfile.mkdtemp(prefix="claude-mem-postgres-disk-"))
     with small_disk(folder, "320m") as disk:
         disk.chmod(0o755)
-        cluster = postgres_server.running(at=disk / "cluster", min_wal_size="32MB", max_wal_size="48MB")
+        cluster = postgres_server.running(
+            programs(version), disk / "cluster", min_wal_size="32MB", max_wal_size="48MB"
+        )
         with cluster as postgres:
             url = _database(postgres)
             with team_of(url, free_port()) as load, team_servers.running(url, port=load.ports[0]) as server:
@@ -178,8 +180,8 @@ def _runs(postgres: PostgresServer) -> bool:
     return False
 
 
-def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other() -> None:
-    url = new_database()
+def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other(version: Version) -> None:
+    url = new_database(version)
     with ExitStack() as stack:
         ports = (free_port(), free_port())
         load = stack.enter_context(team_of(url, *ports))
@@ -192,9 +194,9 @@ def test_a_process_whose_clock_is_an_hour_off_takes_part_as_any_other() -> None:
             assert check(load, port) >= pushed.count
 
 
-def test_of_processes_that_migrate_at_once_one_is_killed_and_one_makes_the_team() -> None:
+def test_of_processes_that_migrate_at_once_one_is_killed_and_one_makes_the_team(version: Version) -> None:
     """They wait for somebody who writes, so all of them are there when it begins."""
-    url = bare_database()
+    url = bare_database(version)
     with psycopg.connect(url, autocommit=True, options="-c search_path=claude_mem,public") as db:
         db.execute(FIRST_SCHEMA.read_bytes())
         db.execute("UPDATE schema_version SET version = 1")

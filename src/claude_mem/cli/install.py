@@ -214,9 +214,19 @@ def _install(args: argparse.Namespace) -> int:
                 for change in own.changes:
                     journal.apply(change, ())
             left_out.errors.update(refused.errors)
+            _leave_empty_directories(targets, connections(chosen))
     if client.approve_environment(data_dir) or choice is not None:
         _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
     return _report(chosen, targets, left_out, args)
+
+
+def _leave_empty_directories(targets: list[InstallTarget], known: catalog.Connections) -> None:
+    """Data directories in which nothing was recorded, and which no agent uses any more."""
+    former = {each.data_dir for target in targets for each, _ in target.prepared.old}
+    for data_dir in former - {each.data_dir for _, each in known.found}:
+        if not file_changes.has_events(data_dir):
+            _stop(data_dir)
+            _remove_approvals(data_dir)
 
 
 def _announce(connecting: list[InstallTarget], own: Plan) -> None:

@@ -25,6 +25,7 @@ from claude_mem.model.refs import (
     Filters,
     Hit,
     kind_at,
+    orders_at,
     ref_at,
     session_at,
 )
@@ -146,7 +147,10 @@ class Search:
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
         if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
             return {}, ("text",), None
-        leading = nlargest(CHUNK, words, key=words.__getitem__)
+        # Of equals the later session's, so that every store compares the same.
+        leading = [
+            key for _, _, key in nlargest(CHUNK, zip(words.values(), orders_at(words), words, strict=True))
+        ]
         try:
             found = self._near.cosines(query, project_id, leading, nearest=not hurried, key_filter=key_filter)
         except VectorsStarting:

@@ -111,7 +111,8 @@ def settle_all(data: Path, accepted: list[str], maybe: list[str]) -> dict[str, i
                     where = checker.check(data, accepted, maybe, titles_are_ids=True)
                 except sqlite3.OperationalError as why:
                     # The last one was killed: until this one has opened the database, nobody can read it.
-                    if why.sqlite_errorname != "SQLITE_READONLY_RECOVERY":
+                    # READONLY_RECOVERY or READONLY_CANTINIT, whichever comes first.
+                    if not why.sqlite_errorname.startswith("SQLITE_READONLY"):
                         raise
                     where = {"spooled": 1}
                 if not (where["spooled"] or where.get("ready") or where.get("leased")):

@@ -15,8 +15,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
 from claude_mem.api.team import ForgetStatus
 from claude_mem.model import records as model_records
 from claude_mem.model.clock import iso
@@ -26,6 +24,7 @@ from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.model.sharing import ForgetAnswer
 from claude_mem.model.structs import replace
 from claude_mem.store.postgres.principal import acting, acting_as_service
+from claude_mem.store.postgres.pull_cursor import ChangePosition, PullCursor
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value, batches
@@ -37,67 +36,6 @@ SHARED = ("project", "session", "observation", "summary", "prompt")
 AT_HOME = frozenset(("root", "cwd", "transcript_path"))
 """What of a record is passed to nobody: paths of somebody's machine."""
 MOST_FORGETS = 1_000
-
-
-class Place(Struct, frozen=True, order=True):
-    """In the order of what was changed."""
-
-    transaction: int = 0
-    kind: str = ""
-    id: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.transaction}.{self.kind or '_'}.{self.id}"
-
-    @classmethod
-    def parse(cls, given: str) -> Place:
-        transaction, kind, id = given.split(".")
-        if kind not in ("_", "observation", "summary", "prompt"):
-            raise ValueError(kind)
-        return cls(_number(transaction), "" if kind == "_" else kind, _number(id))
-
-
-class PullCursor(Struct, frozen=True):
-    """Where a machine's pulls have come to: all changes up to a place. Of projects that its member may read
-    only since, what is older comes first, up to that place: those whose grant is of a transaction from
-    `grants` on, and before `until`. `cluster`: whose transactions these are, for those of a PostgreSQL server
-    that a dump is restored on have nothing to do with them."""
-
-    place: Place = Place()
-    grants: int = 0
-    until: int | None = None  # None: nothing older is being caught up on
-    older: Place = Place()
-    cluster: str = ""
-
-    def __str__(self) -> str:
-        main = f"{self.cluster}~{self.place}-{self.grants}"
-        return main if self.until is None else f"{main}-{self.until}-{self.older}"
-
-    def is_of(self, cluster: str, upto: int) -> bool:
-        return self.cluster == cluster and max(self.place.transaction, self.grants) <= upto
-
-    @classmethod
-    def parse(cls, given: str) -> PullCursor:
-        """As `str` writes it. Raises InvalidInput."""
-        try:
-            cluster, _, rest = given.rpartition("~")
-            place, grants, *catching_up = rest.split("-")
-            until, older = catching_up or (None, None)
-            return cls(
-                Place.parse(place),
-                _number(grants),
-                None if until is None else _number(until),
-                Place() if older is None else Place.parse(older),
-                cluster,
-            )
-        except ValueError:
-            raise InvalidInput("cursor", "The cursor is not from this server.") from None
-
-
-def _number(given: str) -> int:
-    if not (given.isascii() and given.isdecimal() and len(given) <= 18):
-        raise ValueError(given)
-    return int(given)
 
 
 class Sharing(Part):
@@ -164,13 +102,13 @@ class Sharing(Part):
     def now(self) -> str:
         """A cursor of `changes`: from now on."""
         with self._readers.read() as db:
-            return str(Place(int(execute(db, "oldest_open").fetchone()[0])))
+            return str(ChangePosition(int(execute(db, "oldest_open").fetchone()[0])))
 
     def changes(self, cursor: str, limit: int) -> Changes:
         """What anybody, the acting member too, has sent since of projects that the member reads. Raises
         InvalidInput."""
         try:
-            after = Place.parse(cursor)
+            after = ChangePosition.parse(cursor)
         except ValueError:
             raise InvalidInput("cursor", "The cursor is not from this server.") from None
         with self._readers.read() as db:
@@ -186,7 +124,11 @@ class Sharing(Part):
             ).fetchall()
         page, is_full = rows[:limit], len(rows) > limit
         refs = tuple(Ref(row["kind"], row["memory_id"]) for row in page)
-        at = Place(int(page[-1]["transaction"]), refs[-1].kind, refs[-1].id) if is_full else Place(upto)
+        at = (
+            ChangePosition(int(page[-1]["transaction"]), refs[-1].kind, refs[-1].id)
+            if is_full
+            else ChangePosition(upto)
+        )
         return Changes(refs, str(max(at, after)), is_full)
 
     def _note_machine(self) -> None:
@@ -361,7 +303,7 @@ def _page(
         is_new = execute(db, "any_grant_of", since=cursor.grants, until=upto, member=member).fetchone()
         cursor = PullCursor(cursor.place, *((cursor.grants, upto) if is_new is not None else (upto, None)))
     after = cursor.place if cursor.until is None else cursor.older
-    last = Place(upto) if cursor.until is None else cursor.place
+    last = ChangePosition(upto) if cursor.until is None else cursor.place
     rows = execute(
         db,
         "changes_after",
@@ -378,7 +320,7 @@ def _page(
     ).fetchall()
     page, is_full = rows[:limit], len(rows) > limit
     found = [(row["kind"], row["memory_id"]) for row in page]
-    at = Place(int(page[-1]["transaction"]), *found[-1]) if is_full else last
+    at = ChangePosition(int(page[-1]["transaction"]), *found[-1]) if is_full else last
     if cursor.until is None:
         return found, PullCursor(at, cursor.grants), is_full
     if is_full:

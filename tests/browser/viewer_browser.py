@@ -261,6 +261,8 @@ def context(
     try:
         yield made
     finally:
+        for page in made.pages:  # else what is being answered just now would fail the next test
+            page.unroute_all(behavior="ignoreErrors")
         made.close()
 
 

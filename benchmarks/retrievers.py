@@ -85,7 +85,7 @@ def filled(
                 pump.step()
             store.text_index.catch_up()
             matched = lru_cache(ASKED_AGAIN)(store.memories.match)
-            store.memories.match = matched  # type: ignore[method-assign,assignment]
+            store.memories.match = matched  # type: ignore[method-assign]
             yield Filled(store, {each.name: _embedded(store, home, each, now) for each in embedders}, clock)
 
 

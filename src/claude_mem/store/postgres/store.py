@@ -28,7 +28,7 @@ from claude_mem.store.postgres.presence import Presence
 from claude_mem.store.postgres.sharing import Sharing
 from claude_mem.store.postgres.text_index import TextIndex
 from claude_mem.store.postgres.upkeep import Copies, Deletion, Injections, Memories, Statistics, Upkeep
-from claude_mem.store.postgres.vector_index import EmbeddingProgress, SharedVectorTable
+from claude_mem.store.postgres.vector_index import EmbeddingProgress, VectorTable
 from claude_mem.store.relational.events import Events
 from claude_mem.store.relational.projects import Projects
 from claude_mem.store.relational.queue import Queue
@@ -66,7 +66,7 @@ class PostgresStore(Store):
         self.statistics = Statistics(*part)
         self.text_index = TextIndex(*part)
         self.deletion = Deletion(*part, self.text_index.catch_up)
-        self.vectors = SharedVectorTable(*part)
+        self.vectors = VectorTable(*part)
         self.embeddings = EmbeddingProgress(*part)
         self.upkeep = Upkeep(*part)
         self.directory = Directory(*part)

@@ -12,8 +12,7 @@ import psycopg
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.clock import Clock
 from claude_mem.store.postgres.connection import PostgresConnection, Row, connect, error_of
-from claude_mem.store.relational import forget, injections, memories, statistics
-from claude_mem.store.relational.expiry import EvidenceExpiry
+from claude_mem.store.relational import forget, injections, memories, statistics, upkeep
 from claude_mem.store.relational.part import Connection, Readers, Writer, execute
 from claude_mem.store.relational.text_matcher import Known
 from claude_mem.store.relational.transfer import Transfer
@@ -94,23 +93,14 @@ class Copies:
         return []
 
 
-class Upkeep(EvidenceExpiry):
+class Upkeep(upkeep.Upkeep):
     def checkpoint(self) -> bool:
         """The server's own; here old news is deleted."""
         self._change("prune_news")
         return True
 
-    def backup_if_due(self) -> Path | None:
-        return None
-
     def size(self) -> DatabaseSize:
         return DatabaseSize(self._number("database_size"), 0, 0, shrinks=False)
-
-    def shrink(self) -> int:
-        return 0
-
-    def shrink_fully(self) -> int:
-        return 0
 
 
 class _Trial:

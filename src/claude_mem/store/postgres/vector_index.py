@@ -18,7 +18,6 @@ from claude_mem.store.relational.part import Connection, derived, execute, last_
 from claude_mem.store.relational.vector_table import (
     EMBEDDED,
     MOST_CHARACTERS,
-    Embeddings,
     is_builtin,
     renew_stamp,
     texts_of,
@@ -32,7 +31,7 @@ MOST_CHANGED = 20_000
 """More are read again as a whole."""
 
 
-class SharedVectorTable(vector_table.VectorTable):
+class VectorTable(vector_table.VectorTable):
     """Other processes store vectors as well."""
 
     @transaction
@@ -100,7 +99,7 @@ class SharedVectorTable(vector_table.VectorTable):
             return pgvector.described(pgvector.found(db))
 
 
-class EmbeddingProgress(Embeddings):
+class EmbeddingProgress(vector_table.EmbeddingProgress):
     def begin(self, maker: str) -> str:
         """A machine that is set to another model must not take theirs from the others, which would take its
         own from it."""

@@ -29,6 +29,8 @@ _NOT_OBSERVED = (Kind.SESSION_START, Kind.SESSION_END)
 
 
 class Events(Part):
+    """Accepts events, each once: an event whose effect is already stored changes nothing."""
+
     @transaction
     def accept(self, db: Connection, events: Sequence[NewEvent]) -> Accepted:
         return _accept(db, events, self._clock())
@@ -37,6 +39,7 @@ class Events(Part):
     def accept_past(
         self, db: Connection, events: Sequence[NewEvent], options: BackfillOptions
     ) -> BackfillAccepted:
+        """Events from transcripts. They never change a session that was captured live."""
         named = dict.fromkeys(text(new.event.session) for new in events)
         known = _known_sessions(db, list(named))
         live = {session for session, found in known.items() if found.state != "past"}
@@ -51,6 +54,7 @@ class Events(Part):
 
     @transaction
     def release(self, db: Connection, sessions: Sequence[str]) -> None:
+        """No more events of these will arrive."""
         for session in sessions:
             execute(db, "release_session", session=text(session))
 
@@ -64,10 +68,12 @@ class Events(Part):
         return BackfillProgress(waiting, **spent, paused=None)
 
     def has_prompt(self, session: str, prompt: str) -> bool:
+        """Whether the session's current turn has a prompt, or this was its last prompt."""
         row = self._row("turn_prompt", session=text(session))
         return row is not None and (row["kind"] == Kind.PROMPT or row["prompt"] == text(prompt))
 
     def is_forgotten(self, session: str) -> bool:
+        """Whether all of it was forgotten, even if it has continued since: its transcript is not read."""
         return self._row("is_forgotten", digest=session_digest(session)) is not None
 
 

@@ -4,6 +4,7 @@ table and index."""
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -196,14 +197,14 @@ def _empty(db: Connection, ids: str, now: int) -> int:
     return emptied
 
 
-class Deletion(Part):
-    """`catch_up` brings the index of files in step with the rows."""
-
+class Deletion(Part, ABC):
     def __init__(self, readers: Readers, writer: Writer, clock: Clock, catch_up: Callable[[], None]) -> None:
+        """`catch_up` brings the index of files in step with the rows."""
         super().__init__(readers, writer, clock)
         self._catch_up = catch_up
 
     def plan(self, selection: Selection) -> ForgetPlan:
+        """What would be deleted."""
         if selection.file:
             self._catch_up()
         with self._readers.read() as db:
@@ -212,6 +213,15 @@ class Deletion(Part):
     def identities(self, refs: Sequence[Ref]) -> list[MemoryIdentity]:
         with self._readers.read() as db:
             return identities(db, refs)
+
+    @abstractmethod
+    def forget(self, plan: ForgetPlan) -> Forgotten:
+        """Removes the rows, what is derived from them, their words in the full-text index and their bytes on
+        disk. If it fails midway, the same call finishes it."""
+
+    @abstractmethod
+    def finish_forgetting(self) -> bool:
+        """Finish an interrupted deletion, when a worker starts. Returns whether there was one."""
 
     def delete(self, plan: ForgetPlan, gone: Deleted) -> Forgotten:
         """The rows, what is derived from them, and where they are named."""

@@ -17,6 +17,8 @@ MOST_RENDERINGS = 500
 
 
 class Injections(Part):
+    """What was injected into sessions, and rendered to files."""
+
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         super().__init__(readers, writer, clock)
         self._lock = Lock()
@@ -31,20 +33,25 @@ class Injections(Part):
     def injections(
         self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
     ) -> list[Injection]:
+        """Into a session, or of a memory; the newest first."""
         query = "injections_naming" if session is None else "injections_of_session"
         found = self._rows(query, session=session, named=f'"{ref}"' if ref else "", limit=limit)
         return [value_of(Injection, row) for row in found]
 
     @transaction
     def note_rendering(self, db: Connection, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
+        """What a file in `context/` contains. The last few hundred are stored."""
         execute(db, "add_rendering", stamp=stamp, refs=array(refs), tokens=tokens, created_at_epoch=at)
         execute(db, "prune_renderings", keep=MOST_RENDERINGS)
 
     def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
+        """The refs and the tokens."""
         row = self._row("rendering", stamp=stamp)
         return None if row is None else (tuple(json.loads(row["refs"])), row["tokens"])
 
     def figures(self) -> dict[str, dict[str, int]]:
+        """By hook event: how often, and how many tokens. Deleted injections are subtracted at the next
+        start."""
         with self._lock:  # it counts on from where it last ended
             for row in self._rows("injections_after", after=self._upto):
                 self._times[row["event"]] += row["times"]

@@ -13,12 +13,11 @@ from claude_mem.model.jobs import SessionStatus
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, Ref, Source, kind_at, ref_at
 from claude_mem.model.structs import replace
-from claude_mem.store.base import KeyFilter
 from claude_mem.store.relational import cards, observations, projects, text_matcher
 from claude_mem.store.relational.memory_filters import (
     MANY_WRONG,
+    KeyFilter,
     ListOptions,
-    SqlKeyFilter,
     by_kind,
     count_memories,
     keys_of_file,
@@ -65,6 +64,8 @@ class Memories(Part):
         client: str = "user",
         provider: str | None = None,
     ) -> tuple[Ref, bool]:
+        """Save it in the origin's project, in this session (created if it is new). Returns its ref, and
+        whether it is new: what the project already knows is not stored twice."""
         project_id = projects.project_of(db, origin, at)
         key = content_key(observation)
         known = observations.same(db, project_id, key, at)
@@ -102,9 +103,12 @@ class Memories(Part):
     def revise(
         self, db: Connection, revisions: Sequence[Revision], expected: Sequence[Revision] = ()
     ) -> list[Revision]:
+        """Change all of them, or none: raises ChangedMeanwhile if `expected` no longer holds. The index
+        follows at once. Returns the previous values; missing ids are left out."""
         return observations.revise(db, revisions, expected)
 
     def key_filter(self, filters: Filters) -> KeyFilter | None:
+        """None: the filters name only the project, and few memories are marked wrong."""
         if set(filters.kinds) == set(KINDS):
             filters = replace(filters, kinds=())
         if filters == Filters(filters.project_id):
@@ -114,11 +118,13 @@ class Memories(Part):
                 wrong = list_refs(db, replace(filters, wrong=True), ListOptions(MANY_WRONG + 1))
             if len(wrong) <= MANY_WRONG:
                 return None
-        return SqlKeyFilter(self._readers, filters)
+        return KeyFilter(self._readers, filters)
 
     def match(
         self, wording: TextQuery, project_id: int | None, key_filter: KeyFilter | None = None
     ) -> TextMatches:
+        """The matches of each word and phrase in a project (or in all). Words too frequent to be weighed are
+        only looked up among the matches of rarer words, or among what passes the filter."""
         with self._readers.read() as db:
             span = db.span(project_id)
             everything, known = db.words.size_of_all(db), self._known_to(db)
@@ -132,10 +138,12 @@ class Memories(Part):
         return self._known
 
     def cards(self, refs: Sequence[Ref]) -> list[Card]:
+        """Those that exist, unordered."""
         with self._readers.read() as db:
             return cards.cards(db, refs)
 
     def details(self, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
+        """With all their columns."""
         with self._readers.read() as db:
             return cards.details(db, refs)
 
@@ -148,6 +156,8 @@ class Memories(Part):
         newest_first: bool = True,
         after: ListPosition | None = None,
     ) -> list[Card]:
+        """By time. At the same time: prompts, then evidence, observations, summaries. A file filter uses the
+        index of files."""
         with self._readers.read() as db:
             chosen = list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
             by_ref = {card.ref: card for card in cards.cards(db, chosen)}
@@ -162,22 +172,28 @@ class Memories(Part):
         newest_first: bool = True,
         after: ListPosition | None = None,
     ) -> list[Ref]:
+        """The same list without the memories' contents."""
         with self._readers.read() as db:
             return list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
 
     def count(self, filters: Filters) -> int:
+        """The length of such a list."""
         with self._readers.read() as db:
             return count_memories(db, filters)
 
     def last_ids(self) -> dict[MemoryKind, int]:
+        """The highest id of each kind; 0: there is none. Rows without text count too (private prompts)."""
         with self._readers.read() as db:
             return {kind: last_id(db, kind) for kind in KINDS}
 
     def keys_of_file(self, path: str, filters: Filters, limit: int) -> list[tuple[int, str]]:
+        """The keys of a file's memories, newest first, and how each relates to it (see `FileMemory`). Paths
+        match if one ends with the other."""
         with self._readers.read() as db:
             return list(_of_file(db, path, filters, limit).values())
 
     def of_file(self, path: str, filters: Filters, limit: int) -> list[FileMemory]:
+        """The same, with their cards."""
         with self._readers.read() as db:
             found = _of_file(db, path, filters, limit)
             by_ref = {card.ref: card for card in cards.cards(db, list(found))}
@@ -186,6 +202,7 @@ class Memories(Part):
     def in_folder(
         self, folder: str, project_id: int | None, key_filter: KeyFilter | None = None, *, limit: int = BESIDE
     ) -> list[tuple[int, str]]:
+        """Keys of the memories of files below a folder, and the files' paths."""
         folder, _ = split_path(f"{folder}/x")
         few = key_filter and key_filter.listed
         with self._readers.read() as db:
@@ -206,6 +223,7 @@ class Memories(Part):
         return found[:limit]
 
     def count_by_kind(self, session: str) -> dict[MemoryKind, int]:
+        """How much of each kind a session (the client's own id) has."""
         with self._readers.read() as db:
             row = execute(db, "count_of_session", session=session).fetchone()
             return {kind: row[kind] for kind in KINDS}

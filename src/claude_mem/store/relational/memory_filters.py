@@ -242,7 +242,9 @@ class _Listed(Struct, frozen=True):
     pass_: bool = True  # False: all others do
 
 
-class SqlKeyFilter:
+class KeyFilter:
+    """Which of the memories that a search comes upon pass the filters."""
+
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
         self._looked_up: set[int] = set()
@@ -271,11 +273,13 @@ class SqlKeyFilter:
 
     @property
     def listed(self) -> frozenset[int] | None:
+        """All that pass but for evidence, if they are few."""
         understood = [listed for kind, listed in self._of.items() if kind != "evidence"]
         memory_keys = [listed.memory_keys for listed in understood if listed is not None and listed.pass_]
         return frozenset().union(*memory_keys) if len(memory_keys) == len(understood) else None
 
     def __call__(self, memory_keys: Iterable[int]) -> set[int]:
+        """Those that pass."""
         passed: set[int] = set()
         for kind, keys in keys_by_kind(memory_keys).items():
             listed = self._of[kind]

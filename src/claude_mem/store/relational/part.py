@@ -17,7 +17,7 @@ from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.store.relational.rows import Value
 
 if TYPE_CHECKING:
-    from claude_mem.store.base import KeyFilter
+    from claude_mem.store.relational.memory_filters import KeyFilter
     from claude_mem.store.relational.text_matcher import Frequent, Matcher
 
 T = TypeVar("T")

@@ -24,8 +24,10 @@ _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "m
 
 class Projects(Part):
     def find(self, given: str) -> Project | None:
-        """By its key or its name. Whoever shares a project chooses its key: one that is the name of another
-        project does not take its place."""
+        """By its key, else by its name: the one with a directory, else the one that callers only named, else
+        an untrusted import's. Raises AmbiguousProject if there are several of the first kind that exists.
+        Whoever shares a project chooses its key: one that is the name of another project does not take its
+        place."""
         found, rows = self.by_key(given), self._rows("projects_by_name", given=given)
         if found is not None:
             others = [row for row in rows if row["id"] != found.id]
@@ -42,6 +44,7 @@ class Projects(Part):
         return value_of(Project, first[0]) if first else None
 
     def by_key(self, key: str) -> Project | None:
+        """By its key, or by the key of a project that was merged into it."""
         row = self._row("live_project_by_key", given=key)
         return None if row is None else value_of(Project, row)
 
@@ -50,12 +53,14 @@ class Projects(Part):
         return None if row is None else value_of(Project, row)
 
     def newest(self, limit: int, offset: int = 0) -> list[Project]:
+        """With their figures, most recently used first."""
         return [Project(**row) for row in self._rows("projects_with_figures", limit=limit, offset=offset)]
 
     def all(self, *, weighed: bool = True) -> list[ProjectDetails]:
         return [value_of(ProjectDetails, row) for row in self._rows("projects_to_keep", weighed=weighed)]
 
     def with_project(self, origin: Origin) -> Origin:
+        """The origin, with the project that its directory belongs to."""
         with self._readers.read() as db:
             row = enclosing_project(db, origin) if origin.plain else None
         if row is None:

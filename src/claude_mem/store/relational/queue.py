@@ -44,7 +44,11 @@ _NO_MORE_TO_COME = (SessionStatus.COMPLETED, SessionStatus.INTERRUPTED)
 
 
 class Queue(Part):
+    """Events that wait to be observed. A failed session is never leased."""
+
     def backlogs(self) -> list[SessionBacklog]:
+        """The backlog of each session that is not leased: first those that are due, by their oldest job, then
+        those that must wait, soonest first. At most a few dozen."""
         now = self._clock()
         heads: dict[int, Row] = {}
         with self._readers.read() as db:
@@ -60,6 +64,8 @@ class Queue(Part):
 
     @transaction
     def lease(self, db: Connection, limit: int, session_id: int | None = None) -> Lease | None:
+        """Ready jobs of the next session, or of this one, from the oldest to the end of a turn; None if
+        nothing is due."""
         now = self._clock()
         due: dict[str, Value] = {"now": now, "horizon": now + HORIZON_MS}
         if session_id is None:
@@ -78,6 +84,7 @@ class Queue(Part):
         return Lease(holding, tuple(replace(job, attempts=job.attempts + 1) for job in run), number)
 
     def batch(self, lease: Lease) -> Batch:
+        """The leased events with their context: the session, the user's request, what is already recorded."""
         first, last = lease.jobs[0], lease.jobs[-1]
         session_id = lease.session_id
         with self._readers.read() as db:
@@ -108,6 +115,8 @@ class Queue(Part):
         *,
         provider: str | None = None,
     ) -> None:
+        """Save the findings (written by `provider`) and its cost, and mark the jobs done, in one transaction.
+        What the project already knows is not stored twice. It replaces a fallback."""
         self._take_back_fallback(db, lease)
         remember(db, lease, findings, provider)
         self._end(db, "settle_job", lease, spend, now=self._clock())
@@ -123,6 +132,7 @@ class Queue(Part):
         failed: bool,
         spend: CallCost | None = None,
     ) -> None:
+        """Make the jobs ready again, not before `until`; a failed attempt counts, a wait does not."""
         self._end(db, "postpone_job", lease, spend, until=until, reason=reason, uncounted=int(not failed))
 
     @transaction
@@ -135,6 +145,8 @@ class Queue(Part):
         *,
         fallback: Findings | None = None,
     ) -> None:
+        """Park the jobs with a reason. `fallback`: what the offline observer makes of them meanwhile. It is
+        saved in the same transaction, and replaces an earlier one."""
         if fallback is not None:
             self._take_back_fallback(db, lease)
             for job in lease.jobs:
@@ -162,10 +174,13 @@ class Queue(Part):
         execute(db, "forget_fallbacks", ids=ids)
 
     def reclaim(self) -> int:
+        """Release all leases: a worker that has just started has none of them."""
         return self._change("reclaim_jobs")
 
     @transaction
     def resume(self, db: Connection, job_ids: Sequence[int] | None = None) -> int:
+        """Make parked jobs ready again; without ids, all of them, and those that were postponed. A batch that
+        has a fallback is resumed completely. Returns how many jobs were parked."""
         if job_ids is None:
             execute(db, "hurry_jobs")
             return execute(db, "resume_jobs").rowcount
@@ -177,12 +192,15 @@ class Queue(Part):
 
     @transaction
     def drop(self, db: Connection, job_ids: Sequence[int]) -> int:
+        """Settle parked jobs without observing them; they stay as evidence, and a fallback stays as memory.
+        Returns how many were parked."""
         now = self._clock()
         dropped = sum(execute(db, "drop_job", id=id, reason=DROPPED, now=now).rowcount for id in job_ids)
         execute(db, "forget_dropped_fallbacks", ids=json.dumps(list(job_ids)))
         return dropped
 
     def spent(self, session_id: int, now: int) -> SpentSoFar:
+        """By this session in total, and by all sessions since midnight UTC."""
         with self._readers.read() as db:
             session = execute(db, "spent_in_session", session_id=session_id).fetchone()
             day = spent_today(db, now)
@@ -197,10 +215,12 @@ class Queue(Part):
             return figures(db)
 
     def jobs(self, state: JobState, limit: int, after: int = 0) -> list[tuple[Job, str | None]]:
+        """Jobs in a state, by id, each with its reason."""
         page = self._rows("jobs_in_state", state=state, limit=max(0, limit), after=after)
         return [(job_of_row(row), row["reason"]) for row in page]
 
     def counters(self) -> dict[str, int]:
+        """Counters over the store's lifetime: accepted, duplicate, set_aside, …"""
         return {row["name"]: row["value"] for row in self._rows("counters")}
 
     def count(self, name: str, by: int = 1) -> None:

@@ -19,25 +19,30 @@ FEWEST = 4  # characters that mean a session
 
 class Sessions(Part):
     def find(self, session: int | str) -> Session | None:
+        """By the database's id (int) or the client's own (str)."""
         by = "session_by_id" if isinstance(session, int) else "session_by_client_id"
         row = self._row(by, session=session)
         return None if row is None else value_of(Session, row)
 
     def fail(self, session_id: int) -> None:
+        """Mark an aborted session failed; its queued events stay."""
         self._change("fail_session", session_id=session_id)
 
     def interrupt_silent(self, before: int) -> int:
+        """Mark open sessions without activity since `before` as interrupted."""
         return self._change("interrupt_sessions", before=before)
 
     def count_open(self) -> int:
         return self._number("count_open_sessions")
 
     def last_open(self, limit: int) -> list[str]:
+        """The agents' ids, most recently active first."""
         return [row["claude_session_id"] for row in self._rows("last_open_sessions", limit=limit)]
 
     def sessions(
         self, filters: Filters, *, limit: int, offset: int = 0, after: tuple[int, int] | None = None
     ) -> list[dict[str, Any]]:
+        """Most recently active first."""
         at, id = after or (None, None)
         with self._readers.read() as db:
             statement, given = _narrowed(db, "list_session", filters, "where_less_active" if after else None)
@@ -50,6 +55,8 @@ class Sessions(Part):
             return int(db.run(*_narrowed(db, "count_sessions", filters)).fetchone()[0])
 
     def session(self, given: str) -> dict[str, Any] | None:
+        """By the client's id, with or without its agent's name, or the beginning of it, or by the database's;
+        with the previous and the next session. Raises AmbiguousSession if it begins several."""
         with self._readers.read() as db:
             row = execute(db, "session_named", given=given).fetchone() or _meant(db, given)
             if row is None:
@@ -61,10 +68,12 @@ class Sessions(Part):
             return found
 
     def titles(self, ids: Sequence[int]) -> dict[str, dict[str, Any]]:
+        """Start time and title by the client's id, for these ids of the database."""
         found = self._rows("session_titles", ids=json.dumps(list(ids)))
         return {row["claude_session_id"]: dict(row) for row in found}
 
     def last_summaries(self, project_id: int, but_for: str, limit: int, *, own: bool = True) -> list[int]:
+        """The ids of the newest summaries, one a session. `own`: else those of other members of the team."""
         parameters: dict[str, Value] = {"project_id": project_id, "but_for": but_for, "limit": limit}
         parameters["own"] = int(own)
         return [row["id"] for row in self._rows("last_summaries", **parameters, sessions=LAST_SESSIONS)]
@@ -73,18 +82,22 @@ class Sessions(Part):
         return self._number("last_compaction", session=session)
 
     def figures(self, project_id: int) -> tuple[int, int]:
+        """How many sessions and observations."""
         ((sessions, observations),) = self._rows("project_figures", project_id=project_id)
         return sessions, observations
 
     def directories(self, project_id: int, limit: int) -> list[str]:
+        """Where its last sessions worked."""
         return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
 
     def clients(self, project_id: int | None = None) -> list[str]:
+        """By which agents; None: in any project."""
         if project_id is None:
             return [row["client"] for row in self._rows("all_clients")]
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
 
     def authors(self, project_id: int | None = None) -> list[str]:
+        """By which other members of the team."""
         if project_id is None:
             return [row["author"] for row in self._rows("authors")]
         return [row["author"] for row in self._rows("project_authors", project_id=project_id)]

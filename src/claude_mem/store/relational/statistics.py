@@ -50,6 +50,7 @@ def count_since(db: Connection, since: int, now: int) -> UsageCounts:
 
 class Statistics(Part):
     def news(self, since: NewsMarks | None) -> News:
+        """Which projects changed, and which sessions were compacted. None: everything is new."""
         with self._readers.read() as db:
             last = NewsMarks(
                 observation=last_id(db, "observation"),
@@ -68,10 +69,12 @@ class Statistics(Part):
         )
 
     def unindexed(self) -> int:
+        """How many rows the full-text index is behind, at most."""
         with self._readers.read() as db:
             return db.words.unindexed_count(db)
 
     def figures(self) -> dict[str, Any]:
+        """How much is stored, and how much of it was injected."""
         with self._readers.read() as db:
             row = execute(db, "memory_figures").fetchone()
             injected = execute(db, "injection_figures").fetchall()

@@ -22,7 +22,7 @@ from claude_mem.store.relational.part import Connection, execute
 from claude_mem.store.values import IndexSizes, TextMatch, TextQuery
 
 if TYPE_CHECKING:
-    from claude_mem.store.base import KeyFilter
+    from claude_mem.store.relational.memory_filters import KeyFilter
 
 EVERYWHERE = (0, 2**63 - 1)
 UP_TO_COUNTED = (0, 0)

@@ -429,6 +429,8 @@ def as_record(kind: str, row: Row) -> Record:
 
 
 class Transfer(Part):
+    """Export and import of memories as records."""
+
     def records(self, chosen: ExportSelection) -> Iterator[Record]:
         with self._readers.read() as db:
             yield from records(db, chosen, self._clock())
@@ -437,4 +439,5 @@ class Transfer(Part):
     def absorb(
         self, db: Connection, records: Sequence[Record], *, own: bool, author: str | None = None
     ) -> ImportResult:
+        """`author`: the team member who wrote them."""
         return absorb(db, records, self._clock(), own=own, author=author)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, transaction
 from claude_mem.store.relational.rows import batches
+from claude_mem.store.values import Unembedded
 
 EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 """Not evidence: it is verbatim, and there is much of it; full text finds it."""
@@ -17,7 +19,39 @@ EMBEDDED: tuple[MemoryKind, ...] = ("observation", "summary", "prompt")
 REMOVED_AT_ONCE = 5_000
 
 
-class VectorTable(Part):
+class VectorTable(Part, ABC):
+    """Vectors, stored in the database."""
+
+    @abstractmethod
+    def put(self, blobs: Mapping[int, bytes]) -> dict[int, int]:
+        """Store those whose memory exists, in one transaction with that check; returns their keys, each with
+        its project."""
+
+    @abstractmethod
+    def projects(self, memory_keys: Sequence[int]) -> dict[int, int]:
+        """Of the memories that exist."""
+
+    @abstractmethod
+    def newest(self, project_id: int | None, limit: int, at_once: int) -> Iterator[list[tuple[int, bytes]]]:
+        """The newest of a project, or about as many of the newest of all, in lists of at most `at_once`."""
+
+    def changes(self, mark: int | None) -> tuple[int | None, dict[int, dict[int, bytes]] | None]:
+        """The next mark, and the vectors that any process has stored since this one, by project (None: too
+        many). Without a mark: from now on. Here: nobody else stores any."""
+        return mark, {}
+
+    def nearest(
+        self, query: Sequence[float], project_id: int | None, limit: int
+    ) -> list[tuple[int, bytes]] | None:
+        """Those of a project, or of all, that are closest to a vector of length 1, unordered, as the database
+        compares them: rounded, so which are the last of them may differ. None: it cannot."""
+        del query, project_id, limit
+        return None
+
+    def pgvector(self) -> str | None:
+        """For people: which version compares; None: not PostgreSQL."""
+        return None
+
     def remove(self, memory_keys: Sequence[int]) -> None:
         self._change("remove_vectors", memory_keys=json.dumps(list(memory_keys)))
 
@@ -26,6 +60,7 @@ class VectorTable(Part):
         return {row["memory_key"]: row["vector"] for row in found}
 
     def existing(self, memory_keys: Sequence[int]) -> set[int]:
+        """Of these, those that have one."""
         return {row[0] for row in self._rows("vectors_there", memory_keys=json.dumps(list(memory_keys)))}
 
     def count(self) -> int:
@@ -46,20 +81,33 @@ BUILTIN = "builtin"
 """With what the name of the one begins whose vectors lie in this file."""
 
 
-class Embeddings(Part):
-    """Which vectors there are; which memories have none is for each store to find."""
+class EmbeddingProgress(Part, ABC):
+    """Which memories have vectors, also with a backend that stores them elsewhere."""
+
+    @abstractmethod
+    def unembedded(self, limit: int) -> Unembedded | None:
+        """Some memories without a vector, observations first; None: all have one."""
+
+    @abstractmethod
+    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
+
+    @abstractmethod
+    def waiting(self, maker: str) -> int:
+        """At most this many memories have no vector of this embedder (ids may have gaps)."""
 
     def made(self) -> tuple[str, str] | None:
+        """The embedder that made them, and their stamp."""
         with self._readers.read() as db:
             maker, stamp = derived(db, "vectors_made_by"), derived(db, "vectors_stamp")
         return None if maker is None or stamp is None else (maker, stamp)
 
     def begin(self, maker: str) -> str:
-        """From the first memory on, under a new stamp, with the vectors of before gone from this file.
-        In this order: killed on the way, it is begun once more."""
+        """Start over under a new stamp, and delete the stored vectors. Raises VectorsInUse while another
+        machine uses them. In this order: killed on the way, it is begun once more."""
         stamp = secrets.token_hex(8)
         self._change("forget_vector_notes")
-        VectorTable(self._readers, self._writer, self._clock).clear()
+        while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
+            pass
         self._record(maker, stamp)
         return stamp
 
@@ -69,17 +117,19 @@ class Embeddings(Part):
         execute(db, "set_derived", name="vectors_stamp", value=stamp)
 
     def note_used(self) -> None:
-        """Nobody else does."""
+        """This machine uses the vectors."""
 
     def copy(self) -> int:
-        """They are stored once."""
+        """Copy some vectors to where the database compares them; 0: none is left to copy."""
         return 0
 
     def forgotten(self) -> tuple[str, list[int]] | None:
+        """Some vectors that must be deleted, and the name of the note about them."""
         note = self._row("forgotten_vectors")
         return None if note is None else (note["name"], json.loads(note["value"]))
 
     def settle(self, note: str) -> None:
+        """Its vectors are deleted."""
         self._change("forget_derived", name=note)
 
 

@@ -61,6 +61,7 @@ class Outbox(Part):
     # -- Which server --
 
     def link(self) -> TeamLink | None:
+        """None: it has joined none."""
         found = self._state().get("link")
         return msgspec_json.decode(found, type=TeamLink) if found else None
 
@@ -82,6 +83,7 @@ class Outbox(Part):
 
     @transaction
     def leave(self, db: Connection) -> None:
+        """Nothing is shared any more, and nothing is known of a server."""
         for statement in _LEAVE:
             execute(db, statement)
 
@@ -114,6 +116,7 @@ class Outbox(Part):
 
     @transaction
     def share(self, db: Connection, project_id: int | None, *, prompts: bool) -> None:
+        """None: every project, also those to come. Without prompts, those that were shared are taken back."""
         if project_id is None:
             value = "prompts" if prompts else "memories"
             execute(db, "set_team_state", name=ALL, value=value)
@@ -126,6 +129,7 @@ class Outbox(Part):
 
     @transaction
     def unshare(self, db: Connection, project_id: int | None, *, take_back: bool) -> None:
+        """None: every project. `take_back`: the server is to forget what it has of it."""
         if project_id is None:
             execute(db, "unset_team_state", name=ALL)
         execute(db, "unshare_project", project_id=project_id)
@@ -140,6 +144,7 @@ class Outbox(Part):
 
     @transaction
     def pin(self, db: Connection, ids: Sequence[int], *, pinned: bool) -> list[int]:
+        """For the team, or not any more. Returns those that were changed; those of others never are."""
         statement = "set_team_pin" if pinned else "unset_team_pin"
         return [id for id in ids if execute(db, statement, id=id).rowcount]
 
@@ -157,6 +162,8 @@ class Outbox(Part):
         return None if row is None else row["at"]
 
     def records(self, items: Sequence[OutboxItem]) -> tuple[list[Record], list[tuple[OutboxItem, Record]]]:
+        """Their projects and sessions, then themselves. A summary has `asked`, all prompts of its
+        session, where prompts are not shared."""
         memories: list[tuple[OutboxItem, Record]] = []
         sessions: set[int] = set()
         with self._readers.read() as db:
@@ -179,6 +186,8 @@ class Outbox(Part):
 
     @transaction
     def offer(self, db: Connection, named: Sequence[NamedItem]) -> list[NamedItem]:
+        """Note what is about to be sent, before it is: whatever happens then, it can be taken back. Returns
+        those that have not changed since they were read."""
         wanted = []
         for each in named:
             item = each.item
@@ -194,18 +203,22 @@ class Outbox(Part):
 
     @transaction
     def settle(self, db: Connection, items: Iterable[OutboxItem]) -> None:
+        """The server has them."""
         for item in items:
             execute(db, "unlist_sent", kind=item.kind, id=item.id, changes=item.changes)
 
     @transaction
     def postpone(self, db: Connection, items: Mapping[OutboxItem, str], until: int) -> None:
+        """They wait, each for a reason."""
         for item, reason in items.items():
             execute(db, "postpone_outbox", kind=item.kind, id=item.id, until=until, reason=reason)
 
     def judge_again(self) -> None:
+        """Checks now what must continue to wait."""
         self._change("judge_again")
 
     def send_at_once(self, project_id: int | None = None) -> int:
+        """Whatever their branches; returns how many are listed."""
         if project_id is None:
             return self._change("send_at_once")
         return self._change("send_project_at_once", project_id=project_id)
@@ -213,12 +226,15 @@ class Outbox(Part):
     # -- What is forgotten --
 
     def forgets(self, limit: int) -> list[tuple[int, str]]:
+        """Ids here, and names for the server."""
         return [(row["id"], row["name"]) for row in self._rows("team_forgets", limit=limit)]
 
     def forgotten(self, ids: Sequence[int]) -> None:
+        """The server knows of these."""
         self._change("team_forgotten", ids=json.dumps(list(ids)))
 
     def found(self, lines: Sequence[ForgetLine]) -> ForgetMatch:
+        """What is here of what others' machines have forgotten: of other members, or sent by this machine."""
         refs: list[Ref] = []
         sessions: list[str] = []
         names: list[str] = []
@@ -249,12 +265,14 @@ class Outbox(Part):
         )
 
     def own_memories(self, project_id: int, *, since: int) -> tuple[int, int]:
+        """How many of a project are one's own, and how many of them such forgets have deleted since."""
         with self._readers.read() as db:
             lost = _count(db, "losses_since", project_id=project_id, since=since)
             return _count(db, "own_memories", project_id=project_id), lost
 
     @transaction
     def hold(self, db: Connection, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> int:
+        """They wait for the user's consent. Returns how many of them are new."""
         new = 0
         for line in lines:
             own = [each for each in losses if each.id == line.id]
@@ -269,6 +287,7 @@ class Outbox(Part):
 
     @transaction
     def refuse(self, db: Connection, lines: Sequence[ForgetLine]) -> None:
+        """The user does not consent: what they mean stays here, and the server learns of it."""
         for line in lines:
             execute(db, "unhold_forget", id=line.id)
             execute(db, "note_acknowledgement", id=line.id, answer="refused")
@@ -281,6 +300,8 @@ class Outbox(Part):
         names: Sequence[str],
         losses: Sequence[OwnLoss] = (),
     ) -> None:
+        """They are gone here: to be acknowledged, and not to be reported as forgotten by this machine.
+        `losses`: what of one's own went without consent."""
         given = json.dumps(list(names))
         execute(db, "unlist_team_forgets", names=given)
         execute(db, "unbar", names=given)
@@ -298,22 +319,27 @@ class Outbox(Part):
         self._change("team_acknowledged", ids=json.dumps(list(ids)))
 
     def barred(self, names: Sequence[str]) -> set[str]:
+        """Which of these were forgotten here."""
         return {row["name"] for row in self._rows("barred", names=json.dumps(list(names)))}
 
     # -- What is received --
 
     @transaction
     def with_marks(self, db: Connection, records: Sequence[Record]) -> list[Record]:
+        """The records of a pull, each memory with its `name`: a pin of the team's that came or went is
+        followed. A pin of one's own stays, and so does a mark that something is wrong."""
         return [_with_marks(db, each) if each.get("kind") == "observation" else each for each in records]
 
     @transaction
     def note_pins(self, db: Connection, names: Sequence[str]) -> None:
+        """New here, and pinned for the team."""
         for name in names:
             row = _marks_of(db, name)
             if row is not None:
                 execute(db, "note_team_pin", id=row["id"])
 
     def sessions_of_others(self) -> dict[str, str]:
+        """The author of each."""
         return {row["session"]: row["author"] for row in self._rows("sessions_of_others")}
 
     # -- Branches --

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from claude_mem.model.clock import Clock
-from claude_mem.store.relational.expiry import EvidenceExpiry
+from claude_mem.store.relational import upkeep
 from claude_mem.store.relational.part import Connection
 from claude_mem.store.sqlite import backup, recovery
 from claude_mem.store.sqlite.connection import (
@@ -37,7 +37,7 @@ AT_ONCE_BYTES = 64 << 20
 _INCREMENTAL = 2
 
 
-class Upkeep(EvidenceExpiry):
+class Upkeep(upkeep.Upkeep):
     _writer: Writer
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock, path: Path, backups: Path) -> None:

@@ -17,7 +17,6 @@ from claude_mem.store.relational.rows import Value
 from claude_mem.store.relational.vector_table import (
     EMBEDDED,
     MOST_CHARACTERS,
-    Embeddings,
     is_builtin,
     renew_stamp,
     texts_of,
@@ -57,20 +56,6 @@ class VectorTable(vector_table.VectorTable):
                 while rows := found.fetchmany(at_once):
                     yield [(row["memory_key"], row["vector"]) for row in rows]
 
-    def changes(self, mark: int | None) -> tuple[int | None, dict[int, dict[int, bytes]] | None]:
-        """Nobody else stores any."""
-        return mark, {}
-
-    def nearest(
-        self, query: Sequence[float], project_id: int | None, limit: int
-    ) -> list[tuple[int, bytes]] | None:
-        """SQLite cannot compare them."""
-        del query, project_id, limit
-        return None
-
-    def pgvector(self) -> str | None:
-        return None
-
 
 def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
     """Where each project's memories of the last sessions lie: of so many sessions that all of them together
@@ -94,7 +79,7 @@ FOLLOWED = "followed_vectors"
 """Changes with every memory that was given to another session."""
 
 
-class EmbeddingProgress(Embeddings):
+class EmbeddingProgress(vector_table.EmbeddingProgress):
     _read_at: str | None = None
 
     def unembedded(self, limit: int) -> Unembedded | None:

@@ -1,4 +1,4 @@
--- The statements of expiry.py. `-- name: x` opens one; the next line says what it is for.
+-- The statements of upkeep.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: last_evidence
 -- The newest event's id.

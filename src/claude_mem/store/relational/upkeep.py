@@ -1,21 +1,44 @@
-"""Deletes the text of old evidence: how much there is, and what is kept no longer."""
+"""Maintenance in the background: old evidence loses its text, and each store looks after its own files."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any
 
 from claude_mem.store.relational import forget
 from claude_mem.store.relational.part import Connection, Part, transaction
 from claude_mem.store.relational.rows import Value
-from claude_mem.store.values import Evidence
+from claude_mem.store.values import DatabaseSize, Evidence
 
 WEIGHED_AT_ONCE = 5_000
 EMPTIED_AT_ONCE = 200
 
 
-class EvidenceExpiry(Part):
+class Upkeep(Part, ABC):
+    """Evidence is the raw input and output of tools that was already observed, never an observation."""
+
     _expired_until = 0
     """Sessions before it were checked; starts over with each worker."""
+
+    @abstractmethod
+    def checkpoint(self) -> bool:
+        """Checkpoint the write-ahead log; False if a reader blocked part of it."""
+
+    @abstractmethod
+    def size(self) -> DatabaseSize: ...
+
+    def backup_if_due(self) -> Path | None:
+        """None: it is not due, or not ours to make."""
+        return None
+
+    def shrink(self) -> int:
+        """Return unused space to the file system in short steps, if there is too much. Returns the bytes."""
+        return 0
+
+    def shrink_fully(self) -> int:
+        """Return all of it; may take long."""
+        return 0
 
     def weigh_evidence(self) -> Evidence:
         # A part at a time: no log has to be kept for it.
@@ -26,9 +49,11 @@ class EvidenceExpiry(Part):
         return total
 
     def expired_evidence(self, before: int) -> Evidence:
+        """Of sessions that ended before."""
         return self._weighed("count_expired", before=before)
 
     def expire_evidence(self, before: int, limit: int = 500) -> int:
+        """Delete the text of some of it; returns how many events. 0: none is left."""
         after = self._expired_until
         rows = self._rows("expired_events", after=after, before=before, limit=limit)
         self._expired_until = rows[-1]["updated_at_epoch"] if rows else max(after, before)
@@ -36,6 +61,7 @@ class EvidenceExpiry(Part):
         return self._writer.run(lambda db: forget.expire(db, ids, self._clock())) if ids else 0
 
     def trim_evidence(self, excess: int) -> Evidence:
+        """Delete the text of the oldest until this many characters are freed."""
         gone, after = Evidence(), 0
         while gone.characters < excess:
             rows = self._rows("oldest_evidence", after=after, limit=EMPTIED_AT_ONCE)

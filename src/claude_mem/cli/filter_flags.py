@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from claude_mem.api.filters import FilterInfo
+    from claude_mem.cli.commands import Parser
 
 
 MOST = 100
@@ -15,25 +16,25 @@ ALIASES = {"client": ("--agent",)}
 METAVARS = {"file": "PATH", "session": "ID", "since": "WHEN", "until": "WHEN"}
 
 
-def project(parser: argparse.ArgumentParser) -> None:
+def project(parser: Parser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--project", metavar="P", help="only this project: its name or key")
     where.add_argument("--here", action="store_true", help="only this directory's project")
 
 
-def flags(parser: argparse.ArgumentParser) -> None:
+def flags(parser: Parser) -> None:
     """Every filter there is, as `api.filters` declares it."""
     project(parser)
     for each in _filters().values():
         _add(parser, each)
 
 
-def period(parser: argparse.ArgumentParser) -> None:
+def period(parser: Parser) -> None:
     for name in ("since", "until"):
         _add(parser, _filters()[name])
 
 
-def people(parser: argparse.ArgumentParser) -> None:
+def people(parser: Parser) -> None:
     for name in ("client", "author"):
         _add(parser, _filters()[name])
 
@@ -44,7 +45,7 @@ def _filters() -> dict[str, FilterInfo]:
     return {each.name: each for each in filter_infos() if each.name != "project"}
 
 
-def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
+def _add(parser: Parser, each: FilterInfo) -> None:
     flag, about = f"--{each.name}", each.help[0].lower() + each.help[1:].rstrip(".")
     metavar = METAVARS.get(each.name, each.name.upper())
     match each.kind:
@@ -55,24 +56,21 @@ def _add(parser: argparse.ArgumentParser, each: FilterInfo) -> None:
         case "list":
             choices = f": {', '.join(each.choices)}" if each.choices else ""
             about = f"{about}{choices}; may be repeated"
-            parser.add_argument(
-                flag, action="append", choices=each.choices or None, metavar=metavar, help=about
-            )
+            parser.argument(flag, metavar, about, action="append", choices=each.choices or None)
         case "flag":
-            parser.add_argument(flag, action="store_true", default=None, help=about)
+            parser.flag(flag, about, default=None)
         case "switch":
             about = f"{about.partition(';')[0]}; or exclude them"
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, help=about)
 
 
-def limit(parser: argparse.ArgumentParser, usual: int) -> None:
-    about = f"at most N (default: {usual})"
-    parser.add_argument("--limit", type=up_to(MOST), default=usual, metavar="N", help=about)
+def limit(parser: Parser, usual: int) -> None:
+    parser.argument("--limit", "N", f"at most N (default: {usual})", type=up_to(MOST), default=usual)
 
 
-def paging(parser: argparse.ArgumentParser, usual: int) -> None:
+def paging(parser: Parser, usual: int) -> None:
     limit(parser, usual)
-    parser.add_argument("--offset", type=up_to(100_000, least=0), metavar="N", help="skip the first N")
+    parser.argument("--offset", "N", "skip the first N", type=up_to(100_000, least=0))
 
 
 def query(args: argparse.Namespace) -> dict[str, object]:

@@ -53,26 +53,20 @@ def add(commands: Commands) -> None:
         run=_install,
     )
     scopes, where = catalog.load(CLAUDE_CODE).scopes, "for your user, or only for this directory"
-    install.add_argument(
-        "--settings", action="store_true", help="edit Claude Code's settings instead of installing a plugin"
-    )
+    install.flag("--settings", "edit Claude Code's settings instead of installing a plugin")
     install.add_argument("--scope", choices=scopes, default="user", help=where)
-    install.add_argument("--statusline", action="store_true", help="also add a segment to the status line")
-    install.add_argument("--beside", action="store_true", help="leave another claude-mem enabled")
+    install.flag("--statusline", "also add a segment to the status line")
+    install.flag("--beside", "leave another claude-mem enabled")
     install.add_argument(
         "--observer",
         choices=observer_choice.NAMES,
         help="what turns events into memories; without it you are asked once",
     )
     more = "Your memory stays in the data directory until you delete it."
-    uninstall = commands.add("uninstall", more=more, example="claude-mem uninstall", run=_uninstall)
-    for parser, which in (
-        (install, "only this agent; may be repeated"),
-        (uninstall, "only this agent; may be repeated"),
-    ):
-        parser.add_argument(
-            "--agent", action="append", type=_agent_name, choices=tuple(TITLES), metavar="NAME", help=which
-        )
+    uninstall = commands.add("uninstall", more=more, run=_uninstall)
+    which = "only this agent; may be repeated"
+    for parser in (install, uninstall):
+        parser.argument("--agent", "NAME", which, action="append", type=_agent_name, choices=tuple(TITLES))
         change_flags(parser, "change")
 
 

@@ -1,9 +1,8 @@
-import argparse
-
 from msgspec import structs
 
 from claude_mem.api.filters import FilterRequest, filter_infos
 from claude_mem.cli import filter_flags
+from claude_mem.cli.commands import Parser
 from claude_mem.model.refs import KINDS
 from claude_mem.serve.http.routes import viewer_routes
 
@@ -24,7 +23,7 @@ def test_a_filter_says_what_it_takes() -> None:
 
 
 def test_the_command_line_has_a_flag_for_every_filter() -> None:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     filter_flags.flags(parser)
     flags = ["--kind", "summary", "--type", "bugfix", "--pinned", "--no-wrong", "--superseded"]
     query = filter_flags.query(parser.parse_args([*flags, "--here"]))

@@ -48,22 +48,19 @@ def add(commands: Commands) -> None:
         ),
         run=backfill,
     )
-    parser.add_argument(
-        "--from", dest="folder", metavar="DIR", help="import transcripts from this folder instead"
-    )
-    parser.add_argument("--project", metavar="P", help="only this project: a directory such as . or a name")
-    parser.add_argument("--since", metavar="WHEN", help="yesterday, 'last month', 2026-01-31, …")
+    parser.argument("--from", "DIR", "import transcripts from this folder instead", dest="folder")
+    parser.argument("--project", "P", "only this project: a directory such as . or a name")
+    parser.argument("--since", "WHEN", "yesterday, 'last month', 2026-01-31, …")
     named = catalog.with_transcripts()
     which = f"whose transcripts: {', '.join(named)} (default: {CLAUDE_CODE})"
-    parser.add_argument("--agent", choices=named, default=CLAUDE_CODE, metavar="NAME", help=which)
+    parser.argument("--agent", "NAME", which, choices=named, default=CLAUDE_CODE)
     observe = "offline: no model, free (default); auto: your model"
     parser.add_argument("--provider", choices=("offline", "auto"), default="offline", help=observe)
-    dollars = "stop when this run has cost this many dollars"
     tokens = "stop when this run has used this many tokens"
-    parser.add_argument("--budget-usd", type=dollar_amount, metavar="X", help=dollars)
-    parser.add_argument("--budget-tokens", type=up_to(10**12), metavar="N", help=tokens)
+    parser.argument("--budget-usd", "X", "stop when this run has cost this many dollars", type=dollar_amount)
+    parser.argument("--budget-tokens", "N", tokens, type=up_to(10**12))
     commits = "also import the commits of a repository (default: .)"
-    parser.add_argument("--git", nargs="?", const=".", metavar="REPO", help=commits)
+    parser.argument("--git", "REPO", commits, nargs="?", const=".")
     change_flags(parser, "be imported")
 
 

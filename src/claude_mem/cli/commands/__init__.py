@@ -128,6 +128,25 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=terminal_width() - 2)
 
 
+class Parser(argparse.ArgumentParser):
+    """Of one command. It suggests the subcommand that may be meant, instead of listing all there are."""
+
+    def flag(self, name: str, help: str, **more: Any) -> None:
+        self.add_argument(name, action="store_true", help=help, **more)
+
+    def argument(self, name: str, metavar: str, help: str | None = None, **more: Any) -> None:
+        """A value: an option, or a positional one if its name has no dash."""
+        self.add_argument(name, metavar=metavar, help=help, **more)
+
+    def subcommands(self, title: str = "commands") -> Commands:
+        return Commands(self.add_subparsers(title=title, metavar="COMMAND"))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            raise unknown("command", str(value), action.choices, f"{self.prog} --help")
+        super()._check_value(action, value)
+
+
 class Commands:
     """One level of the command line, to which commands are added."""
 
@@ -135,31 +154,32 @@ class Commands:
         self._subparsers = subparsers
 
     def add(
-        self, name: str, purpose: str = "", *, example: str, run: Run, more: str = "", json: bool = True
-    ) -> argparse.ArgumentParser:
-        """Without a purpose it is the one in the table. `json`: it has the flag --json."""
+        self, name: str, purpose: str = "", *, run: Run, more: str = "", example: str = "", json: bool = True
+    ) -> Parser:
+        """Without a purpose it is the one in the table; without an example, the command alone. `json`: it has
+        the flag --json."""
         purpose = purpose or COMMANDS[name][1]
-        parser: argparse.ArgumentParser = self._subparsers.add_parser(
+        parser: Parser = self._subparsers.add_parser(
             name,
             help=purpose,
             description=f"{purpose[0].upper()}{purpose[1:]}." + (f"\n\n{more}" if more else ""),
-            epilog="Example:\n" + "\n".join(f"  {line}" for line in example.splitlines()),
             formatter_class=Formatter,
             allow_abbrev=False,
         )
+        parser.epilog = "Example:\n" + "\n".join(
+            f"  {line}" for line in (example or parser.prog).splitlines()
+        )
         parser.set_defaults(run=run, parser=parser)
         if json:
-            parser.add_argument("--json", action="store_true", help="print JSON")
+            parser.flag("--json", "print JSON")
         return parser
 
-
-class Parser(argparse.ArgumentParser):
-    """Suggests the command that may be meant, instead of listing all there are."""
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            raise unknown("command", str(value), action.choices, f"{self.prog} --help")
-        super()._check_value(action, value)
+    def group(self, name: str, purpose: str = "", *, example: str, more: str = "") -> Commands:
+        """A command that does nothing but have subcommands."""
+        parser = self.add(
+            name, purpose, run=lambda _: help_of(parser), more=more, example=example, json=False
+        )
+        return parser.subcommands()
 
 
 def run(arguments: list[str]) -> int:
@@ -235,15 +255,19 @@ def help_of(parser: argparse.ArgumentParser) -> int:
     return USAGE
 
 
-def slash_flag(parser: argparse.ArgumentParser) -> None:
+def slash_flag(parser: Parser) -> None:
     """Set by `claude-mem slash`: hints are worded for /mem, not for a terminal."""
-    parser.add_argument("--slash", action="store_true", help=argparse.SUPPRESS)
+    parser.flag("--slash", argparse.SUPPRESS)
 
 
-def change_flags(parser: argparse.ArgumentParser, change: str) -> None:
+def change_flags(parser: Parser, change: str) -> None:
     """Flags of a command that shows what it would change and asks for confirmation."""
-    parser.add_argument("--dry-run", action="store_true", help=f"show what would {change}, and stop")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.flag("--dry-run", f"show what would {change}, and stop")
+    yes_flag(parser)
+
+
+def yes_flag(parser: Parser) -> None:
+    parser.flag("--yes", "do not ask for confirmation")
 
 
 def _listed(commands: dict[str, tuple[str, str]]) -> str:

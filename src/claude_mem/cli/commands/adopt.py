@@ -56,10 +56,8 @@ def add(commands: Commands) -> None:
         ),
         run=_run,
     )
-    source = "a database, its folder, or a .jsonl file"
-    parser.add_argument("path", nargs="?", type=Path, metavar="PATH", help=source)
-    notes = "import the notes that Claude Code's agent keeps (MEMORY.md)"
-    parser.add_argument("--notes", action="store_true", help=notes)
+    parser.argument("path", "PATH", "a database, its folder, or a .jsonl file", nargs="?", type=Path)
+    parser.flag("--notes", "import the notes that Claude Code's agent keeps (MEMORY.md)")
     change_flags(parser, "be imported")
 
 

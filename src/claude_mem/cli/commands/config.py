@@ -19,7 +19,7 @@ from typing import Any
 
 from claude_mem.cli import client, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of, unknown
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, unknown, yes_flag
 from claude_mem.model.errors import ClaudeMemError, SettingsError
 from claude_mem.serve import control
 from claude_mem.settings import Settings, editor
@@ -31,7 +31,7 @@ NAME = 30
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
+    verbs = commands.group(
         "config",
         example=(
             "claude-mem config list\n"
@@ -40,20 +40,10 @@ def add(commands: Commands) -> None:
             "claude-mem config set CLAUDE_MEM_API_KEY < key.txt\n"
             "claude-mem config unset CLAUDE_MEM_BASE_URL"
         ),
-        run=lambda _: help_of(parser),
-        json=False,
     )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    verbs.add(
-        "list",
-        "list all settings, with their values and where they are set",
-        example="claude-mem config list",
-        run=_list,
-    )
-    reading = verbs.add(
-        "get", "print the value of a setting", example="claude-mem config get CLAUDE_MEM_PROVIDER", run=_get
-    )
-    reading.add_argument("key", metavar="KEY", help="the setting's name")
+    verbs.add("list", "list all settings, with their values and where they are set", run=_list)
+    example = "claude-mem config get CLAUDE_MEM_PROVIDER"
+    get = verbs.add("get", "print the value of a setting", example=example, run=_get)
     change = verbs.add(
         "set",
         "change a setting in settings.json",
@@ -64,15 +54,15 @@ def add(commands: Commands) -> None:
         example="claude-mem config set CLAUDE_MEM_BASE_URL http://127.0.0.1:11434/v1",
         run=_set,
     )
-    change.add_argument("key", metavar="KEY", help="the setting's name")
-    change.add_argument("value", metavar="VALUE", nargs="?", help="text, or JSON for a list or an object")
     unset = verbs.add(
         "unset",
         "remove a setting from settings.json, so that its default applies",
         example="claude-mem config unset CLAUDE_MEM_BASE_URL",
         run=lambda args: _change(args, None),
     )
-    unset.add_argument("key", metavar="KEY", help="the setting's name")
+    for verb in (get, change, unset):
+        verb.argument("key", "KEY", "the setting's name")
+    change.argument("value", "VALUE", "text, or JSON for a list or an object", nargs="?")
     _add_embedder(commands)
 
 
@@ -82,7 +72,8 @@ def _list(args: argparse.Namespace) -> int:
         output.print_json(output.page(found, "settings"))
         return OK
     for each in found["settings"]:
-        print(_line(each))
+        line = f"{each['key']:<{NAME}} {each['origin']:<11} {_shown(each)}"
+        print(output.clean(line.rstrip()))
     output.message(f"Stored in {found['file']}. Environment variables override the file.")
     return OK
 
@@ -94,17 +85,10 @@ def _get(args: argparse.Namespace) -> int:
     return output.result(rows[args.key], output.clean(_shown(rows[args.key])), as_json=args.json)
 
 
-def _line(setting: dict[str, Any]) -> str:
-    return output.clean(f"{setting['key']:<{NAME}} {setting['origin']:<11} {_shown(setting)}".rstrip())
-
-
 def _shown(setting: dict[str, Any]) -> str:
-    return "(hidden)" if setting["kind"] == "secret" and setting["set"] else _written(setting["value"])
-
-
-def _written(value: object) -> str:
-    if value is None:
-        return ""
+    if setting["kind"] == "secret" and setting["set"]:
+        return "(hidden)"
+    value = "" if setting["value"] is None else setting["value"]
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -155,18 +139,15 @@ LOADING_S = 3.0
 
 
 def _add_embedder(commands: Commands) -> None:
-    parser = commands.add(
+    verbs = commands.group(
         "embedder",
         more=(
             "An embedder turns text into vectors, which find related memories even if they\n"
             "use other words than the query."
         ),
         example=f"claude-mem embedder use {embedders.RECOMMENDED}",
-        run=lambda _: help_of(parser),
-        json=False,
     )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
-    verbs.add("list", "list available embedders", example="claude-mem embedder list", run=_list_embedders)
+    verbs.add("list", "list available embedders", run=_list_embedders)
     use = verbs.add(
         "use",
         "change the embedder",
@@ -184,15 +165,11 @@ def _add_embedder(commands: Commands) -> None:
         ),
         run=_use_embedder,
     )
-    use.add_argument("embedder", metavar="EMBEDDER", help="static, a model's name, a folder, or a URL")
-    use.add_argument("--model", metavar="NAME", help="the model at the URL")
-    use.add_argument("--yes", action="store_true", help="do not ask for confirmation")
-    verbs.add(
-        "status",
-        "show the embedder in use, and how many memories have no vector yet",
-        example="claude-mem embedder status",
-        run=_embedder_status,
-    )
+    use.argument("embedder", "EMBEDDER", "static, a model's name, a folder, or a URL")
+    use.argument("--model", "NAME", "the model at the URL")
+    yes_flag(use)
+    purpose = "show the embedder in use, and how many memories have no vector yet"
+    verbs.add("status", purpose, run=_embedder_status)
 
 
 def _list_embedders(args: argparse.Namespace) -> int:
@@ -226,8 +203,7 @@ def _use_embedder(args: argparse.Namespace) -> int:
         )
     changes: dict[str, object] = {EMBEDDER: None if kind == "static" else value}
     changes[EMBEDDER_MODEL] = args.model if kind == "endpoint" else None
-    code = _confirm(value, kind, settings, yes=args.yes)
-    if code is not None:
+    if code := _confirm(value, kind, settings, yes=args.yes):
         return code
     tried = _try(settings, changes)
     request("POST", "/api/settings", body={"changes": changes})
@@ -280,8 +256,7 @@ def _confirm(value: str, kind: embedders.Kind, settings: Settings, *, yes: bool)
     if needed and find_spec(needed) is None:
         command = [sys.executable, "-m", "pip", "install", needed]
         question = f"This needs {needed}, which is not installed. Install it with pip now?"
-        code = output.confirm(question, f"{needed} is not installed: {' '.join(command)}", yes=yes)
-        if code is not None:
+        if code := output.confirm(question, f"{needed} is not installed: {' '.join(command)}", yes=yes):
             return code
         if subprocess.run(command, stdout=sys.stderr, check=False).returncode:  # noqa: S603 our own words
             raise ClaudeMemError(f"{needed} could not be installed. The embedder was not changed.")
@@ -312,26 +287,20 @@ def _try(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
 
 def _embedder_status(args: argparse.Namespace) -> int:
     settings = client.load_settings()
-    state = _vector_state()
-    data = {"setting": without_password(settings.embedder), **state}
+    vectors = (request("GET", "/health").get("recall") or {}).get("vectors") or {}
+    state = {name: vectors.get(name) for name in ("state", "embedder", "waiting", "trouble")}
+    data = {"setting": without_password(settings.embedder), **state, "waiting": state["waiting"] or 0}
     lines = [f"Setting: {data['setting']}"]
     if state["state"] == "off":
         lines.append("Vectors are off (CLAUDE_MEM_VECTORS). Search uses full text only.")
     else:
         lines.append(f"Worker:  {state['embedder'] or 'unknown'}")
-        waiting = output.plural(state["waiting"], "memory", "memories")
-        lines.append(f"Vectors: {f'{waiting} without one yet' if state['waiting'] else 'up to date'}")
+        waiting = state["waiting"] and output.plural(state["waiting"], "memory", "memories")
+        lines.append(f"Vectors: {f'{waiting} without one yet' if waiting else 'up to date'}")
     if state["trouble"]:
         lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")
     code = WRONG if state["trouble"] else OK
     return output.result(data, "\n".join(lines), as_json=args.json, code=code)
-
-
-def _vector_state() -> dict[str, Any]:
-    recall = request("GET", "/health").get("recall") or {}
-    vectors = recall.get("vectors") or {}
-    names = ("state", "embedder", "waiting", "trouble")
-    return {name: vectors.get(name) for name in names} | {"waiting": vectors.get("waiting") or 0}
 
 
 def _duration(seconds: float) -> str:

@@ -30,18 +30,17 @@ def add(commands: Commands) -> None:
         ),
         run=_run_remember,
     )
-    parser.add_argument("text", nargs="+", metavar="TEXT", help="the text to save, or -")
-    parser.add_argument("--title", metavar="T", help="its title (default: made from the text)")
-    parser.add_argument("--type", choices=TYPES, metavar="T", help="its type: " + ", ".join(TYPES))
-    parser.add_argument("--file", action="append", metavar="F", help="a related path; may be repeated")
-    parser.add_argument("--concept", action="append", metavar="C", help="a concept; may be repeated")
-    parser.add_argument("--project", metavar="P", help="the project it belongs to: its name or key")
-    create = "create the project P if it does not exist"
-    parser.add_argument("--new-project", action="store_true", help=create)
+    parser.argument("text", "TEXT", "the text to save, or -", nargs="+")
+    parser.argument("--title", "T", "its title (default: made from the text)")
+    parser.argument("--type", "T", "its type: " + ", ".join(TYPES), choices=TYPES)
+    parser.argument("--file", "F", "a related path; may be repeated", action="append")
+    parser.argument("--concept", "C", "a concept; may be repeated", action="append")
+    parser.argument("--project", "P", "the project it belongs to: its name or key")
+    parser.flag("--new-project", "create the project P if it does not exist")
     parser = commands.add("pin", example="claude-mem pin 123\nclaude-mem pin --off 123 124", run=_run_pin)
-    parser.add_argument("refs", nargs="+", metavar="ID", help="an id from `search`")
-    parser.add_argument("--off", action="store_true", help="unpin")
-    parser.add_argument("--team", action="store_true", help="also pin for the team; only your own memories")
+    parser.argument("refs", "ID", "an id from `search`", nargs="+")
+    parser.flag("--off", "unpin")
+    parser.flag("--team", "also pin for the team; only your own memories")
     _add_forget(commands)
 
 
@@ -134,16 +133,15 @@ def _add_forget(commands: Commands) -> None:
         ),
         run=_run_forget,
     )
-    parser.add_argument("refs", nargs="*", metavar="ID", help="an id from `search`: 123, s4 or p5")
-    parser.add_argument("--session", metavar="ID", help="everything in this session")
-    parser.add_argument("--project", metavar="P", help="everything in this project (name or key)")
-    parser.add_argument("--file", metavar="F", help="everything about this file")
+    parser.argument("refs", "ID", "an id from `search`: 123, s4 or p5", nargs="*")
+    parser.argument("--session", "ID", "everything in this session")
+    parser.argument("--project", "P", "everything in this project (name or key)")
+    parser.argument("--file", "F", "everything about this file")
     filter_flags.period(parser)
-    parser.add_argument("--text", metavar="TEXT", help="everything that contains this text")
-    parser.add_argument("--also-exports", action="store_true", help=ALSO_EXPORTS)
-    parser.add_argument("--for-team", action="store_true", help=FOR_TEAM)
-    status = "list the team's deletions, and the machines that have not applied them yet"
-    parser.add_argument("--status", action="store_true", help=status)
+    parser.argument("--text", "TEXT", "everything that contains this text")
+    parser.flag("--also-exports", ALSO_EXPORTS)
+    parser.flag("--for-team", FOR_TEAM)
+    parser.flag("--status", "list the team's deletions, and the machines that have not applied them yet")
     change_flags(parser, "be deleted")
 
 

@@ -45,14 +45,13 @@ def add(commands: Commands) -> None:
         ),
         run=_run_export,
     )
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="only the results of this search")
+    parser.argument("query", "QUERY", "only the results of this search", nargs="*")
     filter_flags.project(parser)
-    parser.add_argument("--session", metavar="ID", help="only this session")
+    parser.argument("--session", "ID", "only this session")
     filter_flags.period(parser)
-    journal = "write a readable journal, by day and session"
-    parser.add_argument("--markdown", action="store_true", help=journal)
+    parser.flag("--markdown", "write a readable journal, by day and session")
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is stdout (the default)")
-    parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    parser.flag("--force", "replace FILE if it exists")
     parser = commands.add(
         "import",
         more=(
@@ -68,9 +67,9 @@ def add(commands: Commands) -> None:
         ),
         run=_run_import,
     )
-    parser.add_argument("file", metavar="FILE", help="one JSON object per line; - is stdin")
-    parser.add_argument("--own", action="store_true", help="trust the file: it is your own export")
-    parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and stop")
+    parser.argument("file", "FILE", "one JSON object per line; - is stdin")
+    parser.flag("--own", "trust the file: it is your own export")
+    parser.flag("--dry-run", "show what would be imported, and stop")
 
 
 def _run_export(args: argparse.Namespace) -> int:

@@ -44,7 +44,7 @@ def add(commands: Commands) -> None:
     helping = commands.add(
         "help", example="claude-mem help\nclaude-mem help worker start", run=_help, json=False
     )
-    helping.add_argument("words", metavar="COMMAND", nargs="*", help="the command to show help for")
+    helping.argument("words", "COMMAND", "the command to show help for", nargs="*")
     completion = commands.add(
         "completion",
         more="Load it in your shell's start-up file.",
@@ -54,7 +54,7 @@ def add(commands: Commands) -> None:
         json=False,
     )
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
-    commands.add("version", example="claude-mem version", run=_version)
+    commands.add("version", run=_version)
 
 
 def _help(args: argparse.Namespace) -> int:

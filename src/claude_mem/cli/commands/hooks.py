@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         json=False,
     )
     which = f"for which agent (default: {AGENT})"
-    hooks.add_argument("--agent", choices=tuple(TITLES), default=AGENT, metavar="NAME", help=which)
+    hooks.argument("--agent", "NAME", which, choices=tuple(TITLES), default=AGENT)
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
     commands.add(
@@ -84,8 +84,7 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
         run=run,
         json=False,
     )
-    which = f"the agent that runs the hook (default: {AGENT})"
-    parser.add_argument("--agent", metavar="NAME", default=AGENT, help=which)
+    parser.argument("--agent", "NAME", f"the agent that runs the hook (default: {AGENT})", default=AGENT)
 
 
 def _run_hooks(args: argparse.Namespace) -> int:

@@ -33,10 +33,10 @@ def add(commands: Commands) -> None:
         ),
         run=_run_search,
     )
-    parser.add_argument("query", nargs="*", metavar="QUERY", help="what to look for")
+    parser.argument("query", "QUERY", "what to look for", nargs="*")
     filter_flags.flags(parser)
     filter_flags.paging(parser, RESULTS)
-    parser.add_argument("--explain", action="store_true", help="show how each score is computed")
+    parser.flag("--explain", "show how each score is computed")
     slash_flag(parser)
     parser = commands.add(
         "timeline",
@@ -48,22 +48,18 @@ def add(commands: Commands) -> None:
         ),
         run=_run_timeline,
     )
-    parser.add_argument(
-        "anchor", nargs="?", metavar="ANCHOR", help="an id (123, s4, p5), a session, or a time"
-    )
-    parser.add_argument("--query", metavar="Q", help="use the best result of this search as the anchor")
+    parser.argument("anchor", "ANCHOR", "an id (123, s4, p5), a session, or a time", nargs="?")
+    parser.argument("--query", "Q", "use the best result of this search as the anchor")
     around = filter_flags.up_to(MOST_AROUND, least=0)
     for flag in ("--before", "--after"):
-        parser.add_argument(
-            flag, type=around, default=AROUND, metavar="N", help=f"how many (default: {AROUND})"
-        )
+        parser.argument(flag, "N", f"how many (default: {AROUND})", type=around, default=AROUND)
     filter_flags.flags(parser)
     parser = commands.add(
         "file",
         example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
         run=_run_file,
     )
-    parser.add_argument("path", metavar="PATH", help="the file's path, or the end of it")
+    parser.argument("path", "PATH", "the file's path, or the end of it")
     filter_flags.project(parser)
     filter_flags.limit(parser, FILE_RESULTS)
     _add_show(commands)
@@ -146,8 +142,8 @@ def _add_show(commands: Commands) -> None:
         example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
         run=_run_show,
     )
-    parser.add_argument("refs", nargs="*", metavar="ID", help="memories, or one session")
-    parser.add_argument("--session", metavar="ID", help="this session, even if it looks like a memory id")
+    parser.argument("refs", "ID", "memories, or one session", nargs="*")
+    parser.argument("--session", "ID", "this session, even if it looks like a memory id")
     parser = commands.add(
         "sessions",
         example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",

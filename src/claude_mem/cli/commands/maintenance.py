@@ -10,7 +10,7 @@ from typing import Any
 from claude_mem.agents import short_id
 from claude_mem.cli import client, output
 from claude_mem.cli.client import SLOW_S, request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, yes_flag
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices
 from claude_mem.model.errors import ClaudeMemError
@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         "the last of each of the seven newest days. This applies to your own backups too:\n"
         "copy one to another folder to keep it."
     )
-    commands.add("backup", more=daily, example="claude-mem backup", run=_backup)
+    commands.add("backup", more=daily, run=_backup)
     parser = commands.add(
         "restore",
         more=(
@@ -44,8 +44,8 @@ def add(commands: Commands) -> None:
         example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
         run=_restore,
     )
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the backup to restore")
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.argument("file", "FILE", "the backup to restore", nargs="?", type=Path)
+    yes_flag(parser)
     parser = commands.add(
         "gc",
         more=(
@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
         example="claude-mem gc --dry-run\nclaude-mem gc",
         run=_gc,
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be deleted, and stop")
+    parser.flag("--dry-run", "show what would be deleted, and stop")
     _add_queue(commands)
 
 
@@ -138,7 +138,7 @@ EVENTS_WIDTH = 80
 
 
 def _add_queue(commands: Commands) -> None:
-    parser = commands.add(
+    verbs = commands.group(
         "queue",
         more=(
             "After three failed attempts, a batch of events is parked, with the reason, until\n"
@@ -147,10 +147,7 @@ def _add_queue(commands: Commands) -> None:
             "memories replace those. The worker must be running."
         ),
         example="claude-mem queue list",
-        run=lambda _: help_of(parser),
-        json=False,
     )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     listing = verbs.add(
         "list",
         "list failed events and why; --state ready lists waiting ones",
@@ -163,7 +160,7 @@ def _add_queue(commands: Commands) -> None:
         default="parked",
         help="parked: failed (default); ready: waiting; leased: being processed",
     )
-    listing.add_argument("--limit", type=COUNT, default=20, metavar="N", help="at most N (default: 20)")
+    listing.argument("--limit", "N", "at most N (default: 20)", type=COUNT, default=20)
     retry = verbs.add(
         "retry",
         "retry parked events now",
@@ -174,8 +171,8 @@ def _add_queue(commands: Commands) -> None:
         example="claude-mem queue retry\nclaude-mem queue retry 41 42",
         run=_retry_events,
     )
-    retry.add_argument("ids", nargs="*", type=COUNT, metavar="ID", help="an id from `queue list`")
-    retry.add_argument("--all", action="store_true", help="all parked events (the default)")
+    retry.argument("ids", "ID", "an id from `queue list`", nargs="*", type=COUNT)
+    retry.flag("--all", "all parked events (the default)")
     drop = verbs.add(
         "drop",
         "drop parked events, so that they never become memory",
@@ -186,8 +183,8 @@ def _add_queue(commands: Commands) -> None:
         example="claude-mem queue drop 41 42",
         run=_drop_events,
     )
-    drop.add_argument("ids", nargs="+", type=COUNT, metavar="ID", help="an id from `queue list`")
-    drop.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    drop.argument("ids", "ID", "an id from `queue list`", nargs="+", type=COUNT)
+    yes_flag(drop)
 
 
 def _list_events(args: argparse.Namespace) -> int:

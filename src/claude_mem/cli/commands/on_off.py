@@ -39,7 +39,7 @@ def add(commands: Commands) -> None:
         parser = commands.add(name, more=more, example=example, run=_run)
         parser.set_defaults(pauses=name == "off")
         slash_flag(parser)
-        parser.add_argument("--session", nargs="?", const="", metavar="ID", help=session)
+        parser.argument("--session", "ID", session, nargs="?", const="")
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -33,7 +33,7 @@ def add(commands: Commands) -> None:
         ),
         run=_list,
     )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    verbs = parser.subcommands()
     rename = verbs.add(
         "rename",
         "rename a project",
@@ -41,8 +41,8 @@ def add(commands: Commands) -> None:
         example="claude-mem projects rename shop 'the shop'",
         run=_rename,
     )
-    rename.add_argument("old", metavar="OLD", help="its name or key")
-    rename.add_argument("new", metavar="NEW", help="the new name")
+    rename.argument("old", "OLD", "its name or key")
+    rename.argument("new", "NEW", "the new name")
     merge = verbs.add(
         "merge",
         "move everything in one project into another",
@@ -50,8 +50,8 @@ def add(commands: Commands) -> None:
         example="claude-mem projects merge /home/ada/old-shop shop --dry-run",
         run=_merge,
     )
-    merge.add_argument("gone", metavar="FROM", help="the project to merge: its name or key")
-    merge.add_argument("into", metavar="INTO", help="the project to keep")
+    merge.argument("gone", "FROM", "the project to merge: its name or key")
+    merge.argument("into", "INTO", "the project to keep")
     remove = verbs.add(
         "remove",
         "delete a project permanently",
@@ -59,9 +59,9 @@ def add(commands: Commands) -> None:
         example="claude-mem projects remove scratch --dry-run",
         run=lambda args: corrections.forget({"project": _one(args.name)["key"]}, args),
     )
-    remove.add_argument("name", metavar="NAME", help="its name or key")
-    remove.add_argument("--also-exports", action="store_true", help=corrections.ALSO_EXPORTS)
-    remove.add_argument("--for-team", action="store_true", help=corrections.FOR_TEAM)
+    remove.argument("name", "NAME", "its name or key")
+    remove.flag("--also-exports", corrections.ALSO_EXPORTS)
+    remove.flag("--for-team", corrections.FOR_TEAM)
     for verb in (rename, merge, remove):
         change_flags(verb, "change")
 

@@ -59,7 +59,7 @@ def add(commands: Commands) -> None:
         example="claude-mem repair --dry-run\nclaude-mem repair",
         run=_run,
     )
-    parser.add_argument("--dry-run", action="store_true", help="show what would be fixed, and stop")
+    parser.flag("--dry-run", "show what would be fixed, and stop")
 
 
 def _run(args: argparse.Namespace) -> int:

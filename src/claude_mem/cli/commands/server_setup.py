@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 from claude_mem.cli import output
 from claude_mem.cli.client import load_settings
-from claude_mem.cli.commands import Commands, UsageError, help_of
-from claude_mem.cli.commands.team_people import Manager, add_people, member_name
+from claude_mem.cli.commands import Commands, UsageError
+from claude_mem.cli.commands.team_people import PeopleCommands, member_name
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError, InvalidInput, NotFound
 from claude_mem.settings import Settings
@@ -25,7 +25,7 @@ DEFAULT_LISTEN = "127.0.0.1:37780"
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
+    verbs = commands.group(
         "server",
         more=(
             "The server stores what members of a team share, in a PostgreSQL database (15 or\n"
@@ -33,10 +33,7 @@ def add(commands: Commands) -> None:
             "because it contains a password and `ps` shows arguments."
         ),
         example="claude-mem server init --admin ada --url https://memory.example.com\nclaude-mem server run",
-        run=lambda _: help_of(parser),
-        json=False,
     )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
     init = verbs.add(
         "init",
         "create the schema, the first admin and the first key",
@@ -46,9 +43,9 @@ def add(commands: Commands) -> None:
         ),
         run=_init,
     )
-    init.add_argument("--admin", type=member_name, default="admin", metavar="NAME", help="the first admin")
-    init.add_argument("--machine", metavar="NAME", help="the machine that uses the key (default: this one)")
-    init.add_argument("--url", type=_url, metavar="URL", help="the address that members use")
+    init.argument("--admin", "NAME", "the first admin", type=member_name, default="admin")
+    init.argument("--machine", "NAME", "the machine that uses the key (default: this one)")
+    init.argument("--url", "URL", "the address that members use", type=_url)
     run = verbs.add(
         "run",
         "run the server in the foreground",
@@ -65,36 +62,36 @@ def add(commands: Commands) -> None:
         run=_run,
         json=False,
     )
-    run.add_argument(
+    run.argument(
         "--listen",
+        "HOST:PORT",
+        f"where to listen (default: {DEFAULT_LISTEN})",
         type=_listen,
         default=DEFAULT_LISTEN,
-        metavar="HOST:PORT",
-        help=f"where to listen (default: {DEFAULT_LISTEN})",
     )
-    run.add_argument("--cert", type=Path, metavar="FILE", help="the TLS certificate chain (PEM)")
-    run.add_argument("--key", type=Path, metavar="FILE", help="its private key (PEM)")
-    run.add_argument(
+    run.argument("--cert", "FILE", "the TLS certificate chain (PEM)", type=Path)
+    run.argument("--key", "FILE", "its private key (PEM)", type=Path)
+    run.argument(
         "--public-url",
+        "URL",
+        "the address that members use; requests with other Host headers are rejected",
         type=_url,
-        metavar="URL",
-        help="the address that members use; requests with other Host headers are rejected",
     )
-    run.add_argument(
+    run.argument(
         "--drain",
+        "SECONDS",
+        "how long /health answers 503 before the process stops (default: 2)",
         type=_seconds,
         default=2.0,
-        metavar="SECONDS",
-        help="how long /health answers 503 before the process stops (default: 2)",
     )
-    run.add_argument(
+    run.argument(
         "--rate",
+        "N",
+        "requests per second and key (default: 50), with bursts of four times as many",
         type=up_to(100_000),
         default=50,
-        metavar="N",
-        help="requests per second and key (default: 50), with bursts of four times as many",
     )
-    add_people(verbs, Manager("claude-mem server", _team))
+    PeopleCommands("claude-mem server", _team).add(verbs)
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from typing import Any
 from claude_mem import settings
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import SLOW_S, approve_environment, request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError
-from claude_mem.cli.commands.team_people import add_admin
+from claude_mem.cli.commands import OK, WRONG, Commands, Parser, UsageError, yes_flag
+from claude_mem.cli.commands.team_people import PeopleCommands, joined_team
 from claude_mem.hook.notices import age
 from claude_mem.serve import control
 
@@ -39,13 +39,12 @@ def _add_membership(commands: Commands) -> None:
         ),
         run=_run_join,
     )
-    parser.add_argument("url", metavar="URL", help="the server's address")
-    parser.add_argument("--key-file", metavar="F", help="a file that contains the key")
+    parser.argument("url", "URL", "the server's address")
+    parser.argument("--key-file", "F", "a file that contains the key")
     moved = "the server that you joined has this address now: with the same key, nothing is lost"
-    parser.add_argument("--moved", action="store_true", help=moved)
-    parser.add_argument("--ca", metavar="F", help="a CA certificate to trust, if the server's is private")
-    insecure = "allow plain HTTP to another machine, although others can read the key"
-    parser.add_argument("--insecure-http", action="store_true", help=insecure)
+    parser.flag("--moved", moved)
+    parser.argument("--ca", "F", "a CA certificate to trust, if the server's is private")
+    parser.flag("--insecure-http", "allow plain HTTP to another machine, although others can read the key")
     parser = commands.add(
         "leave",
         more=(
@@ -53,15 +52,11 @@ def _add_membership(commands: Commands) -> None:
             "stays on this machine, and cannot be shared with that team again. Other members'\n"
             "memories are deleted from this machine unless you pass --keep-copies."
         ),
-        example="claude-mem leave",
         run=_run_leave,
     )
-    parser.add_argument(
-        "--keep-copies", action="store_true", help="keep other members' memories on this machine"
-    )
-    without = "leave even if the server cannot be reached; what you shared stays on it"
-    parser.add_argument("--without-server", action="store_true", help=without)
-    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.flag("--keep-copies", "keep other members' memories on this machine")
+    parser.flag("--without-server", "leave even if the server cannot be reached; what you shared stays on it")
+    yes_flag(parser)
 
 
 def _run_join(args: argparse.Namespace) -> int:
@@ -138,10 +133,8 @@ def _add_sharing(commands: Commands) -> None:
         run=_run_share,
     )
     _which(parser, "share all projects, including future ones")
-    parser.add_argument("--prompts", action="store_true", help="share prompts too")
-    parser.add_argument(
-        "--now", action="store_true", help="send all waiting memories, even of unmerged branches"
-    )
+    parser.flag("--prompts", "share prompts too")
+    parser.flag("--now", "send all waiting memories, even of unmerged branches")
     parser = commands.add(
         "unshare",
         more=(
@@ -152,25 +145,25 @@ def _add_sharing(commands: Commands) -> None:
         run=_run_unshare,
     )
     _which(parser, "all projects")
-    parser.add_argument("--take-back", action="store_true", help="also delete what was shared, permanently")
+    parser.flag("--take-back", "also delete what was shared, permanently")
     parser = commands.add(
         "team",
         more="With --sync, exits 1 if the exchange fails or this machine has joined no team.",
         example="claude-mem team\nclaude-mem team --sync",
         run=_run_team,
     )
-    parser.add_argument("--sync", action="store_true", help="exchange memories with the server first")
+    parser.flag("--sync", "exchange memories with the server first")
     answer = parser.add_mutually_exclusive_group()
     accept = "delete your own memories that others want deleted and that wait for your consent"
     answer.add_argument("--accept-deletions", action="store_true", help=accept)
     answer.add_argument("--refuse-deletions", action="store_true", help="keep them on this machine")
-    add_admin(Commands(parser.add_subparsers(title="commands, for admins", metavar="COMMAND")))
+    PeopleCommands("claude-mem team", joined_team).add(parser.subcommands("commands, for admins"))
 
 
-def _which(parser: argparse.ArgumentParser, all_of_them: str) -> None:
-    parser.add_argument("project", nargs="?", metavar="PROJECT", help="the project's name or key")
-    parser.add_argument("--here", action="store_true", help="this directory's project")
-    parser.add_argument("--all", action="store_true", help=all_of_them)
+def _which(parser: Parser, all_of_them: str) -> None:
+    parser.argument("project", "PROJECT", "the project's name or key", nargs="?")
+    parser.flag("--here", "this directory's project")
+    parser.flag("--all", all_of_them)
 
 
 def _chosen(args: argparse.Namespace, *, optional: bool = False) -> dict[str, object]:

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from claude_mem import settings
 from claude_mem.cli import client, output
 from claude_mem.cli.client import request
-from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, help_of
+from claude_mem.cli.commands import OK, WRONG, Commands, UsageError
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices, paths
 from claude_mem.model.errors import ClaudeMemError
@@ -94,20 +94,14 @@ STATES = {
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "worker",
-        more="Each data directory has one worker. Hooks start it automatically.",
-        example="claude-mem worker status",
-        run=lambda _: help_of(parser),
-        json=False,
-    )
-    verbs = Commands(parser.add_subparsers(title="commands", metavar="COMMAND"))
+    more = "Each data directory has one worker. Hooks start it automatically."
+    verbs = commands.group("worker", more=more, example="claude-mem worker status")
     for name, purpose, run in (
         ("start", "start the worker and wait until it is ready", _start),
         ("stop", "stop the worker after its current job; queued events are kept", _stop),
         ("restart", "restart the worker, even if it is not responding", _restart),
     ):
-        verbs.add(name, purpose, example=f"claude-mem worker {name}", run=run)
+        verbs.add(name, purpose, run=run)
     verbs.add(
         "status",
         "show whether the worker is running, and how long its queue is",
@@ -115,22 +109,15 @@ def add(commands: Commands) -> None:
         example="claude-mem worker status --json",
         run=_report,
     )
-    foreground = verbs.add(
-        "run",
-        "run the worker in the foreground",
-        more="Press Ctrl-C to stop it after its current job.",
-        example="claude-mem worker run",
-        run=_run,
-        json=False,
-    )
-    quiet = "exit quietly if another worker is running"
-    foreground.add_argument("--from-hook", action="store_true", help=quiet)
+    more = "Press Ctrl-C to stop it after its current job."
+    foreground = verbs.add("run", "run the worker in the foreground", more=more, run=_run, json=False)
+    foreground.flag("--from-hook", "exit quietly if another worker is running")
     logs = verbs.add(
         "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs, json=False
     )
     number, last = up_to(10**9, least=0), "the last N lines (default: 20)"
-    logs.add_argument("-n", type=number, default=20, metavar="N", help=last)
-    logs.add_argument("-f", action="store_true", help="follow the log")
+    logs.argument("-n", "N", last, type=number, default=20)
+    logs.flag("-f", "follow the log")
     _add_open(commands)
 
 
@@ -245,13 +232,9 @@ def _add_open(commands: Commands) -> None:
         example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print\nclaude-mem open --sign-out",
         run=_run_open,
     )
-    parser.add_argument(
-        "what", nargs="?", metavar="ID", help="the memory to show, an id from `search` (12, s3, p4)"
-    )
-    parser.add_argument(
-        "--print", action="store_true", dest="only_print", help="print the link instead of opening it"
-    )
-    parser.add_argument("--sign-out", action="store_true", help="sign out all browsers")
+    parser.argument("what", "ID", "the memory to show, an id from `search` (12, s3, p4)", nargs="?")
+    parser.flag("--print", "print the link instead of opening it", dest="only_print")
+    parser.flag("--sign-out", "sign out all browsers")
     commands.add(
         "token",
         more="The worker creates it at its first start. It gives access to all your memory.",

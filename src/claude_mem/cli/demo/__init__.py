@@ -45,11 +45,9 @@ def add(commands: Commands) -> None:
             "Runs the real hook command and a real worker in a throwaway data directory: no\n"
             "account, no network, your own memory untouched. Leaves nothing behind."
         ),
-        example="claude-mem demo",
         run=_demo,
     )
-    keep = "keep the directory and leave its worker running, to look around"
-    parser.add_argument("--keep", action="store_true", help=keep)
+    parser.flag("--keep", "keep the directory and leave its worker running, to look around")
 
 
 def _demo(args: argparse.Namespace) -> int:

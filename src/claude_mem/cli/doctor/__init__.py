@@ -23,8 +23,7 @@ MARGIN = 21
 
 
 def add(commands: Commands) -> None:
-    more = "Changes nothing. Exits 1 if something is wrong."
-    commands.add("doctor", more=more, example="claude-mem doctor", run=_run)
+    commands.add("doctor", more="Changes nothing. Exits 1 if something is wrong.", run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -30,9 +30,6 @@ class Answer(Struct, frozen=True):
     media_type: str | None = "application/json"  # None: there is nothing in it
 
 
-Answers = Answer | type[Struct]
-
-
 class ReadingCall(Struct, frozen=True, kw_only=True):
     """One request, as a handler that only reads memory sees it: a worker's, or a team server's."""
 
@@ -80,27 +77,32 @@ class Endpoint(Struct, frozen=True):
 
 
 class Routes(list[Endpoint]):
-    """Collects endpoints: `@routes.get("/path", "What it does.", Shape)` above each handler. A struct means
-    status 200 with it; what every route may answer (`COMMON`) need not be named."""
+    """Collects endpoints: `@routes.get("/path", "What it does.")` above each handler. A struct that it
+    returns is status 200, unless that is described; what every route may answer (`COMMON`) is not named."""
 
-    def get(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
+    def get(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
         return self.add("GET", path, summary, *answers, **options)
 
-    def post(self, path: str, summary: str, *answers: Answers, **options: Any) -> Callable[[H], H]:
+    def post(self, path: str, summary: str, *answers: Answer, **options: Any) -> Callable[[H], H]:
         return self.add("POST", path, summary, *answers, **options)
 
     def add(
-        self, method: Method, path: str, summary: str, *answers: Answers, **options: Any
+        self, method: Method, path: str, summary: str, *answers: Answer, **options: Any
     ) -> Callable[[H], H]:
-        described = tuple(each if isinstance(each, Answer) else Answer(200, "OK.", each) for each in answers)
-
         def decorate(handler: H) -> H:
             hints = get_type_hints(handler)
-            body, query = _struct(hints.get("body")), _struct(hints.get("query"))
+            body, query, returned = (_struct(hints.get(name)) for name in ("body", "query", "return"))
+            described = answers
+            if returned and all(each.status != 200 for each in answers):
+                described = (ok(returned), *answers)
             self.append(Endpoint(method, path, handler, summary, described, body, query, **options))
             return handler
 
         return decorate
+
+
+def ok(shape: type[Struct]) -> Answer:
+    return Answer(200, "OK.", shape)
 
 
 def _struct(hint: Any) -> type[Struct] | None:

@@ -14,7 +14,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.json_shapes import Json
 from claude_mem.serve import mcp, mcp_tools
 from claude_mem.serve.http.app import RETRY_AFTER_S, App, refusal_of_error
-from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes
+from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes, ok
 from claude_mem.serve.http.routes import memory_routes, project_routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server import member_stream, member_tools, team_routes
@@ -64,7 +64,7 @@ def stats(call: TeamCall) -> Json:
 @_own.post(
     "/mcp",
     "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-    McpAnswer,
+    ok(McpAnswer),
     Answer(202, "Accepted; there is no response.", media_type=None),
     Answer(400, "Invalid message.", McpAnswer),
     scope="read",

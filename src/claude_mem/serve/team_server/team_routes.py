@@ -15,7 +15,7 @@ from claude_mem.api import team as api
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.model.records import Record
 from claude_mem.recall.record_exchange import UnfitRecord, check_head, fit_members
-from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, Routes, respond
+from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, ReadingCall, Routes, ok, respond
 from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.serve.requests import Refusal, absorb_lines
 from claude_mem.serve.team_server.gate import IDENTITY
@@ -52,7 +52,7 @@ class TeamCall(ReadingCall, frozen=True, kw_only=True):
 @routes.get(
     "/health",
     "Whether this process accepts requests. For load balancers.",
-    api.ServerHealth,
+    ok(api.ServerHealth),
     Answer(503, "The process is stopping, or cannot use the database.", api.ServerHealth),
     scope="open",
 )
@@ -81,9 +81,7 @@ def metrics(call: TeamCall) -> Response:
 # -- What machines send and pull --
 
 
-@routes.get(
-    "/api/team", "The caller's member and machine, and what the key permits.", api.TeamAnswer, scope="read"
-)
+@routes.get("/api/team", "The caller's member and machine, and what the key permits.", scope="read")
 def who(call: TeamCall) -> api.TeamAnswer:
     identity = call.identity
     return api.TeamAnswer(
@@ -102,7 +100,6 @@ def who(call: TeamCall) -> api.TeamAnswer:
 @routes.post(
     "/api/team/push",
     "Share records, one JSON object per line, at most 1,000. Sending them again changes nothing.",
-    ImportAnswer,
     scope="write",
     takes_lines=True,
 )
@@ -158,9 +155,7 @@ def pull(call: TeamCall, query: api.PullQuery) -> Response:
     return Response(b"".join(map(line, lines)), media_type=LINES)
 
 
-@routes.post(
-    "/api/team/forget", "Delete memories, on every machine that has them.", api.ForgottenAnswer, scope="write"
-)
+@routes.post("/api/team/forget", "Delete memories, on every machine that has them.", scope="write")
 def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
     ids = call.services.sharing.forget(body.names)
     call.serving.notify_change()
@@ -170,7 +165,6 @@ def forget(call: TeamCall, body: api.ForgetNames) -> api.ForgottenAnswer:
 @routes.post(
     "/api/team/acknowledge",
     "Acknowledge deletions that this machine has applied, or that wait for its user's consent.",
-    api.Acknowledged,
     scope="read",
 )
 def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
@@ -179,10 +173,7 @@ def acknowledge(call: TeamCall, body: api.Acknowledge) -> api.Acknowledged:
 
 
 @routes.get(
-    "/api/team/forgets",
-    "All deletions, and the machines that have not applied them yet.",
-    api.ForgetsAnswer,
-    scope="read",
+    "/api/team/forgets", "All deletions, and the machines that have not applied them yet.", scope="read"
 )
 def forgets(call: TeamCall) -> api.ForgetsAnswer:
     return api.ForgetsAnswer(call.services.sharing.forgets())
@@ -191,7 +182,6 @@ def forgets(call: TeamCall) -> api.ForgetsAnswer:
 @routes.post(
     "/api/team/leave",
     "Delete everything the caller has shared, from the server and from other machines, and revoke the key.",
-    api.Left,
     scope="write",
 )
 def leave(call: TeamCall) -> api.Left:
@@ -204,12 +194,12 @@ def leave(call: TeamCall) -> api.Left:
 # -- For admins --
 
 
-@routes.get("/api/team/members", "The members.", api.MembersAnswer, scope="admin")
+@routes.get("/api/team/members", "The members.", scope="admin")
 def members(call: TeamCall) -> api.MembersAnswer:
     return api.MembersAnswer(call.services.directory.members())
 
 
-@routes.post("/api/team/members", "Add a member.", api.MemberInfo, scope="admin")
+@routes.post("/api/team/members", "Add a member.", scope="admin")
 def add_member(call: TeamCall, body: api.NewMember) -> api.MemberInfo:
     return call.services.directory.add_member(body)
 
@@ -217,7 +207,6 @@ def add_member(call: TeamCall, body: api.NewMember) -> api.MemberInfo:
 @routes.post(
     "/api/team/members/remove",
     "Remove a member and revoke their keys. What they shared stays.",
-    api.MembersAnswer,
     NOT_FOUND,
     scope="admin",
 )
@@ -230,24 +219,19 @@ def remove_member(call: TeamCall, body: api.Removal) -> api.MembersAnswer:
 @routes.get(
     "/api/team/keys",
     "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
-    api.KeysAnswer,
     scope="read",
 )
 def keys(call: TeamCall) -> api.KeysAnswer:
     return api.KeysAnswer(call.services.directory.keys())
 
 
-@routes.post(
-    "/api/team/keys", "Create a key. Only this response contains it.", api.NewKeyAnswer, scope="admin"
-)
+@routes.post("/api/team/keys", "Create a key. Only this response contains it.", scope="admin")
 def add_key(call: TeamCall, body: api.NewKey) -> api.NewKeyAnswer:
     key, info = call.services.directory.add_key(body)
     return api.NewKeyAnswer(key=key, info=info)
 
 
-@routes.post(
-    "/api/team/keys/revoke", "Revoke a key, with immediate effect.", api.KeysAnswer, NOT_FOUND, scope="admin"
-)
+@routes.post("/api/team/keys/revoke", "Revoke a key, with immediate effect.", NOT_FOUND, scope="admin")
 def revoke_key(call: TeamCall, body: api.Removal) -> api.KeysAnswer:
     call.services.directory.revoke_key(body.id)
     call.serving.keys.forget_all()
@@ -255,32 +239,19 @@ def revoke_key(call: TeamCall, body: api.Removal) -> api.KeysAnswer:
 
 
 @routes.get(
-    "/api/team/projects",
-    "Who has access to which project, as far as the caller may see.",
-    api.GrantsAnswer,
-    scope="read",
+    "/api/team/projects", "Who has access to which project, as far as the caller may see.", scope="read"
 )
 def grants(call: TeamCall) -> api.GrantsAnswer:
     return api.GrantsAnswer(call.services.directory.grants())
 
 
-@routes.post(
-    "/api/team/projects",
-    "Set a member's access to a project that you administer.",
-    api.GrantsAnswer,
-    scope="admin",
-)
+@routes.post("/api/team/projects", "Set a member's access to a project that you administer.", scope="admin")
 def grant(call: TeamCall, body: api.NewGrant) -> api.GrantsAnswer:
     call.services.directory.grant(body)
     return grants(call)
 
 
-@routes.get(
-    "/api/team/audit",
-    "Changes of members, keys and access, and who made them.",
-    api.AuditAnswer,
-    scope="admin",
-)
+@routes.get("/api/team/audit", "Changes of members, keys and access, and who made them.", scope="admin")
 def audit(call: TeamCall, query: api.AuditQuery) -> api.AuditAnswer:
     return api.AuditAnswer(call.services.directory.audit(query))
 

@@ -16,7 +16,7 @@ from claude_mem.api.fields import Error
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
 from claude_mem.recall.json_shapes import Json
-from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, ReadingCall, Routes
+from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, ReadingCall, Routes, ok
 from claude_mem.serve.http.routes.sharing_routes import forget_for_team
 from claude_mem.serve.requests import Refusal, absorb_lines
 
@@ -30,7 +30,7 @@ _MEMORY = {"id": ("A memory: `12` an observation, `s12` a summary, `p12` a promp
 # -- Reading --
 
 
-@routes.get("/api/search", "Search memory. Without q: the newest.", api.SearchAnswer)
+@routes.get("/api/search", "Search memory. Without q: the newest.")
 def search(call: ReadingCall, query: api.SearchQuery) -> api.SearchAnswer:
     return call.memory.search(query.q, query, query.page, explain=query.explain)
 
@@ -38,7 +38,6 @@ def search(call: ReadingCall, query: api.SearchQuery) -> api.SearchAnswer:
 @routes.get(
     "/api/timeline",
     "What happened around a memory, a session, a time, or the best result of q. Default: now.",
-    api.TimelineAnswer,
     NOT_FOUND,
 )
 def timeline(call: ReadingCall, query: api.TimelineQuery) -> api.TimelineAnswer:
@@ -46,14 +45,14 @@ def timeline(call: ReadingCall, query: api.TimelineQuery) -> api.TimelineAnswer:
     return memory.timeline(query.anchor, query, before=query.before, after=query.after, query=query.q)
 
 
-@routes.get("/api/file", "A file's history across sessions.", api.FileAnswer)
+@routes.get("/api/file", "A file's history across sessions.")
 def file(call: ReadingCall, query: api.FileQuery) -> api.FileAnswer:
     filters = FilterRequest(project=query.project, cwd=query.cwd, wrong=query.wrong)
     return call.memory.file_history(query.path, filters, limit=query.limit)
 
 
 def _add_list(kind: str) -> None:
-    @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.", api.MemoryList)
+    @routes.get(f"/api/{kind}", f"A page of {kind}, newest first.")
     def listed(call: ReadingCall, query: api.ListQuery) -> api.MemoryList:
         return call.memory.listed(kind, query, query.page)
 
@@ -62,12 +61,12 @@ for _kind in ("observations", "summaries", "prompts"):
     _add_list(_kind)
 
 
-@routes.get("/api/sessions", "A page of sessions, newest first.", SessionList)
+@routes.get("/api/sessions", "A page of sessions, newest first.")
 def sessions(call: ReadingCall, query: api.ListQuery) -> SessionList:
     return call.memory.sessions(query, query.page)
 
 
-@routes.get("/api/observation/{id}", "One memory in full.", api.Memory, NOT_FOUND, **_MEMORY)
+@routes.get("/api/observation/{id}", "One memory in full.", ok(api.Memory), NOT_FOUND, **_MEMORY)
 def observation(call: ReadingCall) -> api.FullMemory:
     for memory in call.memory.details([call.id]).results:
         return memory
@@ -77,7 +76,6 @@ def observation(call: ReadingCall) -> api.FullMemory:
 @routes.get(
     "/api/observation/{id}/provenance",
     "Where a memory comes from, what it replaced, what replaced it, and where it was injected.",
-    api.Provenance,
     NOT_FOUND,
     **_MEMORY,
 )
@@ -85,7 +83,7 @@ def provenance(call: ReadingCall) -> api.Provenance:
     return call.memory.provenance(call.id)
 
 
-@routes.post("/api/observations/batch", "Many memories at once, in full.", api.MemoriesAnswer)
+@routes.post("/api/observations/batch", "Many memories at once, in full.")
 def batch(call: ReadingCall, body: api.BatchRequest) -> api.MemoriesAnswer:
     found = call.memory.details(_some(body.ids))
     if body.order_by is not None:
@@ -96,7 +94,6 @@ def batch(call: ReadingCall, body: api.BatchRequest) -> api.MemoriesAnswer:
 @routes.get(
     "/api/session/{id}",
     "One session in full, by the database's id, the agent's own id, or the start of that.",
-    SessionAnswer,
     NOT_FOUND,
 )
 def session(call: ReadingCall) -> SessionAnswer:
@@ -106,7 +103,6 @@ def session(call: ReadingCall) -> SessionAnswer:
 @routes.get(
     "/api/session/{id}/events",
     "Everything that happened in a session, in order, a page at a time.",
-    EventsAnswer,
     NOT_FOUND,
 )
 def events(call: ReadingCall, query: EventsQuery) -> EventsAnswer:
@@ -121,19 +117,14 @@ def stats(call: Call) -> Json:
 # -- Saving and correcting --
 
 
-@routes.post("/api/memory/save", "Save a memory at the user's request.", api.SavedAnswer)
+@routes.post("/api/memory/save", "Save a memory at the user's request.")
 def save(call: Call, body: api.SaveRequest) -> api.SavedAnswer:
     saved = call.recall.writer.remember(body.text, structs.asdict(body))
     call.running.notify_change()
     return saved
 
 
-@routes.post(
-    "/api/memory/pin",
-    "Pin memories, so that they are injected first, or unpin them.",
-    api.FlagAnswer,
-    NOT_FOUND,
-)
+@routes.post("/api/memory/pin", "Pin memories, so that they are injected first, or unpin them.", NOT_FOUND)
 def pin(call: Call, body: api.PinRequest) -> api.FlagAnswer:
     return _announced(call, "pin", call.recall.corrections.pin(_some(body.ids), pinned=body.pinned))
 
@@ -141,7 +132,6 @@ def pin(call: Call, body: api.PinRequest) -> api.FlagAnswer:
 @routes.post(
     "/api/memory/wrong",
     "Mark observations wrong (stored, but never recalled), or remove the mark.",
-    api.FlagAnswer,
     NOT_FOUND,
 )
 def mark_wrong(call: Call, body: api.WrongRequest) -> api.FlagAnswer:
@@ -149,10 +139,7 @@ def mark_wrong(call: Call, body: api.WrongRequest) -> api.FlagAnswer:
 
 
 @routes.post(
-    "/api/memory/edit",
-    "Edit an observation. Omitted fields stay; null or empty clears a field.",
-    api.EditAnswer,
-    NOT_FOUND,
+    "/api/memory/edit", "Edit an observation. Omitted fields stay; null or empty clears a field.", NOT_FOUND
 )
 def edit(call: Call, body: api.EditRequest) -> api.EditAnswer:
     ref, undo = call.recall.corrections.edit(body)
@@ -162,10 +149,7 @@ def edit(call: Call, body: api.EditRequest) -> api.EditAnswer:
 
 
 @routes.post(
-    "/api/memory/merge",
-    "Merge duplicate observations: one stays and supersedes the others.",
-    api.MergeAnswer,
-    NOT_FOUND,
+    "/api/memory/merge", "Merge duplicate observations: one stays and supersedes the others.", NOT_FOUND
 )
 def merge(call: Call, body: api.MergeRequest) -> api.MergeAnswer:
     merged = call.recall.corrections.merge(str(body.into), _some(body.ids))
@@ -176,7 +160,6 @@ def merge(call: Call, body: api.MergeRequest) -> api.MergeAnswer:
 @routes.post(
     "/api/undo/{id}",
     "Undo an edit, a pin, a mark or a merge. Works once, within an hour, until the worker stops.",
-    api.UndoAnswer,
     NOT_FOUND,
     Answer(409, "It was changed again in the meantime. Nothing was undone.", Error),
     id=("The `token` of an `undo`.", "Zm9v"),
@@ -188,9 +171,7 @@ def undo(call: Call) -> api.UndoAnswer:
 
 
 @routes.post(
-    "/api/memory/select",
-    "The ids of all results of a search or, without q, of a list. Changes nothing.",
-    api.SelectAnswer,
+    "/api/memory/select", "The ids of all results of a search or, without q, of a list. Changes nothing."
 )
 def select(call: Call, body: api.SelectRequest) -> api.SelectAnswer:
     return call.recall.memory.select(body.q, body, cursor=body.cursor)
@@ -199,7 +180,6 @@ def select(call: Call, body: api.SelectRequest) -> api.SelectAnswer:
 @routes.post(
     "/api/memory/forget",
     "Permanently delete everything that matches all the filters. Without confirm: a dry run.",
-    api.ForgetAnswer,
     NOT_FOUND,
 )
 def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
@@ -237,7 +217,6 @@ def export(call: Call, query: api.ExportQuery) -> Response:
 @routes.post(
     "/api/import",
     "Import observations, or the records of an export; at most 1,000 at a time.",
-    api.ImportAnswer,
     takes_lines=True,
 )
 def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) -> api.ImportAnswer:

@@ -71,7 +71,7 @@ _QUEUED = (
 @routes.post(
     "/api/sessions/init", "A user's prompt begins a turn. The session is created if it is new.", _INITIALIZED
 )
-def init(call: Call, body: api.PromptReport) -> Struct:
+def init(call: Call, body: api.PromptReport) -> api.Initialized:
     return _init(call, body.claude_session_id, body, cwd=body.cwd)
 
 
@@ -96,7 +96,7 @@ def complete(call: Call, body: api.SessionEndReport) -> Response:
     _INITIALIZED,
     UNKNOWN_SESSION,
 )
-def init_by_id(call: Call, body: api.PromptById) -> Struct:
+def init_by_id(call: Call, body: api.PromptById) -> api.Initialized:
     session, cwd = _addressed(call)
     return _init(call, session, body, prompt_number=body.prompt_number, cwd=cwd)
 
@@ -113,8 +113,8 @@ def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
     return _queue(call, STOP, session, body, cwd)
 
 
-@routes.get("/sessions/{id}/status", "The state of a session.", api.SessionState, UNKNOWN_SESSION)
-def status(call: Call) -> Struct:
+@routes.get("/sessions/{id}/status", "The state of a session.", UNKNOWN_SESSION)
+def status(call: Call) -> api.SessionState:
     session = _existing(call)
     return api.SessionState(
         session.id,
@@ -132,10 +132,9 @@ def status(call: Call) -> Struct:
     "/sessions/{id}",
     "Mark a session failed and abort its running work. Its queued events stay queued until its next event "
     "reopens it.",
-    api.SessionAborted,
     UNKNOWN_SESSION,
 )
-async def abort(call: Call) -> Struct:
+async def abort(call: Call) -> api.SessionAborted:
     """Waits without a thread, until no thread works on it or the deadline passes."""
     session = await asyncio.to_thread(_existing, call)
     await asyncio.to_thread(call.services.store.sessions.fail, session.id)
@@ -147,7 +146,9 @@ async def abort(call: Call) -> Struct:
     return api.SessionAborted("failed", session.id, session.pending, ended)
 
 
-def _init(call: Call, session: str, body: api.PromptReport | api.PromptById, **known: object) -> Struct:
+def _init(
+    call: Call, session: str, body: api.PromptReport | api.PromptById, **known: object
+) -> api.Initialized:
     """A new prompt; without one, only the session is made known."""
     private = bool(body.prompt) and is_wholly_private(body.prompt or "")
     event, text = (PROMPT, {"prompt": body.prompt}) if body.prompt else (START, {"source": "api"})

@@ -7,8 +7,6 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
-
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
 from claude_mem.files import write_file
@@ -34,22 +32,20 @@ _UNREADABLE = Answer(409, "settings.json cannot be read. Nothing was changed.", 
 @routes.get(
     "/api/settings",
     "Every setting: its meaning, its value, and where that comes from. Secrets are never shown.",
-    api.SettingsAnswer,
     _UNREADABLE,
 )
-def show(call: Call) -> dict[str, object]:
+def show(call: Call) -> api.SettingsAnswer:
     settings = call.services.settings
-    # Not as a struct: a value may be a number of any size.
-    return {
-        "file": str(_file(call.running)),
-        "settings": [_row(each) for each in _described(call.running, _table(call.running))],
-        "passed_over": list(settings.passed_over),
-        "warnings": [each.says for each in summarized(settings.warnings)],
-    }
+    return api.SettingsAnswer(
+        file=str(_file(call.running)),
+        settings=[_row(each) for each in _described(call.running, _table(call.running))],
+        passed_over=list(settings.passed_over),
+        warnings=[each.says for each in summarized(settings.warnings)],
+    )
 
 
-@routes.post("/api/settings", "Change settings.json.", api.SettingsSaved, _UNREADABLE)
-async def change(call: Call, body: api.SettingsRequest) -> Struct:
+@routes.post("/api/settings", "Change settings.json.", _UNREADABLE)
+async def change(call: Call, body: api.SettingsRequest) -> api.SettingsSaved:
     # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
     changes, settings = body.changes, call.services.settings
     if not call.request.scope.get(guard.TRUSTED):
@@ -118,24 +114,25 @@ def _described(running: Running, table: dict[str, object]) -> list[Described]:
     return editor.described(table, os.environ, running.services.settings)
 
 
-def _row(each: Described) -> dict[str, object]:
-    return {
-        "key": each.setting.key,
-        "group": each.setting.group,
-        "meaning": each.setting.meaning,
-        "allowed": each.setting.allowed,
-        "kind": each.setting.takes.kind,
-        "choices": list(each.setting.takes.choices),
-        "value": each.value,
-        "default": each.default,
-        "origin": each.origin,
-        "set": each.is_set,
-        "file_only": each.setting.file_only,
-        "socket_only": each.setting.takes.socket_only,
-        "restart": True,
-        "pending": each.is_pending,
-        "trouble": each.trouble,
-    }
+def _row(each: Described) -> api.SettingRow:
+    setting, takes = each.setting, each.setting.takes
+    return api.SettingRow(
+        key=setting.key,
+        group=setting.group,
+        meaning=setting.meaning,
+        allowed=setting.allowed,
+        kind=takes.kind,
+        choices=list(takes.choices),
+        value=each.value,
+        default=each.default,
+        origin=each.origin,
+        set=each.is_set,
+        file_only=setting.file_only,
+        socket_only=takes.socket_only,
+        restart=True,
+        pending=each.is_pending,
+        trouble=each.trouble,
+    )
 
 
 def _table(running: Running) -> dict[str, object]:

@@ -31,14 +31,13 @@ NO_TEAM = Answer(409, "This worker stores its memories in PostgreSQL, so it cann
 @routes.get(
     "/api/sharing",
     "This machine's membership in a team, what it shares, and what is waiting to be sent.",
-    api.SharingStatus,
     NO_TEAM,
 )
 def status(call: Call) -> api.SharingStatus:
     return _membership(call).status()
 
 
-@routes.post("/api/sharing/join", "Join a team's server.", api.SharingStatus, FAILED, NO_TEAM)
+@routes.post("/api/sharing/join", "Join a team's server.", FAILED, NO_TEAM)
 def join(call: Call, body: api.JoinRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.join(body))
 
@@ -46,7 +45,6 @@ def join(call: Call, body: api.JoinRequest) -> api.SharingStatus:
 @routes.post(
     "/api/sharing/leave",
     "Leave the team. Deletes what was shared from its server, and other members' memories from this machine.",
-    api.LeftAnswer,
     FAILED,
     NO_TEAM,
 )
@@ -54,31 +52,25 @@ def leave(call: Call, body: api.LeaveRequest) -> api.LeftAnswer:
     return _changed(call, lambda membership: membership.leave(body))
 
 
-@routes.post("/api/sharing/share", "Share a project with the team.", api.SharingStatus, NO_TEAM)
+@routes.post("/api/sharing/share", "Share a project with the team.", NO_TEAM)
 def share(call: Call, body: api.ShareRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.share(body))
 
 
-@routes.post("/api/sharing/unshare", "Stop sharing a project.", api.SharingStatus, NO_TEAM)
+@routes.post("/api/sharing/unshare", "Stop sharing a project.", NO_TEAM)
 def unshare(call: Call, body: api.UnshareRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.unshare(body))
 
 
 @routes.post(
-    "/api/sharing/consent",
-    "Accept or refuse others' deletions of many of your own memories.",
-    api.SharingStatus,
-    NO_TEAM,
+    "/api/sharing/consent", "Accept or refuse others' deletions of many of your own memories.", NO_TEAM
 )
 def consent(call: Call, body: api.ConsentRequest) -> api.SharingStatus:
     return _changed(call, lambda membership: membership.answer_forgets(body))
 
 
 @routes.post(
-    "/api/sharing/now",
-    "Send waiting memories immediately, including those of unmerged branches.",
-    api.SentNowAnswer,
-    NO_TEAM,
+    "/api/sharing/now", "Send waiting memories immediately, including those of unmerged branches.", NO_TEAM
 )
 def send_now(call: Call, body: api.SendNowRequest) -> api.SentNowAnswer:
     return _changed(call, lambda membership: membership.send_now(body))
@@ -87,7 +79,6 @@ def send_now(call: Call, body: api.SendNowRequest) -> api.SentNowAnswer:
 @routes.post(
     "/api/sharing/exchange",
     "Exchange memories with the server now, after checking again which branches are merged.",
-    api.SharingStatus,
     NO_TEAM,
 )
 def exchange(call: Call) -> api.SharingStatus:
@@ -97,7 +88,7 @@ def exchange(call: Call) -> api.SharingStatus:
     return membership.status()
 
 
-@routes.post("/api/sharing/pin", "Pin observations for the team, or unpin them.", api.TeamPinAnswer, NO_TEAM)
+@routes.post("/api/sharing/pin", "Pin observations for the team, or unpin them.", NO_TEAM)
 def pin(call: Call, body: api.TeamPinRequest) -> api.TeamPinAnswer:
     return _changed(call, lambda membership: membership.pin(body))
 
@@ -105,7 +96,6 @@ def pin(call: Call, body: api.TeamPinRequest) -> api.TeamPinAnswer:
 @routes.get(
     "/api/sharing/forgets",
     "The team's deletions, and the machines that have not applied them yet.",
-    api.ForgetsStatus,
     FAILED,
     NO_TEAM,
 )
@@ -150,17 +140,17 @@ NOT_JOINED = Answer(409, "This machine has not joined a team.", Error)
 ADMIN = (FORBIDDEN, NOT_JOINED, FAILED)
 
 
-@routes.get("/api/team", "This machine's member, and what its key permits.", team.TeamAnswer, *ADMIN)
+@routes.get("/api/team", "This machine's member, and what its key permits.", *ADMIN)
 def who(call: Call) -> team.TeamAnswer:
     return _forward(call, "GET", "/api/team", team.TeamAnswer)
 
 
-@routes.get("/api/team/members", "The team's members.", team.MembersAnswer, *ADMIN)
+@routes.get("/api/team/members", "The team's members.", *ADMIN)
 def members(call: Call) -> team.MembersAnswer:
     return _forward(call, "GET", "/api/team/members", team.MembersAnswer)
 
 
-@routes.post("/api/team/members", "Add a member.", team.MemberInfo, *ADMIN)
+@routes.post("/api/team/members", "Add a member.", *ADMIN)
 def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
     refused = f"A member named {body.name} already exists, or the name is reserved."
     return _forward(call, "POST", "/api/team/members", team.MemberInfo, body, refused={"name": refused})
@@ -169,7 +159,6 @@ def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
 @routes.post(
     "/api/team/members/remove",
     "Remove a member and revoke their keys. What they shared stays.",
-    team.MembersAnswer,
     UNKNOWN,
     *ADMIN,
 )
@@ -188,14 +177,13 @@ def remove_member(call: Call, body: team.Removal) -> team.MembersAnswer:
 @routes.get(
     "/api/team/keys",
     "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
-    team.KeysAnswer,
     *ADMIN,
 )
 def keys(call: Call) -> team.KeysAnswer:
     return _forward(call, "GET", "/api/team/keys", team.KeysAnswer)
 
 
-@routes.post("/api/team/keys", "Create a key. Only this response contains it.", team.NewKeyAnswer, *ADMIN)
+@routes.post("/api/team/keys", "Create a key. Only this response contains it.", *ADMIN)
 def add_key(call: Call, body: team.NewKey) -> team.NewKeyAnswer:
     refused = {
         "member": f"No member named {body.member}.",
@@ -204,30 +192,20 @@ def add_key(call: Call, body: team.NewKey) -> team.NewKeyAnswer:
     return _forward(call, "POST", "/api/team/keys", team.NewKeyAnswer, body, refused=refused)
 
 
-@routes.post(
-    "/api/team/keys/revoke", "Revoke a key, with immediate effect.", team.KeysAnswer, UNKNOWN, *ADMIN
-)
+@routes.post("/api/team/keys/revoke", "Revoke a key, with immediate effect.", UNKNOWN, *ADMIN)
 def revoke_key(call: Call, body: team.Removal) -> team.KeysAnswer:
     missing = f"No valid key {body.id}."
     return _forward(call, "POST", "/api/team/keys/revoke", team.KeysAnswer, body, missing=missing)
 
 
 @routes.get(
-    "/api/team/projects",
-    "Who has access to which project, as far as this machine's member may see.",
-    team.GrantsAnswer,
-    *ADMIN,
+    "/api/team/projects", "Who has access to which project, as far as this machine's member may see.", *ADMIN
 )
 def grants(call: Call) -> team.GrantsAnswer:
     return _forward(call, "GET", "/api/team/projects", team.GrantsAnswer)
 
 
-@routes.post(
-    "/api/team/projects",
-    "Set a member's access to a project that you administer.",
-    team.GrantsAnswer,
-    *ADMIN,
-)
+@routes.post("/api/team/projects", "Set a member's access to a project that you administer.", *ADMIN)
 def grant(call: Call, body: team.NewGrant) -> team.GrantsAnswer:
     refused = {
         "project": f"The server has no project with the key {body.project}.",
@@ -236,9 +214,7 @@ def grant(call: Call, body: team.NewGrant) -> team.GrantsAnswer:
     return _forward(call, "POST", "/api/team/projects", team.GrantsAnswer, body, refused=refused)
 
 
-@routes.get(
-    "/api/team/audit", "Changes of members, keys and access, and who made them.", team.AuditAnswer, *ADMIN
-)
+@routes.get("/api/team/audit", "Changes of members, keys and access, and who made them.", *ADMIN)
 def audit(call: Call, query: team.AuditQuery) -> team.AuditAnswer:
     path = f"/api/team/audit?limit={query.limit}&before={query.before}"
     return _forward(call, "GET", path, team.AuditAnswer)

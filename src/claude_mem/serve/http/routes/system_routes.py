@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import system as api
@@ -18,7 +17,7 @@ from claude_mem.model.structs import replace
 from claude_mem.serve import mcp, mcp_tools, worker_log
 from claude_mem.serve.data_dir import pause_recording, resume_recording
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
-from claude_mem.serve.http.router import Answer, Call, Routes, respond
+from claude_mem.serve.http.router import Answer, Call, Routes, ok, respond
 from claude_mem.serve.mcp_tools import ToolMemory
 from claude_mem.serve.requests import Refusal
 
@@ -28,8 +27,8 @@ WENT_WRONG = "Something went wrong; see the worker's log: claude-mem worker logs
 routes = Routes()
 
 
-@routes.get("/health", "The worker's health.", api.Health)
-def health(call: Call) -> Struct:
+@routes.get("/health", "The worker's health.")
+def health(call: Call) -> api.Health:
     return worker_health(call.running)
 
 
@@ -57,12 +56,8 @@ def shut_down(call: Call) -> Response:
 # -- The queue --
 
 
-@routes.get(
-    "/api/queue",
-    "The queue's figures, what was dropped, and a page of jobs with their reasons.",
-    api.QueuePage,
-)
-def queue(call: Call, query: api.QueueQuery) -> Struct:
+@routes.get("/api/queue", "The queue's figures, what was dropped, and a page of jobs with their reasons.")
+def queue(call: Call, query: api.QueueQuery) -> api.QueuePage:
     return queue_page(call.running, query)
 
 
@@ -79,9 +74,8 @@ def restart(call: Call) -> Response:
 @routes.post(
     "/api/queue/retry",
     "Retry parked jobs and reset their attempts. If calls to the model were paused, they resume immediately.",
-    api.RetryAnswer,
 )
-def retry(call: Call, body: api.RetryRequest) -> Struct:
+def retry(call: Call, body: api.RetryRequest) -> api.RetryAnswer:
     ids = None if body.ids is None else list(dict.fromkeys(body.ids))
     resumed = call.services.observing.resume(ids)
     call.running.notify_queued()  # now, not when the pump would have looked again
@@ -89,19 +83,17 @@ def retry(call: Call, body: api.RetryRequest) -> Struct:
 
 
 @routes.post(
-    "/api/queue/drop",
-    "Drop parked jobs permanently, without an observation. Their events stay as evidence.",
-    api.DropAnswer,
+    "/api/queue/drop", "Drop parked jobs permanently, without an observation. Their events stay as evidence."
 )
-def drop(call: Call, body: api.DropRequest) -> Struct:
+def drop(call: Call, body: api.DropRequest) -> api.DropAnswer:
     return api.DropAnswer("ok", call.services.store.queue.drop(list(dict.fromkeys(body.ids))))
 
 
 # -- activity.flag, which status lines and spinners watch --
 
 
-@routes.post("/api/processing", "Set or clear activity.flag, which status lines watch.", api.ProcessingSet)
-def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
+@routes.post("/api/processing", "Set or clear activity.flag, which status lines watch.")
+def set_processing(call: Call, body: api.ProcessingRequest) -> api.ProcessingSet:
     flag: dict[str, object] = {"active": body.is_processing}
     if body.project is not None:
         flag["project"] = call.services.intake.cleaned(body.project)
@@ -114,14 +106,10 @@ def set_processing(call: Call, body: api.ProcessingRequest) -> Struct:
     return api.ProcessingSet("ok", body.is_processing)
 
 
-@routes.get("/api/processing", "Read activity.flag.", api.ProcessingFlag)
-def get_processing(call: Call) -> dict[str, object]:
+@routes.get("/api/processing", "Read activity.flag.")
+def get_processing(call: Call) -> api.ProcessingFlag:
     flag = read_object(_flag(call))
-    return {
-        "isProcessing": flag.get("active") is True,
-        "project": flag.get("project"),
-        "timestamp": flag.get("timestamp"),
-    }
+    return api.ProcessingFlag(flag.get("active") is True, flag.get("project"), flag.get("timestamp"))
 
 
 def _flag(call: Call) -> Path:
@@ -131,13 +119,13 @@ def _flag(call: Call) -> Path:
 # -- Recording and logs --
 
 
-@routes.get("/api/status", "Whether recording is on and, if not, why and how to fix it.", api.WorkerState)
-def status(call: Call) -> Struct:
+@routes.get("/api/status", "Whether recording is on and, if not, why and how to fix it.")
+def status(call: Call) -> api.WorkerState:
     return _state(call)
 
 
-@routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.", api.WorkerState)
-def record(call: Call, body: api.RecordingRequest) -> Struct:
+@routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.")
+def record(call: Call, body: api.RecordingRequest) -> api.WorkerState:
     """As `claude-mem off` and `on` do."""
     change = pause_recording if body.paused else resume_recording
     try:
@@ -157,8 +145,8 @@ def _state(call: Call) -> api.WorkerState:
     return found
 
 
-@routes.get("/api/logs", "The end of the worker's log, or newer records.", api.LogsAnswer)
-def logs(call: Call, query: api.LogsQuery) -> Struct:
+@routes.get("/api/logs", "The end of the worker's log, or newer records.")
+def logs(call: Call, query: api.LogsQuery) -> api.LogsAnswer:
     del call
     return worker_log.tail(Path(paths.LOGS) / worker_log.LOG_NAME, query.after, query.level, query.limit)
 
@@ -169,7 +157,7 @@ def logs(call: Call, query: api.LogsQuery) -> Struct:
 @routes.post(
     "/api/backfill",
     "Import past events from transcripts.",
-    api.BackfillTaken,
+    ok(api.BackfillTaken),
     Answer(409, "The first part went to another worker. Start over.", Error),
     takes_lines=True,
 )
@@ -187,21 +175,15 @@ def backfill(call: Call, body: api.PastEvent | None, query: api.BackfillParams) 
     return taken
 
 
-@routes.get(
-    "/api/backfill",
-    "How many past events are still to be observed, and what they have cost.",
-    api.BackfillProgress,
-)
-def backfill_progress(call: Call, query: api.BackfillQuery) -> Struct:
+@routes.get("/api/backfill", "How many past events are still to be observed, and what they have cost.")
+def backfill_progress(call: Call, query: api.BackfillQuery) -> api.BackfillProgress:
     found = call.services.store.events.progress(int(query.since or 0))
     paused = call.services.observing.state().get("paused")
     return replace(found, paused=paused)
 
 
-@routes.post(
-    "/api/backfill/known", "Which of these sessions are known, and how they were captured.", api.KnownAnswer
-)
-def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
+@routes.post("/api/backfill/known", "Which of these sessions are known, and how they were captured.")
+def backfill_known(call: Call, body: api.KnownRequest) -> api.KnownAnswer:
     found = call.services.past_intake.known(body.sessions)
     return api.KnownAnswer({session: found.get(session) for session in body.sessions})
 
@@ -212,7 +194,7 @@ def backfill_known(call: Call, body: api.KnownRequest) -> Struct:
 @routes.post(
     "/mcp",
     "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-    api.McpAnswer,
+    ok(api.McpAnswer),
     Answer(202, "Accepted; there is no response.", media_type=None),
     Answer(400, "Invalid message.", api.McpAnswer),
 )

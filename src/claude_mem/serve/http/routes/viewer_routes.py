@@ -7,13 +7,12 @@ import hashlib
 import re
 from pathlib import Path
 
-from msgspec import Struct
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from claude_mem.api import system as api
 from claude_mem.api.fields import Error
 from claude_mem.serve.http import guard, stream
-from claude_mem.serve.http.router import Answer, Call, Routes, respond
+from claude_mem.serve.http.router import Answer, Call, Routes, ok, respond
 from claude_mem.serve.http.signin import COOKIE_S, LINK_MS
 from claude_mem.serve.http.stream import MEDIA_TYPE
 from claude_mem.serve.requests import Refusal
@@ -101,8 +100,8 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
     return response
 
 
-@routes.post("/api/signin", "Make a link that signs a browser in.", api.SignInLink, socket_only=True)
-async def invite(call: Call) -> Struct:
+@routes.post("/api/signin", "Make a link that signs a browser in.", socket_only=True)
+async def invite(call: Call) -> api.SignInLink:
     port = call.running.port
     if port is None:
         raise Refusal(
@@ -115,7 +114,7 @@ async def invite(call: Call) -> Struct:
 
 
 @routes.post(
-    "/api/signout", "Sign this browser out, or all of them: their cookies no longer work.", api.SignedOut
+    "/api/signout", "Sign this browser out, or all of them: their cookies no longer work.", ok(api.SignedOut)
 )
 async def sign_out(call: Call, body: api.SignOutRequest) -> Response:
     visitors, cookie = call.running.visitors, stream.visitor(call)

@@ -13,6 +13,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.full_text import significant_words
 from claude_mem.model.jobs import CallCost
 from claude_mem.model.refs import ObservationType, Source
+from claude_mem.model.text import lazy_pattern
 
 
 class Observation(Struct, frozen=True):
@@ -129,19 +130,19 @@ def _are_most(words: frozenset[str], of: frozenset[str]) -> bool:
 
 
 _ENOUGH, _PLENTY = 3, 8  # words that a memory shares with what was run
-_OF_STATE = re.compile(r"\b(?:\d+ commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
-_TELLS_TO = re.compile(
+_OF_STATE = lazy_pattern(r"\b(?:\d+ commits?|branch(?:es)?|PRs?|pull requests?)\b", re.I)
+_TELLS_TO = lazy_pattern(
     r"^(?:push|merge|run|use|skip|disable)\b|\b(?:must|should|always|never|requires?|needs?|disable|skip)\b",
     re.I,
 )
 DEEDS = ("bugfix", "feature", "refactor", "change")
 # Something was done or is other than before; "changed: file" stands below all that have a changed file.
-_CHANGE = re.compile(
+_CHANGE = lazy_pattern(
     r"\b(?!changed: )\w{2,}[^\We]ed\b|→"
     r"|\b(?:now|no longer|gone|fix(?:es)?|wrote|rewrote|made|built|set|put|kept|split)\b",
     re.I,
 )
-_GUESSES = re.compile(
+_GUESSES = lazy_pattern(
     r"\b(?:almost certainly|probably|presumably|most likely|i (?:suspect|guess|assume)|can(?:no"
     r"|['’])t (?:be )?verif\w+"
     r"|not (?:been )?verified|unverified)\b",
@@ -224,8 +225,8 @@ _COMMIT_TYPES: dict[str, ObservationType] = {
     **dict.fromkeys(("docs", "doc", "chore", "ci", "build", "test", "tests", "style"), "change"),
     **dict.fromkeys(("deps", "release"), "change"),
 }
-_FIRST_WORD = re.compile(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
-FIXES = re.compile(
+_FIRST_WORD = lazy_pattern(r"^(?:[^\w\s]+\s*|:\w+:\s*)?\[?(\w+)\]?(?:\([^)]{1,80}\))?!?:?(?=\s|$)")
+FIXES = lazy_pattern(
     r"\b(?:fix(?:es|ed|ing)?|bug(?:s|fix)?|regression|crash(?:es|ed)?|behebe?n?|behoben|repariert?"
     r"|korrigiert?"
     r"|fehler|corrig\w+|répar\w+|arregl\w+|correg\w+|corrij\w+|исправ\w*|ошибк\w*|почин\w*)\b"

@@ -3,6 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any, cast
+
+
+class _LazyPattern:
+    """Compiles at the first use of a method, which then stays on the object."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source, self._flags = source, flags
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, found)
+        return found
+
+
+def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Compiled at first use: compiling them all on import took a tenth of the worker's start."""
+    return cast("re.Pattern[str]", _LazyPattern(source, flags))
 
 
 def one_line(text: str, most: int | None = None) -> str:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from claude_mem.model.text import lazy_pattern
 from claude_mem.observe.tool_calls import ToolUse
 
 LONGEST_MARK = len("\n[…9999999999 chars…]\n")
@@ -58,8 +59,8 @@ def _mark(count: int) -> str:
 
 # --- diffs and patches ---
 
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
-_FILE = re.compile(r"^diff --git ", re.MULTILINE)
+_HUNK = lazy_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
+_FILE = lazy_pattern(r"^diff --git ", re.MULTILINE)
 _MADE = (
     "go.sum",
     "lock",
@@ -130,7 +131,7 @@ def patched(patch: str) -> dict[str, str]:
 _WRITTEN = frozenset(
     ("title", "body", "comments", "reviews", "html_url", "node_id", "headRefName", "bodyText")
 )
-_DROPPED = re.compile(
+_DROPPED = lazy_pattern(
     r"(?:^|_)(?:id|ids|url|urls|href|links|sha|oid|etag|count|counts|reactions|permissions|color|cursor)$"
     r"|[a-z](?:Id|ID|Url|URL|Oid|Count|Groups)$|avatar|^(?:__typename|additions|deletions|changed_?[fF]iles"
     r"|commits|is_?bot|viewer\w*|includesCreatedEdit|isMinimized|minimizedReason|author_?[aA]ssociation"
@@ -138,10 +139,10 @@ _DROPPED = re.compile(
     r"|(?:updated|submitted|created|closed|published|pushed)(?:_at|At)|diff_hunk|is_default|default)$"
 )
 _WHO = ("author", "user", "login", "name", "assignee", "owner", "actor")
-_BOILERPLATE = re.compile(
+_BOILERPLATE = lazy_pattern(
     r"^[-*] \[[ xX]\] (?:I|The commit|Tests for|Docs).*$|^\[[^\]\n]+\]: \S+$|\r", re.MULTILINE
 )
-_EMPTY_HEADING = re.compile(r"^#+ .*\n+(?=#+ |\Z)", re.MULTILINE)
+_EMPTY_HEADING = lazy_pattern(r"^#+ .*\n+(?=#+ |\Z)", re.MULTILINE)
 
 
 def forge_reply(text: str, cap: int) -> str | None:

@@ -12,6 +12,7 @@ from claude_mem.model.events import Event, Kind
 from claude_mem.model.full_text import significant_words
 from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
 from claude_mem.model.structs import replace
+from claude_mem.model.text import lazy_pattern
 from claude_mem.observe import shell
 from claude_mem.observe.shell import Use
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
@@ -21,14 +22,14 @@ _MOST_SHOWN = 4_000  # characters, of either end of what a program printed
 _LOOKING = frozenset((Use.STATE, Use.LOOK, Use.FETCH))
 _COMMITS = frozenset(("add", "am", "cherry-pick", "commit", "merge", "push", "rebase", "revert"))
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
-_PRINTS = re.compile(
+_PRINTS = lazy_pattern(
     r"(?:^|[\s;&|(`'\"/])"
     r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|man|pydoc|pdftotext|lynx|w3m|unzip|zcat|gh|git\s+(?:clone|fetch|pull"
     r"|show|log|diff))"
     r"(?=$|[\s;&|)`'\"])"
 )
 
-_CLIENTS_NOTICE = re.compile(
+_CLIENTS_NOTICE = lazy_pattern(
     r"\s*(?:\[?API Error\b|You[’']ve (?:hit|reached) your [\w ./-]{0,40}limit\b"
     r"|Claude (?:AI )?usage limit reached|Credit balance is too low|Invalid API key|Please run /login"
     r"|(?:\d+-hour|daily|weekly|monthly|session|usage|spend|Opus)(?: \w{1,20})? limit reached"
@@ -140,7 +141,7 @@ def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
 
 
 # "Why not ...?", "should we ...?" and "how about ...?" may want it done.
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"(?:(?:ok(?:ay)?|and|so|but|now|also|hmm+|well|hey|q|question|genuine|then)\b[\s,:.!]*)*(?:"
     r"(?:what|how|where|when|which|who|is|are|was|were|do|does|did|has|have)\b(?! (?:about|if)\b).*\?"
     r"|(?:(?:can|could|would) you )?(?:please |also |just )?(?:double[- ]?)?"
@@ -194,13 +195,13 @@ def _ends(text: str) -> str:
 
 
 _BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
-_DEED = re.compile(
+_DEED = lazy_pattern(
     r"(?:^|[_-])(?:add|close|commit|create|delete|dismiss|edit|insert|mark|merge|move|post|push|put|remove"
     r"|reply|send"
     r"|set|spawn|start|stop|submit|update|upload|write)(?:$|[_-])"
 )
 # Others' prose. A forge's states, numbers and names of files are none, nor is what this machine serves.
-_FETCHES = re.compile(
+_FETCHES = lazy_pattern(
     rf"{_BEGIN}(?:(?:curl|wget|http)(?![^;&|\n]*\shttps?://(?:localhost|127\.0\.0\.1|\[::1\])[:/])"
     r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"
     r"(?![^;&|\n]* --name-only)"

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Summary, Unreadable
 from claude_mem.model.refs import TYPES, ObservationType
-from claude_mem.model.text import one_line, storable
+from claude_mem.model.text import lazy_pattern, one_line, storable
 
 # Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
 # one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.
@@ -23,7 +23,7 @@ from claude_mem.model.text import one_line, storable
 CDATA = "<![CDATA["
 CDATA_END = "]]>"
 
-_TAG = re.compile(r"<!\[CDATA\[|<\s*+(/?+)\s*+([a-z][a-z_-]*+)([^<>]*+)>", re.IGNORECASE | re.ASCII)
+_TAG = lazy_pattern(r"<!\[CDATA\[|<\s*+(/?+)\s*+([a-z][a-z_-]*+)([^<>]*+)>", re.IGNORECASE | re.ASCII)
 
 
 class Tag(Struct):
@@ -75,7 +75,7 @@ def _pair(tags: list[Tag]) -> None:
 MOST_CHARS = 4_000
 MOST_TITLE = 120
 
-_ENTITY = re.compile(r"&(?:#[0-9]{1,7}+|#[xX][0-9a-fA-F]{1,6}+|lt|gt|amp|quot|apos);")
+_ENTITY = lazy_pattern(r"&(?:#[0-9]{1,7}+|#[xX][0-9a-fA-F]{1,6}+|lt|gt|amp|quot|apos);")
 _NAMED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&apos;": "'"}
 
 
@@ -297,7 +297,7 @@ def _summary(block: _Block) -> Summary | None:
     return None if made == Summary() else made
 
 
-_REASON = re.compile(r"""\breason\s*+=\s*+["']([^"'<>]*+)["']""", re.IGNORECASE)
+_REASON = lazy_pattern(r"""\breason\s*+=\s*+["']([^"'<>]*+)["']""", re.IGNORECASE)
 
 
 def _skip_reason(text: str, found: Sequence[Tag]) -> str | None:

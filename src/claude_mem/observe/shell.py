@@ -10,20 +10,22 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from claude_mem.model.text import lazy_pattern
+
 LONGEST = 20_000
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
-_PIECE = re.compile(
+_HEREDOC = lazy_pattern(r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1")
+_PIECE = lazy_pattern(
     r"'[^']*(?:'|$)|\"(?:[^\"\\]|\\.)*(?:\"|$)|`[^`]*`|\\.|&&|\|\||\d?>&\d|[;|\n]|&|[^\s'\"`\\;|&]+|\s|.",
     re.S,
 )
-_ASSIGNED = re.compile(r"^[A-Za-z_]\w*=")
+_ASSIGNED = lazy_pattern(r"^[A-Za-z_]\w*=")
 _WRAPPED_BY = "nohup command rtk sudo bunx doas else ! nice env then npx time xargs do exec"
 _WRAPPERS = frozenset(_WRAPPED_BY.split())
 _RUNNERS = {
     **dict.fromkeys(("uv", "poetry", "pipenv", "hatch", "pdm", "rye"), "run"),
     **dict.fromkeys(("bundle", "pnpm"), "exec"),
 }
-_REDIRECT = re.compile(r"^\d?>{1,2}(?!&)(.*)$")
+_REDIRECT = lazy_pattern(r"^\d?>{1,2}(?!&)(.*)$")
 
 
 class SimpleCommand(Struct, frozen=True):
@@ -115,7 +117,7 @@ def _without_heredocs(line: str) -> tuple[str, list[str]]:
     return "".join(left), bodies
 
 
-_MARK = re.compile(r"<<HEREDOC\d+")
+_MARK = lazy_pattern(r"<<HEREDOC\d+")
 
 
 def _simple(words: list[str], piped: bool, documents: Iterator[str]) -> SimpleCommand:
@@ -196,23 +198,23 @@ _USES = {
     **dict.fromkeys(("docker", "kubectl"), Use.RUN),  # what they get and list is how things are
 }
 _SHOW, _DO, _GIT_DO = (frozenset(words.split()) for words in (_SHOWING, _DOING, _GIT_DOING))
-_GIT_STATE = re.compile(
+_GIT_STATE = lazy_pattern(
     r"git (?:status|branch|rev-parse|rev-list|merge-base|count-objects|ls-remote|fetch|worktree list|tag"
     r"|stash list|symbolic-ref|for-each-ref"
     r"|diff(?= .*--(?:\w*stat|name-only|name-status))"
     r"|(?:log|show)(?= .*--(?:oneline|format=\S*%))"  # other forms print what people wrote
     r"(?!.* (?:-[pSGLu]|--patch|--format=\S*%[bB])))(?: |$)"
 )
-_GIT_MAY_DO = re.compile(
+_GIT_MAY_DO = lazy_pattern(
     r"git (?:branch|stash|tag|worktree) .*(?:-[dDfmM]|\b(?:add|remove|push|pop|drop|apply))\b"
 )
-_FORGE_STATE = re.compile(
+_FORGE_STATE = lazy_pattern(
     r" (?:view|list) .*--json (?!.*(?:body|title|comm(?:ent|it)s|[rR]eviews|description))| pr checks"
 )
-_FORGE_DOES = re.compile(r" api .*(?: -[fF] | --(?:raw-)?field | -X (?!GET)| --method (?!GET))")
-_COMPUTES = re.compile(r"jq [\s\S]*\b(?:add|length|max_by|min_by|group_by)\b")
-_HERE = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
-_PROGRAM = re.compile(r"\.(?:go|py|js|mjs|ts|rs|sh|rb)$")
+_FORGE_DOES = lazy_pattern(r" api .*(?: -[fF] | --(?:raw-)?field | -X (?!GET)| --method (?!GET))")
+_COMPUTES = lazy_pattern(r"jq [\s\S]*\b(?:add|length|max_by|min_by|group_by)\b")
+_HERE = lazy_pattern(r"https?://(?:localhost|127\.0\.0\.1|\[::1\])[:/]")
+_PROGRAM = lazy_pattern(r"\.(?:go|py|js|mjs|ts|rs|sh|rb)$")
 _SHELLS = ("bash", "sh", "zsh")
 
 
@@ -270,15 +272,15 @@ def _use_of_any(simple: SimpleCommand) -> Use:
     return Use.RUN if is_known and not is_help and _SHOW.isdisjoint(words) else Use.LOOK
 
 
-_PROVES = re.compile(
+_PROVES = lazy_pattern(
     r"\b(?:tests?|pytest|unittest|jest|vitest|mocha|rspec|phpunit|ctest|tox|nox|check|lint|vet|clippy|mypy|pyright"
     r"|ruff|eslint|tsc|build|compile|make)\b",
     re.IGNORECASE,
 )
-_COMMITS = re.compile(
+_COMMITS = lazy_pattern(
     r"\bgit\s++(?:-[cC]\s++\S++\s++)?(?:commit|merge|revert|cherry-pick|tag|push)\b|\bgh\s++(?:pr|release)\s"
 )
-_CHANGES = re.compile(r">(?!&|\s*/dev/null|\s*\$null)|\s-i\b|\s-exec\b|\s-delete\b|\btee\b")
+_CHANGES = lazy_pattern(r">(?!&|\s*/dev/null|\s*\$null)|\s-i\b|\s-exec\b|\s-delete\b|\btee\b")
 
 MOST_CHARS = 4_000
 _DOUBTFUL = ("`", "$", "<<", "||", "(", "{", "~", "\\")

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind, ToolCall
+from claude_mem.model.text import lazy_pattern
 
 Fields = Mapping[str, object]
 
@@ -60,7 +61,7 @@ _COMMAND_KEYS = ("command", "cmd", "CommandLine", "commandLine", "commands")
 _PATCH_KEYS = ("input", "patch", "patchText", "diff")
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 BEGIN_PATCH = "*** Begin Patch"  # Codex's patches, which others took over
-_APPLIES = re.compile(r"\bapply_?patch\b")
+_APPLIES = lazy_pattern(r"\bapply_?patch\b")
 _EDITORS = {
     "view": ToolKind.READ,
     "create": ToolKind.WRITE,
@@ -69,7 +70,7 @@ _EDITORS = {
     "undo_edit": ToolKind.EDIT,
 }
 """What the `command` of a text editor tool may be: no shell's."""
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BY_WORDS = {
     ToolKind.EDIT: "save saved edit edited modify update patch replace insert rewrite rename delete"
     " remove change",
@@ -102,8 +103,8 @@ _TEXT_KEYS = [
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "pwsh", "powershell"])
 _RUN = "[A-Za-z0-9+/_=-]"
 # The look-behind keeps a search from starting again inside a run it has just measured.
-_BINARY = re.compile(f"(?<!{_RUN}){_RUN}{{400,}}+")
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*+[A-Za-z]")
+_BINARY = lazy_pattern(f"(?<!{_RUN}){_RUN}{{400,}}+")
+_ESCAPES = lazy_pattern(r"\x1b\[[0-9;?]*+[A-Za-z]")
 
 
 class ToolUse(Struct, frozen=True):
@@ -230,7 +231,7 @@ def _by_shape(words: frozenset[str], fields: Fields) -> ToolKind:
     return ToolKind.WEB if _word(fields, "url") else ToolKind.OTHER
 
 
-_EXIT = re.compile(
+_EXIT = lazy_pattern(
     r"^(?:Exit code: |<shellId: \S+ completed with exit code |\[(?:Process|Command) exited with code )[1-9]",
     re.IGNORECASE | re.MULTILINE,
 )

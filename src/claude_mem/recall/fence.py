@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from claude_mem.model.text import lazy_pattern
 from claude_mem.privacy.tags import FULL_WIDTH, HIDDEN_TAGS, lowered
 
 TAG = "claude-mem-context"
@@ -26,7 +27,7 @@ _UNSEEN = (  # compiled when used, which takes a millisecond
 # A bracket before one of the names, with more spellings than capture knows: plain, full width, entities
 # escaped many times over, JSON and URL escapes; spaces and slashes between. The name need not end there, as a
 # later cut could end it. Nothing is tried twice over the same characters, so time is linear.
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"(?:[<﹤]|&(?:amp;)*+(?:lt|\#0*+60|\#x0*+3c);?|\\(?:u00|x)3c|%(?:25)*+3c)"
     r"(?=(?:[\s/\\]|(?<=\\)(?:u00|x)2f|&(?:amp;)*+(?:sol|\#0*+47|\#x0*+2f);?|%(?:25)*+2f)*+"
     rf"(?:{'|'.join(map(re.escape, HIDDEN_TAGS))}))"
@@ -36,14 +37,14 @@ _OPENING = re.compile(
 _DISARMED = "‹"
 
 # A line that begins as another speaker's turn does in a plain transcript.
-_TURN = re.compile(
+_TURN = lazy_pattern(
     r"^[ \t]*(?=(?:human|user|assistant|system|developer|tool)\s*:"
     r"|\#{1,6}\s*(?:instruction|response|input)\s*:)",
     re.IGNORECASE | re.MULTILINE,
 )
 
-_BACKTICKS = re.compile("`{3,}")
-_BULLET = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+_BACKTICKS = lazy_pattern("`{3,}")
+_BULLET = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 
 
 def fenced(text: str, *, about: str = "") -> str:

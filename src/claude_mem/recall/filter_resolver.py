@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import calendar
-import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
@@ -14,6 +13,7 @@ from claude_mem.api.filters import FilterRequest
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
+from claude_mem.model.text import lazy_pattern
 from claude_mem.recall.staleness import RepoFacts, when_tagged
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
@@ -165,14 +165,14 @@ _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 
 _MOMENTS = {"second": 1_000, "minute": 60_000, "min": 60_000, "hour": 3_600_000}
 
 _COUNT = rf"(\d{{1,9}}|{'|'.join(_NUMBERS)})"
-_AGO = re.compile(rf"{_COUNT} (second|minute|min|hour|day|week|month|year)s? ago")
-_PAST = re.compile(rf"(?:the )?(?:last|past) (?:{_COUNT} )?(second|minute|min|hour|day|week|month|year)s?")
-_ISO_DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
-_ISO_MONTH = re.compile(r"(\d{4})[-/](\d{1,2})")
-_DOTTED = re.compile(r"(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})")
-_YEAR = re.compile(r"(?:19|20)\d\d")
-_NAMED_MONTH = re.compile(r"(?:in )?([a-z]+)(?: (\d{4}))?")
-_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[ t]\d\d:\d\d.*")
+_AGO = lazy_pattern(rf"{_COUNT} (second|minute|min|hour|day|week|month|year)s? ago")
+_PAST = lazy_pattern(rf"(?:the )?(?:last|past) (?:{_COUNT} )?(second|minute|min|hour|day|week|month|year)s?")
+_ISO_DAY = lazy_pattern(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+_ISO_MONTH = lazy_pattern(r"(\d{4})[-/](\d{1,2})")
+_DOTTED = lazy_pattern(r"(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})")
+_YEAR = lazy_pattern(r"(?:19|20)\d\d")
+_NAMED_MONTH = lazy_pattern(r"(?:in )?([a-z]+)(?: (\d{4}))?")
+_ISO_TIME = lazy_pattern(r"\d{4}-\d\d-\d\d[ t]\d\d:\d\d.*")
 
 
 def interval(

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from claude_mem.agents import TITLES
 from claude_mem.model.refs import Card, Hit, Ref
-from claude_mem.model.text import unescaped
+from claude_mem.model.text import lazy_pattern, unescaped
 from claude_mem.recall.fence import flowing, points, quoted
 from claude_mem.recall.staleness import NEVER_MERGED
 
@@ -152,12 +152,13 @@ def marks(hit: Hit, reader: str | None = None) -> str:
 
 _MOST_READ = 4_000  # characters
 _ALIKE = 0.7  # the share of a sentence's words that make it a repetition
-_SENTENCES = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|(?<=[。！？])")
+_SENTENCES = lazy_pattern(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|(?<=[。！？])")
 # As the offline observer begins: the user's words, not what came of it.
-_REQUEST = re.compile(r"^Asked: “[^”]*”\s*")
-_WORDS = re.compile(r"\w+")
-_PARTS = re.compile(r"[^\W_]+")  # of identifiers, too
-_PLAIN = re.compile(r"(?<![\w./\\-])[^\W\d_]{2,}(?![\w/\\]|\.\w)")  # a word, and no part of a path or a name
+_REQUEST = lazy_pattern(r"^Asked: “[^”]*”\s*")
+_WORDS = lazy_pattern(r"\w+")
+_PARTS = lazy_pattern(r"[^\W_]+")  # of identifiers, too
+# a word, and no part of a path or a name
+_PLAIN = lazy_pattern(r"(?<![\w./\\-])[^\W\d_]{2,}(?![\w/\\]|\.\w)")
 _LONG_SCRIPT = (
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"  # no spaces; 3 ms to compile, so when used
 )
@@ -169,8 +170,8 @@ must never always only unless until otherwise requires required beware
 gotcha race deadlock instead fix fixed workaround rejected chose decided
 """
 _REASONS = frozenset(_TELLING.split())
-_JSON_STRING = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)(?:"|$)(?P<colon>\s*:)?')
-_CONCRETE = re.compile(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
+_JSON_STRING = lazy_pattern(r'"(?P<text>(?:[^"\\]|\\.)*)(?:"|$)(?P<colon>\s*:)?')
+_CONCRETE = lazy_pattern(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
 
 
 def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import re
 
-_WORD = re.compile(r"[^\W_][\w.'’/-]*")
-_FILE = re.compile(r"\w\.\w{1,5}\b")
-_HASH = re.compile(r"[0-9a-f]{7,40}|\d+")
+from claude_mem.model.text import lazy_pattern
+
+_WORD = lazy_pattern(r"[^\W_][\w.'’/-]*")
+_FILE = lazy_pattern(r"\w\.\w{1,5}\b")
+_HASH = lazy_pattern(r"[0-9a-f]{7,40}|\d+")
 # 2 ms to compile, so when used
 _SCRIPTS_WITHOUT_SPACES = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 # Words that name nothing of a project: of a title made of these nobody knows what it is about.
@@ -32,7 +34,7 @@ to too two unrelated unstaged until up update updated updates use used user vali
 well were what when where which while why will with without work works would you your"""
 _EMPTY = frozenset(_EMPTY_WORDS.split())
 # Somebody's turn of talk, a go-ahead, an announcement, a guess, a half sentence.
-_TALK = re.compile(
+_TALK = lazy_pattern(
     r"(?:never ?mind|hmm+|gah|emm+|ugh|basically|(?:yes|no|correct|gone)\b[,.]|before:|written to|replied"
     r"|posted|maybe|perhaps|go ahead|continue|proceed|what\b|how\b|spawn|invoke|waiting|clicking"
     r"|looking|trying|for \d+\b"
@@ -47,12 +49,12 @@ _TALK = re.compile(
     r"|them)\b| \())",
     re.I,
 )
-_ASIDE = re.compile(
+_ASIDE = lazy_pattern(
     r"\b(?:i['’](?:d|ll|m)|if i|and i|you (?:notice|see|find|want|like)|we['’]ll|let me|out of context)\b",
     re.I,
 )
 # How a check went, or that something went through: of that moment.
-_PASSED = re.compile(
+_PASSED = lazy_pattern(
     r"(?:verified|validated|ran|re-?ran|checked|confirmed that)\b"
     r"|.*\b(?:tests?|suite|regression|checks?|gates?|build|lint(?:er)?|ci)\b.*\b(?:pass(?:ed|es|ing)?|green"
     r"|clean|succeed\w*)\b"
@@ -63,18 +65,18 @@ _PASSED = re.compile(
     r"|created)$",
     re.I,
 )
-_QUESTION = re.compile(
+_QUESTION = lazy_pattern(
     r"(?:do|does|did|is|are|was|can|could|should|would|will|what|which|where|why|who|how|when|any"
     r"|there['’]?s?|review"
     r"|check|use|look)\b[^:]{0,60}: ",
     re.I,
 )
-_SYMPTOM = re.compile(
+_SYMPTOM = lazy_pattern(
     r".*\b(?:(?:is|are)(?: not|n['’]t) \w+ing(?: any ?more)?|(?:does|do)(?: not"
     r"|n['’]t) work(?: any ?more)?)$",
     re.I,
 )
-_HALF = re.compile(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+ed)$|.*[,:;—–-]$", re.I)
+_HALF = lazy_pattern(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+ed)$|.*[,:;—–-]$", re.I)
 
 
 def stands_alone(title: str, text: str = "") -> bool:
@@ -86,16 +88,16 @@ def stands_alone(title: str, text: str = "") -> bool:
     return _names(said) >= (1 if label else 2) and not _is_cut(said, text)
 
 
-_DEED = re.compile(r"(?:\w+ed|wrote|rewrote|made|built|set|split|put|cut|hid|kept)\b", re.I)
-_WISH = re.compile(
+_DEED = lazy_pattern(r"(?:\w+ed|wrote|rewrote|made|built|set|split|put|cut|hid|kept)\b", re.I)
+_WISH = lazy_pattern(
     r"(?:feat|fix|docs|chore|perf)\b[(:]|(?:add|adopt|allow|batch|clear|compute|create|derive|detect|drop"
     r"|enable|extract|fix|handle|hide|implement|improve|increase|make|move|persist|prevent|propagate|refactor"
     r"|remove|rename|replace|show|simplify|support|update|upload|use|walk)\b",
     re.I,
 )
-_NOW = re.compile(r"\b(?:now|no longer)\b")
-_CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|--\w|[`\"“]")
-_POINTS = re.compile(
+_NOW = lazy_pattern(r"\b(?:now|no longer)\b")
+_CONCRETE = lazy_pattern(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|--\w|[`\"“]")
+_POINTS = lazy_pattern(
     r"\b(?:this|them|it|there|below|above|following)\b(?! \w+ed\b)|\bthe (?:goal|exception|guidance)\b", re.I
 )
 
@@ -124,7 +126,7 @@ def _names(said: str) -> int:
     return sum(1 for word in found if word and word not in _EMPTY and not _HASH.fullmatch(word))
 
 
-_ADDS = re.compile(
+_ADDS = lazy_pattern(
     r" (?:\(|(?:in|on|for|from|with|to|by|at|via|so|and|or|when|where|which|while|because|using|across|as"
     r"|after|before|into|through|instead|rather|during|per|under|against|including|without|that|if|unless|but)\b)"
 )
@@ -139,7 +141,7 @@ def _is_cut(said: str, text: str) -> bool:
     return _HALF.match(said) is not None or _ADDS.match(rest) is None
 
 
-_BOILERPLATE = re.compile(
+_BOILERPLATE = lazy_pattern(
     r"\W*(?:context\W+|#+ )?(?:you are (?:an?|the|executing|now)\b|your (?:name|task|goal|job|role) is"
     r"|base directory for"
     r"|skill /|invoke the|this session is being continued|caveat:|\[?request interrupted)",
@@ -149,7 +151,7 @@ _POLITE = (
     r"(?:(?:ok(?:ay)?|yes|now|so|and|also|then|great|perfect|thanks)[,.!]* |please |let['’]?s "
     r"|(?:can|could|would) you (?:please )?)*"
 )
-_ERRAND = re.compile(
+_ERRAND = lazy_pattern(
     rf"{_POLITE}(?:commit|push|pull|merge|rebase|amend|squash|stage|stash|ship|release|continue|proceed"
     r"|go ahead|try again|clean up|(?:fix|resolve)d? (?:the |all )?(?:merge )?conflicts?"
     r"|(?:open|create|make|draft|raise|update|close) (?:a |an |the |this |draft |new )*(?:pr|pull request"
@@ -157,7 +159,7 @@ _ERRAND = re.compile(
     r"|\d[-\d ,&]*))\b",
     re.I,
 )
-_FOUND = re.compile(r"(?:the )?root cause\b", re.I)
+_FOUND = lazy_pattern(r"(?:the )?root cause\b", re.I)
 
 
 def is_task(request: str) -> bool:
@@ -167,16 +169,16 @@ def is_task(request: str) -> bool:
     return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said))
 
 
-_COMMIT_SUBJECT = re.compile(
+_COMMIT_SUBJECT = lazy_pattern(
     r"(?:feat|fix|docs|refactor|chore|test|perf|style|build|ci|revert)(?:\([^)]*\))?!?: "
 )
-_PAST = re.compile(
+_PAST = lazy_pattern(
     r"(?:fixed|added|removed|replaced|updated|implemented|created|moved|renamed|merged|pushed|committed"
     r"|refactored|changed"
     r"|extracted|introduced|documented|verified|tested|migrated|converted)\b(?! (?:by|when|once|after)\b)",
     re.I,
 )
-_OFFERED = re.compile(
+_OFFERED = lazy_pattern(
     r"(?:option|alternative|approach|variant|choice) (?:\d|[a-e])\b|(?:option|alternative)ly\b"
     r"|[^.]{0,60}\((?:recommended"
     r"|this session|separate|preferred|optional)\)|(?:you (?:can|could|may|might)|consider|i (?:recommend"
@@ -186,7 +188,8 @@ _OFFERED = re.compile(
 )
 
 
-_BARE = re.compile(r"(?:\w+ ){0,2}not (?:yet )?\w+(?: yet| completed?)?[.!]?", re.I)  # what, it does not say
+# what, it does not say
+_BARE = lazy_pattern(r"(?:\w+ ){0,2}not (?:yet )?\w+(?: yet| completed?)?[.!]?", re.I)
 
 
 def is_open(step: str) -> bool:
@@ -200,8 +203,8 @@ def is_open(step: str) -> bool:
     )
 
 
-_REMOVED = re.compile(r"(?:remov|delet|drop|revert|discard|replac)(?:e[sd]?|ed|p?ed|t?ing|ts?)?\b:? ", re.I)
-_IDENTIFIER = re.compile(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*")
+_REMOVED = lazy_pattern(r"(?:remov|delet|drop|revert|discard|replac)(?:e[sd]?|ed|p?ed|t?ing|ts?)?\b:? ", re.I)
+_IDENTIFIER = lazy_pattern(r"\w+(?:[_./:-]\w+)+(?:\(\))?|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*")
 
 
 def removed_names(title: str) -> frozenset[str]:
@@ -213,9 +216,9 @@ def identifiers(title: str) -> frozenset[str]:
     return frozenset(_IDENTIFIER.findall(title))
 
 
-_FAILING = re.compile(r"still failing: (.+?)(?:: |$)")
-_UNSENT = re.compile(r"(?:\w+ ){0,3}not (?:yet )?(?:pushed|committed|merged|staged)\b", re.I)
-_STEP_WORD = re.compile(r"[^\W_]{4,}")
+_FAILING = lazy_pattern(r"still failing: (.+?)(?:: |$)")
+_UNSENT = lazy_pattern(r"(?:\w+ ){0,3}not (?:yet )?(?:pushed|committed|merged|staged)\b", re.I)
+_STEP_WORD = lazy_pattern(r"[^\W_]{4,}")
 
 
 def repeats(step: str, known: str) -> bool:

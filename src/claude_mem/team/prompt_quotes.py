@@ -8,7 +8,6 @@ says in nearly the user's words stays as well. In writing without spaces, charac
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
@@ -17,20 +16,21 @@ from typing import Any
 from unicodedata import normalize
 
 from claude_mem.model.records import Record
+from claude_mem.model.text import lazy_pattern
 
 RUN, RUN_OF_CHARACTERS = 6, 10
 MOSTLY = 0.7
 LONGEST = 120  # words of a sentence that are compared in their order
 TITLE = 90
-_SENTENCE = re.compile(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n+\s*")
-_SENTENCE_ASKED = re.compile(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
+_SENTENCE = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n+\s*")
+_SENTENCE_ASKED = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
 """A line of a prompt may be broken anywhere."""
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0002fa1f"
 )
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
-_USERS = re.compile(r"The user(?: chose)?:")  # how the offline observer marks what the user said
+_WORD = lazy_pattern(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_USERS = lazy_pattern(r"The user(?: chose)?:")  # how the offline observer marks what the user said
 _TEXTS = ("narrative", "text", "investigated", "learned", "completed", "next_steps", "notes")
 _LISTS = ("facts", "concepts")
 

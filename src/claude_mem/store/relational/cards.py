@@ -12,7 +12,7 @@ from msgspec.json import Decoder as JsonDecoder
 
 from claude_mem.model.records import FOREIGN
 from claude_mem.model.refs import KINDS, Card, MemoryKind, Ref, Source
-from claude_mem.model.text import one_line, unescaped
+from claude_mem.model.text import lazy_pattern, one_line, unescaped
 from claude_mem.store.relational.part import Connection, execute
 from claude_mem.store.relational.text_document import PATH_KEYS, WRITERS, relative
 
@@ -20,7 +20,7 @@ TITLE = 120
 _ARRAY = JsonDecoder(list[Any])
 _STRING = r'"((?:[^"\\]|\\.)+)"'
 _VALUES = {key: re.compile(rf'"{key}":\s*{_STRING}') for key in PATH_KEYS}
-_ANY_VALUE = re.compile(rf":\s*{_STRING}")
+_ANY_VALUE = lazy_pattern(rf":\s*{_STRING}")
 _EVENTS = {
     "stop": "Last message",
     "said": "Between tool calls",

@@ -121,17 +121,29 @@ def create(path: Path, script: str, version: int) -> None:
     """A new database gets its name only when it is complete, so that no partial one ever has it."""
     draft = draft_of(path)
     with translated(path):
+        remove(draft)
         new_file(draft)
         db = open_draft(draft)
         with translated(path, db):
             shrinking(db)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             apply(db, script, version)
+            db.execute("PRAGMA journal_mode = WAL")  # now: once the file has its name, it costs four syncs
         db.close()
-        # A log is void without its database, but SQLite would play it into the new one.
-        for left_over in ("-wal", "-shm", "-journal"):
-            beside(path, left_over).unlink(missing_ok=True)
+        remove_log(path)
         put_in_place(draft, path)
+
+
+def remove(path: Path) -> None:
+    """A database and its log."""
+    path.unlink(missing_ok=True)
+    remove_log(path)
+
+
+def remove_log(path: Path) -> None:
+    """A log is void without its database, but SQLite would play it into a new one."""
+    for ending in ("-wal", "-shm", "-journal"):
+        beside(path, ending).unlink(missing_ok=True)
 
 
 def apply(db: sqlite3.Connection, script: str, version: int) -> None:

@@ -81,12 +81,14 @@ def _open_copy(clock: Clock, path: Path, backups: Path) -> SqliteStore:
 
 
 def _open_whole(path: Path, clock: Clock, backups: Path) -> SqliteConnection:
+    is_new = not path.exists()
     db = schema.open_current(path, clock=clock, backups=backups)
     try:
-        recovery.check_schema(db, path)
-        if path.stat().st_size <= recovery.CHECK_UP_TO:
-            recovery.check(db, path)
-        draft_of(path).unlink(missing_ok=True)  # what a kill has left half made
+        if not is_new:
+            recovery.check_schema(db, path)
+            if path.stat().st_size <= recovery.CHECK_UP_TO:
+                recovery.check(db, path)
+        schema.remove(draft_of(path))  # what a kill has left half made
     except BaseException:
         db.close()
         raise

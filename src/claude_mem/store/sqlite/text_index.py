@@ -65,19 +65,18 @@ class TextIndex(Part):
         with self._readers.read() as db:
             made_by = derived(db, "text_version")
             merges_pairs = execute(db, "merges_pairs").fetchone()[0]
-        if made_by != VERSION:
-            self.rebuild()
-        if not merges_pairs:
-            self._change("merge_pairs")
+        if made_by != VERSION or not merges_pairs:
+            self._begin_anew(rebuilds=made_by != VERSION)
+
+    @transaction
+    def _begin_anew(self, db: Connection, *, rebuilds: bool) -> None:
+        execute(db, "merge_pairs")
+        if rebuilds:
+            _clear(db)
 
     @transaction
     def rebuild(self, db: Connection) -> None:
-        execute(db, "clear_words")
-        execute(db, "clear_files")
-        for kind in KINDS:
-            execute(db, "set_derived", name=f"text_upto_{kind}", value="0")
-        execute(db, "set_derived", name="text_version", value=VERSION)
-        _next_generation(db)
+        _clear(db)
 
     def step(self, *, hurried: bool = True) -> int:
         """Index some of what is new; how many rows that were. 0: it is in step."""
@@ -193,6 +192,15 @@ def _mark(db: Connection, kind: MemoryKind) -> int:
 
 def _generation(db: Connection) -> int:
     return int(derived(db, "text_generation") or 0)
+
+
+def _clear(db: Connection) -> None:
+    execute(db, "clear_words")
+    execute(db, "clear_files")
+    for kind in KINDS:
+        execute(db, "set_derived", name=f"text_upto_{kind}", value="0")
+    execute(db, "set_derived", name="text_version", value=VERSION)
+    _next_generation(db)
 
 
 def _next_generation(db: Connection) -> None:

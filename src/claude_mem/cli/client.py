@@ -96,6 +96,12 @@ def request(
     raise ClaudeMemError("The worker keeps exiting. See its log: claude-mem worker logs")
 
 
+def slow_request(sentence: str, method: str, path: str, body: object = None) -> dict[str, Any]:
+    """As `request`, for what may take long: meanwhile the sentence says what is waited for."""
+    with output.waiting(sentence):
+        return request(method, path, body=body, within_s=SLOW_S)
+
+
 def _replaced(data_dir: Path) -> bool:
     """Replaces a worker that does not respond, if it may be ended."""
     from claude_mem.serve import replacement

@@ -150,11 +150,7 @@ def pace(sent: Sent, expected: int | None, took_s: float) -> str:
 def kind_counts(counts: Mapping[str, int]) -> str:
     """`2 sessions, 31 observations`."""
     kinds = [*KINDS, *(kind for kind in counts if kind not in KINDS)]
-    return ", ".join(
-        output.plural(counts[kind], kind, "summaries" if kind == "summary" else None)
-        for kind in kinds
-        if counts.get(kind)
-    )
+    return ", ".join(output.plural(counts[kind], kind) for kind in kinds if counts.get(kind))
 
 
 BACKFILL_WITHIN_S = 120.0

@@ -84,9 +84,13 @@ AS_TYPED = ("text", "prompt")
 _FIELDS = (*MEMORY_FIELDS, ("files", "Files"))
 
 
-def found(results: Sequence[Result], sessions: Sequence[Result], columns: int, paint: Paint) -> str:
+def found(
+    results: Sequence[Result], sessions: Sequence[Result], columns: int = 0, paint: Paint | None = None
+) -> str:
     """By session: when and what it was about, and under it the memories that match, each with the sentence
-    that does. The project is named once if it is one. With `parts`, of what the score is made."""
+    that does. The project is named once if it is one. With `parts`, of what the score is made. For the
+    terminal, unless `columns` and `paint` say otherwise."""
+    columns, paint = columns or terminal(), paint or Paint(sys.stdout)
     found_in = {result["session_id"] for result in results}
     sessions = [session for session in sessions if session["session_id"] in found_in]
     projects = {str(session["project"]) for session in sessions}
@@ -142,8 +146,9 @@ def _rest(session: Result) -> str:
     return f"+ {', '.join(parts)}" if parts else ""
 
 
-def table(results: Sequence[Result], columns: int, paint: Paint) -> str:
-    """Two lines each: what, and where."""
+def table(results: Sequence[Result], columns: int = 0, paint: Paint | None = None) -> str:
+    """Two lines each: what, and where. For the terminal, as above."""
+    columns, paint = columns or terminal(), paint or Paint(sys.stdout)
     digits = max([2, *(len(str(result["ref"])) for result in results)])
     margin = digits + 2 + DAY + 1 + TYPE + 1
     projects = {str(result.get("project") or "") for result in results}
@@ -158,14 +163,6 @@ def table(results: Sequence[Result], columns: int, paint: Paint) -> str:
         beneath += wrap(_marks(result), columns - margin)
         lines += [paint("dim", " " * margin + line) for line in beneath]
     return "\n".join(lines)
-
-
-def print_found(answer: Result) -> None:
-    print(found(answer["results"], answer["sessions"], terminal(), Paint(sys.stdout)))
-
-
-def print_table(results: Sequence[Result]) -> None:
-    print(table(results, terminal(), Paint(sys.stdout)))
 
 
 def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:

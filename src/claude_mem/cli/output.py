@@ -117,8 +117,9 @@ def short_path(path: Path) -> str:
 
 
 def plural(count: int, one: str, more: str | None = None) -> str:
-    """`1 event`, `2 events`."""
-    return f"{count:,} {one if count == 1 else more or one + 's'}"
+    """`1 event`, `2 events`, `3 memories`."""
+    more = more or (f"{one[:-1]}ies" if one.endswith(("ry", "py")) else f"{one}s")
+    return f"{count:,} {one if count == 1 else more}"
 
 
 WIDEST = 140

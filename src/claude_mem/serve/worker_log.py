@@ -107,15 +107,16 @@ _PLACE = re.compile(r"(\d{1,20})-(\d{1,15})", re.ASCII)
 
 def tail(log: Path, after: str, level: LogLevel, limit: int) -> LogsAnswer:
     """`after`: the `next` of an answer, or nothing for the end of the log."""
-    text, following = _read(log, after)
+    text, following = read_since(log, after)
     wanted = LEVELS[LEVELS.index(level) :]
     lines = [line for line in _parsed(text) if line.level in wanted or line.level not in LEVELS]
     return LogsAnswer(lines[-limit:], following)
 
 
-def _read(log: Path, after: str) -> tuple[str, str | None]:
-    """What was written since a place (a file, and how much of it was read); else the end of it all. A log
-    that was rotated meanwhile is read to its end first."""
+def read_since(log: Path, after: str) -> tuple[str, str | None]:
+    """What was written since a place (a file, and how much of it was read), and the next place; else the end
+    of it all. A log that was rotated meanwhile is read to its end first, one that was emptied from its
+    beginning."""
     place = _PLACE.fullmatch(after)
     content = b""
     following = None
@@ -124,7 +125,7 @@ def _read(log: Path, after: str) -> tuple[str, str | None]:
             found = os.fstat(file.fileno())  # of what was opened: by now the name may be another file's
             start = 0
             if place and found.st_ino == int(place[1]):
-                content, start = b"", min(int(place[2]), found.st_size)
+                content, start = b"", int(place[2]) if int(place[2]) <= found.st_size else 0
             file.seek(max(start, found.st_size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)
             # A line that is being written is complete the next time.

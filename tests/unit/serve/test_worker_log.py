@@ -106,6 +106,12 @@ def test_a_line_that_is_being_written_comes_whole_the_next_time(log: Path) -> No
     assert told(log, following)[0] == ["number 5"]
 
 
+def test_a_log_that_was_emptied_is_read_from_its_beginning(log: Path) -> None:
+    _, following = told(log)
+    log.write_text(line(7))
+    assert told(log, following)[0] == ["number 7"]
+
+
 def test_nothing_is_lost_when_it_is_rotated(log: Path) -> None:
     _, following = told(log)
     with log.open("a") as file:

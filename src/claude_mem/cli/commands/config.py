@@ -295,7 +295,7 @@ def _embedder_status(args: argparse.Namespace) -> int:
         lines.append("Vectors are off (CLAUDE_MEM_VECTORS). Search uses full text only.")
     else:
         lines.append(f"Worker:  {state['embedder'] or 'unknown'}")
-        waiting = state["waiting"] and output.plural(state["waiting"], "memory", "memories")
+        waiting = state["waiting"] and output.plural(state["waiting"], "memory")
         lines.append(f"Vectors: {f'{waiting} without one yet' if waiting else 'up to date'}")
     if state["trouble"]:
         lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")

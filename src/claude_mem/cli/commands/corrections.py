@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from claude_mem.cli import filter_flags, memory_text, output
-from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.client import request, slow_request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 from claude_mem.model.refs import TYPES
 
@@ -100,13 +100,13 @@ def _run_pin(args: argparse.Namespace) -> int:
     return output.missing(answer["missing"])
 
 
-COUNTED = (
-    ("sessions", "session", "sessions"),
-    ("observations", "observation", "observations"),
-    ("summaries", "summary", "summaries"),
-    ("prompts", "prompt", "prompts"),
-    ("evidence", "raw tool event", "raw tool events"),
-)
+COUNTED = {
+    "sessions": "session",
+    "observations": "observation",
+    "summaries": "summary",
+    "prompts": "prompt",
+    "evidence": "raw tool event",
+}
 FOR_TEAM = "also delete other members' memories for the team (for admins of the project)"
 ALSO_EXPORTS = "also remove it from files written by `export`"
 COPY_STATES = {
@@ -159,15 +159,11 @@ def _run_forget(args: argparse.Namespace) -> int:
 
 def _run_status(args: argparse.Namespace) -> int:
     found = request("GET", "/api/sharing/forgets")
-    lines = [
-        f"{each['id']}  {each['kind']} in {output.clean(each['project'])}, by {output.clean(each['by'])}: "
-        + (
-            f"waiting for {', '.join(_waiting(machine, each) for machine in waiting)}"
-            if (waiting := each["waiting_for"])
-            else "done"
-        )
-        for each in found["items"]
-    ]
+    lines = []
+    for each in found["items"]:
+        waiting = ", ".join(_waiting(machine, each) for machine in each["waiting_for"])
+        what = f"{each['kind']} in {output.clean(each['project'])}, by {output.clean(each['by'])}"
+        lines.append(f"{each['id']}  {what}: {f'waiting for {waiting}' if waiting else 'done'}")
     if found["unreported"]:
         lines.append(f"Not yet reported to the server: {found['unreported']:,}")
     text = "\n".join(lines) or "No deletions."
@@ -181,9 +177,8 @@ def _waiting(machine: str, status: dict[str, Any]) -> str:
 
 def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     """`args`: dry_run, yes, json, also_exports and for_team."""
-    with output.waiting("Searching, including backups ..."):
-        body = selection | {"dry_run": True}
-        found = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+    body = selection | {"dry_run": True}
+    found = slow_request("Searching, including backups ...", "POST", "/api/memory/forget", body)
     copies = [
         copy
         for copy in found.get("elsewhere") or []
@@ -193,13 +188,12 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     if args.dry_run or not (counted or copies):
         return _report_deleted(found, as_json=args.json)
     if found["sample"] and not args.json:
-        memory_text.print_table(found["sample"])
-    what = counted or output.plural(len(copies), "copy", "copies")
+        print(memory_text.table(found["sample"]))
+    what = counted or output.plural(len(copies), "copy")
     if code := output.confirm(f"Permanently delete {what}?", "forget deletes permanently", yes=args.yes):
         return code
-    with output.waiting("Deleting, and rewriting backups ..."):
-        body = selection | {"confirm": True, "exports": args.also_exports, "for_team": args.for_team}
-        deleted = request("POST", "/api/memory/forget", body=body, within_s=SLOW_S)
+    body = selection | {"confirm": True, "exports": args.also_exports, "for_team": args.for_team}
+    deleted = slow_request("Deleting, and rewriting backups ...", "POST", "/api/memory/forget", body)
     return _report_deleted(deleted, as_json=args.json, for_team=args.for_team)
 
 
@@ -209,7 +203,7 @@ def _report_deleted(answer: dict[str, Any], *, as_json: bool, for_team: bool = F
         return OK
     counted = _counted(answer)
     if counted and answer["dry_run"] and answer["sample"]:
-        memory_text.print_table(answer["sample"])
+        print(memory_text.table(answer["sample"]))
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
     if others := answer.get("of_others"):
@@ -222,9 +216,7 @@ def _report_deleted(answer: dict[str, Any], *, as_json: bool, for_team: bool = F
 
 
 def _counted(answer: dict[str, Any]) -> str:
-    return ", ".join(
-        output.plural(answer[name], one, more) for name, one, more in COUNTED if answer.get(name)
-    )
+    return ", ".join(output.plural(answer[name], one) for name, one in COUNTED.items() if answer.get(name))
 
 
 def copies_text(answer: dict[str, Any]) -> list[str]:

@@ -74,14 +74,14 @@ def _run_search(args: argparse.Namespace) -> int:
     results, note, more = found["results"], found.get("note"), ""
     if note == NEAREST:
         print(note)  # before them: they look like an answer
-        found["results"] = results = results[:NEAR]
+        results = results[:NEAR]
     elif found["hasMore"]:
         after = found["offset"] + len(results)
         more = " Add words to narrow the search." if args.slash else f" More: --offset {after}."
     if results and "time" in found["legs"]:
-        memory_text.print_table(results)
+        print(memory_text.table(results))
     elif results:
-        memory_text.print_found(found)
+        print(memory_text.found(results, found["sessions"]))
     if note and note != NEAREST:
         output.message(str(note))
     if not results:
@@ -101,15 +101,10 @@ def _run_timeline(args: argparse.Namespace) -> int:
     found = request("GET", "/api/timeline", query | filter_flags.query(args))
     anchor = found["anchor"]
     results = [*found["before"], *([anchor] if anchor else []), *found["after"]]
-    if args.json:
-        output.print_json(output.page({"items": results, "anchor": anchor and anchor["ref"]}, "items"))
-    elif results:
-        memory_text.print_table(results)
-        if anchor:
-            output.message(f"Centered on {anchor['ref']}. Read one in full: claude-mem show {anchor['ref']}")
-    else:
-        output.message("No results.")
-    return OK
+    ref = anchor and anchor["ref"]
+    data = output.page({"items": results, "anchor": ref}, "items")
+    hint = f"Centered on {ref}. Read one in full: claude-mem show {ref}" if ref else ""
+    return output.listing(data, results, memory_text.table, "No results.", hint, as_json=args.json)
 
 
 FILE_RESULTS = 20
@@ -118,14 +113,9 @@ FILE_RESULTS = 20
 def _run_file(args: argparse.Namespace) -> int:
     query = {"path": args.path, "limit": args.limit}
     found = request("GET", "/api/file", query | filter_flags.where(args))
-    if args.json:
-        output.print_json(output.page(found, "results"))
-    elif found["results"]:
-        memory_text.print_table(found["results"])
-        output.message(f"Read one in full: claude-mem show {found['results'][0]['ref']}")
-    else:
-        output.message("No results.")
-    return OK
+    data, results = output.page(found, "results"), found["results"]
+    hint = f"Read one in full: claude-mem show {results[0]['ref']}" if results else ""
+    return output.listing(data, results, memory_text.table, "No results.", hint, as_json=args.json)
 
 
 DELETED = "Private or deleted prompt"
@@ -160,24 +150,16 @@ def _run_show(args: argparse.Namespace) -> int:
         raise UsageError("Specify either memory ids or --session.")
     strange = [ref for ref in args.refs if Ref.parse(ref) is None]
     if args.session or (strange and len(args.refs) == 1):
-        return _session(args.session or args.refs[0], as_data=args.json)
+        session = request("GET", f"/api/session/{quoted(args.session or args.refs[0])}")
+        return output.result(session, session_text(session, Paint(sys.stdout)), as_json=args.json)
     if strange:
         raise UsageError(f"Invalid memory id {strange[0]!r}; expected something like 123, s4 or p5.")
-    return _memories(args.refs, as_data=args.json)
-
-
-def _memories(refs: list[str], *, as_data: bool) -> int:
-    found = request("POST", "/api/observations/batch", body={"ids": refs})
-    if as_data:
+    found = request("POST", "/api/observations/batch", body={"ids": args.refs})
+    if args.json:
         output.print_json(output.page(found, "results"))
     elif found["results"]:
         print("\n\n".join(_each(map(_with_prompt, found["results"]))))
     return output.missing(found["missing"])
-
-
-def _session(id: str, *, as_data: bool) -> int:
-    found = request("GET", f"/api/session/{quoted(id)}")
-    return output.result(found, session_text(found, output.Paint(sys.stdout)), as_json=as_data)
 
 
 def session_text(found: dict[str, Any], paint: Paint) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import short_id
 from claude_mem.cli import client, output
-from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.client import request, slow_request
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, yes_flag
 from claude_mem.cli.filter_flags import up_to
 from claude_mem.hook import notices
@@ -114,8 +114,8 @@ def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path |
 
 
 def _gc(args: argparse.Namespace) -> int:
-    with output.waiting("Scanning the data directory ..."):
-        report = request("POST", "/api/gc", body={"dry_run": args.dry_run}, within_s=SLOW_S)
+    body = {"dry_run": args.dry_run}
+    report = slow_request("Scanning the data directory ...", "POST", "/api/gc", body)
     return output.result(report, gc_text(report), as_json=args.json)
 
 

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from claude_mem.cli import output
-from claude_mem.cli.client import SLOW_S, request
+from claude_mem.cli.client import request, slow_request
 from claude_mem.cli.commands import Commands, UsageError, change_flags, corrections
 from claude_mem.cli.output import clean, fit, pad
 from claude_mem.hook import notices
@@ -34,13 +34,8 @@ def add(commands: Commands) -> None:
         run=_list,
     )
     verbs = parser.subcommands()
-    rename = verbs.add(
-        "rename",
-        "rename a project",
-        more="Applies to existing and future memory.",
-        example="claude-mem projects rename shop 'the shop'",
-        run=_rename,
-    )
+    more, example = "Applies to existing and future memory.", "claude-mem projects rename shop 'the shop'"
+    rename = verbs.add("rename", "rename a project", more=more, example=example, run=_rename)
     rename.argument("old", "OLD", "its name or key")
     rename.argument("new", "NEW", "the new name")
     merge = verbs.add(
@@ -67,8 +62,7 @@ def add(commands: Commands) -> None:
 
 
 def _overview() -> dict[str, Any]:
-    with output.waiting("Measuring ..."):
-        return request("GET", "/api/projects/overview", within_s=SLOW_S)
+    return slow_request("Measuring ...", "GET", "/api/projects/overview")
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -108,7 +102,7 @@ def _rename(args: argparse.Namespace) -> int:
         answer = {"dry_run": True, "key": item["key"], "before": item["name"], "name": args.new}
     else:
         body = {"project": args.old, "name": args.new}
-        answer = request("POST", "/api/projects/rename", body=body, within_s=SLOW_S)
+        answer = slow_request("Renaming ...", "POST", "/api/projects/rename", body)
     verb = "would be" if args.dry_run else "is now"
     return output.result(answer, clean(f"{answer['before']} {verb} {answer['name']}."), as_json=args.json)
 
@@ -122,8 +116,7 @@ def _merge(args: argparse.Namespace) -> int:
         question = f"Merge {what} into {into}? This cannot be undone."
         if code := output.confirm(question, "A merge cannot be undone", yes=args.yes):
             return code
-        with output.waiting("Merging ..."):
-            answer = request("POST", "/api/projects/merge", body=body | {"confirm": True}, within_s=SLOW_S)
+        answer = slow_request("Merging ...", "POST", "/api/projects/merge", body | {"confirm": True})
     verb = "would become" if args.dry_run else "is now"
     return output.result(answer, f"{what} {verb} part of {into}.", as_json=args.json)
 

@@ -8,8 +8,9 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from claude_mem import __version__, settings
 from claude_mem.agents import catalog, file_changes
@@ -43,7 +44,7 @@ class RepairResult(Struct, frozen=True):
     check: str
     says: str
     remedy: str
-    state: str  # fixed, planned, manual, failed
+    state: Literal["fixed", "planned", "manual", "failed"]
 
 
 def add(commands: Commands) -> None:
@@ -72,7 +73,7 @@ def _run(args: argparse.Namespace) -> int:
     is_wrong = bool(left) or any(each.state in ("manual", "failed") for each in outcomes)
     data = {
         "dry_run": args.dry_run,
-        "outcomes": [{name: getattr(each, name) for name in each.__struct_fields__} for each in outcomes],
+        "outcomes": to_builtins(outcomes),
         "left": [{"check": each.check, "says": each.says, "next": each.next} for each in left],
     }
     text = "\n".join(lines) or "Nothing to repair."
@@ -80,15 +81,15 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:
-    state, remedy = "planned" if dry_run else "fixed", fault.remedy
     if fault.mend is None:
-        state = "manual"
-    elif not dry_run:
-        try:
-            fault.mend()
-        except (ClaudeMemError, OSError) as error:
-            state, remedy = "failed", str(error)
-    return RepairResult(fault.check, fault.says, remedy, state)
+        return RepairResult(fault.check, fault.says, fault.remedy, "manual")
+    if dry_run:
+        return RepairResult(fault.check, fault.says, fault.remedy, "planned")
+    try:
+        fault.mend()
+    except (ClaudeMemError, OSError) as error:
+        return RepairResult(fault.check, fault.says, str(error), "failed")
+    return RepairResult(fault.check, fault.says, fault.remedy, "fixed")
 
 
 def faults() -> Iterator[Fault]:
@@ -218,9 +219,8 @@ def _worker(root: Path) -> Iterator[Fault]:
     if now.state == "stopped":
         dead = [root / name for name in SOCKETS if os.path.lexists(root / name)]
         if dead:
-            says = (
-                f"the worker is not running, but left sockets behind: {', '.join(each.name for each in dead)}"
-            )
+            names = ", ".join(each.name for each in dead)
+            says = f"the worker is not running, but left sockets behind: {names}"
             yield Fault("socket", says, "remove them", lambda: _remove(dead))
     elif now.state == "hung":
         yield Fault("worker", "it is not responding", "restart it", restart)

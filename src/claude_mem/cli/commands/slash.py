@@ -150,7 +150,7 @@ def _remembered(seen: QuickStatus, here: Path | None) -> str:
     project = _project(here) if here else None
     if project is None:
         return "No memories of this project yet."
-    memories = output.plural(project["observations"], "memory", "memories")
+    memories = output.plural(project["observations"], "memory")
     sessions = output.plural(project["sessions"], "session")
     return f"This project, {clean(str(project['name']))}: {memories} from {sessions}."
 

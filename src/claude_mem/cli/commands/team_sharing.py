@@ -10,7 +10,7 @@ from typing import Any
 
 from claude_mem import settings
 from claude_mem.cli import filter_flags, output
-from claude_mem.cli.client import SLOW_S, approve_environment, request
+from claude_mem.cli.client import approve_environment, request, slow_request
 from claude_mem.cli.commands import OK, WRONG, Commands, Parser, UsageError, yes_flag
 from claude_mem.cli.commands.team_people import PeopleCommands, joined_team
 from claude_mem.hook.notices import age
@@ -100,9 +100,8 @@ def _run_leave(args: argparse.Namespace) -> int:
     question = "Leave the team, and delete what you shared from its server?"
     if code := output.confirm(question, "leave deletes what you shared", yes=args.yes):
         return code
-    with output.waiting("Leaving ..."):
-        body = {"keep_copies": args.keep_copies, "without_server": args.without_server}
-        left = request("POST", "/api/sharing/leave", body=body, within_s=SLOW_S)
+    body = {"keep_copies": args.keep_copies, "without_server": args.without_server}
+    left = slow_request("Leaving ...", "POST", "/api/sharing/leave", body)
     return output.result(left, _left(left), as_json=args.json)
 
 
@@ -111,12 +110,10 @@ def _left(left: dict[str, Any]) -> str:
     if not left["told_server"]:
         unreached = "the server could not be reached, or your key is no longer valid"
         lines = [f"Left the team. What you shared is still on the server: {unreached}."]
-    if left["deleted_sessions"]:
-        deleted = output.plural(left["deleted_sessions"], "session")
-        lines.append(f"Deleted {deleted} of other members from this machine.")
-    if left["kept_sessions"]:
-        kept = output.plural(left["kept_sessions"], "session")
-        lines.append(f"Kept {kept} of other members on this machine.")
+    for count, verb, where in (("deleted_sessions", "Deleted", "from"), ("kept_sessions", "Kept", "on")):
+        if left[count]:
+            sessions = output.plural(left[count], "session")
+            lines.append(f"{verb} {sessions} of other members {where} this machine.")
     return "\n".join(lines)
 
 
@@ -181,9 +178,8 @@ def _run_share(args: argparse.Namespace) -> int:
     if args.now:
         chosen = _chosen(args, optional=True)
         chosen.pop("all", None)
-        with output.waiting("Sending ..."):
-            sent = request("POST", "/api/sharing/now", body=chosen, within_s=SLOW_S)
-        count = output.plural(sent["memories"], "memory", "memories")
+        sent = slow_request("Sending ...", "POST", "/api/sharing/now", chosen)
+        count = output.plural(sent["memories"], "memory")
         failed = sent["status"]["error"]
         text = f"{count} could not be sent: {failed}" if failed else f"Sent {count}."
         return output.result(sent, text, as_json=args.json)
@@ -210,13 +206,13 @@ def _run_team(args: argparse.Namespace) -> int:
     if args.accept_deletions or args.refuse_deletions:
         body = {"accept": args.accept_deletions}
         held = sum(each["memories"] for each in request("GET", "/api/sharing")["held"])
-        status = request("POST", "/api/sharing/consent", body=body, within_s=SLOW_S)
+        status = slow_request("Answering ...", "POST", "/api/sharing/consent", body)
         count = f"{output.plural(held, 'memory', 'memories')} of yours"
         answered = f"Deleted {count}." if args.accept_deletions else f"Kept {count} on this machine."
         output.message(answered if held else "No deletions wait for your consent.")
     elif args.sync:
-        with output.waiting("Exchanging memories with the team's server ..."):
-            status = request("POST", "/api/sharing/exchange", body={}, within_s=SLOW_S)
+        sentence = "Exchanging memories with the team's server ..."
+        status = slow_request(sentence, "POST", "/api/sharing/exchange", {})
     else:
         status = request("GET", "/api/sharing")
     failed = args.sync and (not status["joined"] or bool(status["stopped"] or status["error"]))
@@ -232,7 +228,7 @@ def status_text(status: dict[str, Any]) -> list[str]:
         return ["This machine has not joined a team. To join one: claude-mem join URL"]
     lines = [f"{status['member']} on {status['machine']}, at {output.clean(status['url'])}"]
     last = status["last_exchange_at"]
-    lines.append(f"Last exchange: {_ago(last) if last else 'none yet'}")
+    lines.append(f"Last exchange: {f'{age(time.time() - last / 1000)} ago' if last else 'none yet'}")
     if status["stopped"]:
         lines.append(f"Stopped: {output.clean(status['stopped'])}")
     elif status["error"]:
@@ -240,22 +236,20 @@ def status_text(status: dict[str, Any]) -> list[str]:
     if status["due"]:
         lines.append(f"To be sent: {output.plural(status['due'], 'memory', 'memories')}")
     for each in status["waiting"]:
-        count = output.plural(each["memories"], "memory", "memories")
+        count = output.plural(each["memories"], "memory")
         lines.append(f"Waiting: {count}: {output.clean(each['reason'])}")
     if status["forgets"]:
         lines.append(f"Deletions to be sent: {status['forgets']:,}")
     for each in status["held"]:
-        count = output.plural(each["memories"], "memory", "memories")
+        count = output.plural(each["memories"], "memory")
         who, project = output.clean(each["by"]), output.clean(each["project"])
-        lines.append(
-            f"Waiting for your consent: {who} wants to delete {count} of yours in {project}, here too"
-        )
-        lines.append(
-            "  Agree: claude-mem team --accept-deletions. Keep them: claude-mem team --refuse-deletions"
-        )
+        lines += [
+            f"Waiting for your consent: {who} wants to delete {count} of yours in {project}, here too",
+            "  Agree: claude-mem team --accept-deletions. Keep them: claude-mem team --refuse-deletions",
+        ]
     lines += _shared(status)
     for each in (each for each in status["received"] if each["memories"]):
-        count = output.plural(each["memories"], "memory", "memories")
+        count = output.plural(each["memories"], "memory")
         lines.append(f"From {output.clean(each['author'])}: {count}")
     return lines
 
@@ -271,7 +265,3 @@ def _shared(status: dict[str, Any]) -> list[str]:
     if status["shares_all"]:
         lines.append("New projects are shared too.")
     return lines or ["No project is shared."]
-
-
-def _ago(at: int) -> str:
-    return f"{age(time.time() - at / 1000)} ago"

@@ -8,8 +8,9 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from msgspec.structs import asdict
 
@@ -49,40 +50,15 @@ def last_lines(log: Path, count: int) -> list[str]:
 
 def follow_log(log: Path, rest: Callable[[], object] = lambda: time.sleep(LOOK_EVERY_S)) -> Iterator[str]:
     """What is appended from now on, for ever. `rest` runs between two looks."""
-    file = _open(log)
-    if file is not None:
-        file.seek(0, os.SEEK_END)  # a log that appears later is new from its first line on
-    try:
-        while True:
-            if file is not None and (text := file.read()):
-                yield text
-                continue
-            if file is not None and _was_rotated(file, log):
-                file.close()
-                file = None
-            elif file is not None or not log.exists():
-                rest()
-            file = file or _open(log)
-    finally:
-        if file is not None:
-            file.close()
+    from claude_mem.serve.worker_log import read_since
 
-
-def _open(log: Path) -> IO[str] | None:
-    try:
-        return log.open(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-
-
-def _was_rotated(file: IO[str], log: Path) -> bool:
-    """Another file has the name now, or the same one was emptied."""
-    try:
-        named = log.stat()
-    except FileNotFoundError:
-        return False  # between the rename and the new file: what is still written goes to the old one
-    mine = os.fstat(file.fileno())
-    return (named.st_dev, named.st_ino) != (mine.st_dev, mine.st_ino) or named.st_size < file.tell()
+    _, place = read_since(log, "")
+    while True:
+        text, place = read_since(log, place or "")
+        if text:
+            yield text
+        else:
+            rest()
 
 
 STATES = {
@@ -99,7 +75,7 @@ def add(commands: Commands) -> None:
     for name, purpose, run in (
         ("start", "start the worker and wait until it is ready", _start),
         ("stop", "stop the worker after its current job; queued events are kept", _stop),
-        ("restart", "restart the worker, even if it is not responding", _restart),
+        ("restart", "restart the worker, even if it is not responding", partial(_start, restart=True)),
     ):
         verbs.add(name, purpose, run=run)
     verbs.add(
@@ -112,19 +88,19 @@ def add(commands: Commands) -> None:
     more = "Press Ctrl-C to stop it after its current job."
     foreground = verbs.add("run", "run the worker in the foreground", more=more, run=_run, json=False)
     foreground.flag("--from-hook", "exit quietly if another worker is running")
-    logs = verbs.add(
-        "logs", "print the worker's log", example="claude-mem worker logs -n 100 -f", run=_logs, json=False
-    )
-    number, last = up_to(10**9, least=0), "the last N lines (default: 20)"
-    logs.argument("-n", "N", last, type=number, default=20)
+    example = "claude-mem worker logs -n 100 -f"
+    logs = verbs.add("logs", "print the worker's log", example=example, run=_logs, json=False)
+    logs.argument("-n", "N", "the last N lines (default: 20)", type=up_to(10**9, least=0), default=20)
     logs.flag("-f", "follow the log")
     _add_open(commands)
 
 
-def _start(args: argparse.Namespace) -> int:
+def _start(args: argparse.Namespace, *, restart: bool = False) -> int:
     data_dir = client.load_settings().data_dir
     client.approve_environment(data_dir)
-    with output.waiting("Starting the worker ..."):
+    with output.waiting("Restarting the worker ..." if restart else "Starting the worker ..."):
+        if restart:
+            control.stop(data_dir)
         control.start(data_dir)
     return _report(args)
 
@@ -133,20 +109,8 @@ def _stop(args: argparse.Namespace) -> int:
     data_dir = settings.data_directory()  # a worker can be stopped whatever settings.json holds
     with output.waiting("Waiting for the worker to finish its current job ..."):
         was_running = control.stop(data_dir)
-    return output.result(
-        {"state": "stopped", "was_running": was_running},
-        "Stopped." if was_running else "The worker was not running.",
-        as_json=args.json,
-    )
-
-
-def _restart(args: argparse.Namespace) -> int:
-    data_dir = client.load_settings().data_dir
-    client.approve_environment(data_dir)
-    with output.waiting("Restarting the worker ..."):
-        control.stop(data_dir)
-        control.start(data_dir)
-    return _report(args)
+    text = "Stopped." if was_running else "The worker was not running."
+    return output.result({"state": "stopped", "was_running": was_running}, text, as_json=args.json)
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -157,17 +121,13 @@ def _report(args: argparse.Namespace) -> int:
 
 def describe(now: dict[str, Any]) -> str:
     about = f" (pid {now['pid']}, port {now['port']}, version {now['version']})" if now["port"] else ""
-    lines = [f"{STATES[now['state']]}{about}."]
-    if now["uptime_s"] is not None:
-        lines.append(f"  {'uptime':<12} {notices.age(now['uptime_s'])}")
-    for name, label in LABELS.items():
-        lines.append(f"  {label:<12} " + ("unknown" if now[name] is None else f"{now[name]:,}"))
-    if now["oldest_age_s"] is not None:
-        lines.append(f"  {'oldest':<12} {notices.age(now['oldest_age_s'])}")
+    rows = {"uptime": now["uptime_s"] is not None and notices.age(now["uptime_s"])}
+    rows |= {label: "unknown" if now[name] is None else f"{now[name]:,}" for name, label in LABELS.items()}
+    rows["oldest"] = now["oldest_age_s"] is not None and notices.age(now["oldest_age_s"])
     if now["paused_s"] is not None:
-        age = notices.age(now["paused_s"])
-        lines.append(f"  {'paused':<12} for {age}: nothing is recorded. Resume: claude-mem on")
-    return "\n".join(lines)
+        rows["paused"] = f"for {notices.age(now['paused_s'])}: nothing is recorded. Resume: claude-mem on"
+    lines = [f"  {label:<12} {figure}" for label, figure in rows.items() if figure]
+    return "\n".join([f"{STATES[now['state']]}{about}.", *lines])
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -230,7 +230,7 @@ def _vectors(fact: RecallFacts) -> Finding:
     if fact.wanted == "builtin" and fact.pgvector is not None:
         says = f"{says}; pgvector: {fact.pgvector}"
     if fact.unembedded:
-        many = output.plural(fact.unembedded, "memory", "memories")
+        many = output.plural(fact.unembedded, "memory")
         says = f"{says}; {many} without a vector yet, found by full text only"
     return ok("vectors", says)
 
@@ -258,7 +258,7 @@ def _exchange(found: SharingStatus, now_s: float) -> Iterator[Finding]:
         many = f", {output.plural(waiting, 'memory', 'memories')} waiting" if waiting else ""
         yield ok("team", f"{who}: {exchanged}{many}")
     if found.held:
-        count = output.plural(sum(each.memories for each in found.held), "memory", "memories")
+        count = output.plural(sum(each.memories for each in found.held), "memory")
         says = (
             f"others want to delete {count} that you shared, also on this machine: waiting for your consent"
         )

@@ -13,8 +13,8 @@ import numpy as np
 
 import corpora
 from claude_mem.vectors import builtin
+from claude_mem.vectors.embedders import WordLlama
 from claude_mem.vectors.indexer import NEAREST
-from claude_mem.vectors.local_model import WordLlama
 from measure import table
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from claude_mem.recall.filter_resolver import FilterResolver
 from claude_mem.recall.inject import Injector
 from claude_mem.store.values import Injection
 from claude_mem.vectors.backend import Embedder
-from claude_mem.vectors.local_model import WordLlama
+from claude_mem.vectors.embedders import WordLlama
 from claude_mem.vectors.sentence import OnnxFolder
 from corpora import Corpus, Question
 from retrievers import Filled, Finder, Plain, SavedVectors, filled, no_git, ours

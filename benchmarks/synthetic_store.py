@@ -28,7 +28,7 @@ from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.vectors import builtin
-from claude_mem.vectors.local_model import WordLlama
+from claude_mem.vectors.embedders import WordLlama
 from claude_mem.wiring import worker_services
 from corpora import DATA
 

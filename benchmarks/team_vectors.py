@@ -31,11 +31,9 @@ from tests.harness import postgres_server, team_servers
 
 from claude_mem.model.refs import Ref, wide_key
 from claude_mem.store.postgres import PostgresStore
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
-from claude_mem.store.team import Identity
-from claude_mem.vectors.builtin import packed
+from claude_mem.store.team import Identity, acting_as
+from claude_mem.vectors.builtin import ProjectVectors, packed
 from claude_mem.vectors.indexer import NEAREST
-from claude_mem.vectors.project_vectors import ProjectVectors
 from measure import machine, table
 from team_servers import Fleet, pss_mib
 
@@ -124,7 +122,6 @@ def _search(url: str, postmaster: int, projects: int, searches: int) -> dict[str
     with PostgresStore.open(url, clock=lambda: 0, server=True) as store:
         server = ProjectVectors(
             store.vectors,
-            as_service=acting_as_service,
             visible=lambda: [project.id for project in store.projects.newest(200)],
         )
         found: dict[str, float] = {}

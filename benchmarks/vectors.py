@@ -57,7 +57,7 @@ LOADS = {
         "embed = model.embed"
     ),
     "its two files (ours)": (
-        "from claude_mem.vectors.local_model import WordLlama\n"
+        "from claude_mem.vectors.embedders import WordLlama\n"
         "model = WordLlama()\n"
         "model.embed(['a'])\n"
         "embed = model.embed"

@@ -16,8 +16,8 @@ from tests.harness.embedding_models import meaning, serving_embeddings, write_on
 from tests.unit.vectors.chroma_server import free_port
 
 from claude_mem.vectors.backend import Embedder
+from claude_mem.vectors.embedders import WordLlama
 from claude_mem.vectors.endpoint import EndpointEmbedder
-from claude_mem.vectors.local_model import WordLlama
 from claude_mem.vectors.sentence import FastEmbed, OnnxFolder
 
 

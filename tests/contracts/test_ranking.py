@@ -18,8 +18,8 @@ from claude_mem.recall.search import Search
 from claude_mem.store.base import Store
 from claude_mem.store.values import TextMatches, TextQuery
 from claude_mem.vectors.builtin import Builtin
+from claude_mem.vectors.embedders import WordLlama
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.vectors.local_model import WordLlama
 
 pytestmark = pytest.mark.prove
 

@@ -12,8 +12,7 @@ from tests.harness.postgres import Version, new_database
 from claude_mem.api.team import Level, NewGrant, NewKey, NewMember, Scope
 from claude_mem.model.records import content_key_of, name_of, name_of_prompt, name_of_summary
 from claude_mem.store.postgres import PostgresStore
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as, acting_as_service
 from claude_mem.store.values import ImportResult
 
 ADMIN = "ada"

@@ -22,7 +22,7 @@ from tests.harness.workers import PATIENCE_S
 from claude_mem.api.team import SCOPES, NewGrant, NewKey, NewMember, Scope
 from claude_mem.model.clock import now
 from claude_mem.store.postgres import PostgresStore
-from claude_mem.store.postgres.principal import acting_as_service
+from claude_mem.store.team import acting_as_service
 
 LINES = "application/x-ndjson"
 

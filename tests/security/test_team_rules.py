@@ -27,9 +27,8 @@ from claude_mem.model.errors import InvalidInput, NotFound, StoreError, StoreFor
 from claude_mem.model.refs import Filters
 from claude_mem.store.postgres import schema
 from claude_mem.store.postgres.connection import PostgresConnection
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import execute
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as, acting_as_service
 
 pytestmark = pytest.mark.prove
 

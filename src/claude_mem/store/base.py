@@ -15,12 +15,11 @@ from typing import Protocol, Self
 from claude_mem.api.memories import CopyReport
 from claude_mem.store.relational.events import Events
 from claude_mem.store.relational.forget import Deletion
-from claude_mem.store.relational.injections import Injections
 from claude_mem.store.relational.memories import Memories
 from claude_mem.store.relational.memory_filters import KeyFilter
 from claude_mem.store.relational.projects import Projects
 from claude_mem.store.relational.queue import Queue
-from claude_mem.store.relational.sessions import Sessions
+from claude_mem.store.relational.sessions import Injections, Sessions
 from claude_mem.store.relational.statistics import Statistics
 from claude_mem.store.relational.transfer import Transfer
 from claude_mem.store.relational.upkeep import Upkeep

@@ -1,8 +1,12 @@
-"""What a store has for a team: who is who, and what members share. Only a store on PostgreSQL has it."""
+"""What a store has for a team: who is who and who is acting, what members share, and how far each machine has
+pulled. Only a store on PostgreSQL has it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Protocol
 
 from msgspec import Struct
@@ -19,6 +23,7 @@ from claude_mem.api.team import (
     ProjectGrant,
     Scope,
 )
+from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import ForgetAnswer
@@ -34,6 +39,44 @@ class Identity(Struct, frozen=True, kw_only=True):
     scopes: tuple[Scope, ...]
     admin: bool = False
     expires_at: int | None = None  # epoch milliseconds
+
+
+class Service(Struct, frozen=True):
+    """The server itself."""
+
+
+Principal = Identity | Service | None
+
+_acting: ContextVar[Principal] = ContextVar("acting", default=None)
+
+
+def acting() -> Principal:
+    """Who a transaction of a team's server is for.
+
+    The pool asks when it lends a connection. Nobody: the transaction sees nothing. A member: it sees and
+    changes what the database's rules let that member (access.sql). The server's own loops act as the service,
+    which sees everything: each says so where it begins.
+    """
+    return _acting.get()
+
+
+@contextmanager
+def acting_as(identity: Identity) -> Iterator[None]:
+    token = _acting.set(identity)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
+
+
+@contextmanager
+def acting_as_service() -> Iterator[None]:
+    """Not on behalf of a caller: nothing of what it reads is answered to one."""
+    token = _acting.set(Service())
+    try:
+        yield
+    finally:
+        _acting.reset(token)
 
 
 class ForgetNotice(Struct, frozen=True, kw_only=True):
@@ -60,6 +103,67 @@ class Changes(Struct, frozen=True):
     refs: tuple[Ref, ...]
     cursor: str
     more: bool
+
+
+class ChangePosition(Struct, frozen=True, order=True):
+    """A changed memory; positions sort in the order of the changes."""
+
+    transaction: int = 0
+    kind: str = ""
+    id: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.transaction}.{self.kind or '_'}.{self.id}"
+
+    @classmethod
+    def parse(cls, given: str) -> ChangePosition:
+        transaction, kind, id = given.split(".")
+        if kind not in ("_", "observation", "summary", "prompt"):
+            raise ValueError(kind)
+        return cls(_number(transaction), "" if kind == "_" else kind, _number(id))
+
+
+class PullCursor(Struct, frozen=True):
+    """Where a machine's pulls have come to: all changes up to a place. Of projects that its member may read
+    only since, what is older comes first, up to that place: those whose grant is of a transaction from
+    `grants` on, and before `until`. `cluster`: whose transactions these are, for those of a PostgreSQL server
+    that a dump is restored on have nothing to do with them."""
+
+    place: ChangePosition = ChangePosition()
+    grants: int = 0
+    until: int | None = None  # None: nothing older is being caught up on
+    older: ChangePosition = ChangePosition()
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        main = f"{self.cluster}~{self.place}-{self.grants}"
+        return main if self.until is None else f"{main}-{self.until}-{self.older}"
+
+    def is_of(self, cluster: str, upto: int) -> bool:
+        return self.cluster == cluster and max(self.place.transaction, self.grants) <= upto
+
+    @classmethod
+    def parse(cls, given: str) -> PullCursor:
+        """As `str` writes it. Raises InvalidInput."""
+        try:
+            cluster, _, rest = given.rpartition("~")
+            place, grants, *catching_up = rest.split("-")
+            until, older = catching_up or (None, None)
+            return cls(
+                ChangePosition.parse(place),
+                _number(grants),
+                None if until is None else _number(until),
+                ChangePosition() if older is None else ChangePosition.parse(older),
+                cluster,
+            )
+        except ValueError:
+            raise InvalidInput("cursor", "The cursor is not from this server.") from None
+
+
+def _number(given: str) -> int:
+    if not (given.isascii() and given.isdecimal() and len(given) <= 18):
+        raise ValueError(given)
+    return int(given)
 
 
 class People(Protocol):

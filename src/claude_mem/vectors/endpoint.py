@@ -18,7 +18,7 @@ from claude_mem.http_client import Unreached
 from claude_mem.providers.failure import Refused
 from claude_mem.providers.http import document, post
 from claude_mem.vectors.backend import HURRIED_S, QUERY_S, SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
-from claude_mem.vectors.local_model import MOST_CHARACTERS, encodable
+from claude_mem.vectors.embedders import MOST_CHARACTERS, encodable
 from claude_mem.vectors.sentence import unit
 
 if TYPE_CHECKING:

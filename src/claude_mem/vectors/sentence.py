@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from claude_mem.files import read_object
 from claude_mem.model.text import sentence_of
 from claude_mem.vectors.backend import SENTENCE_BATCH, SENTENCE_WEIGHT, VectorsUnavailable
-from claude_mem.vectors.local_model import MOST_CHARACTERS, LocalModel, encodable
+from claude_mem.vectors.embedders import MOST_CHARACTERS, LocalModel, encodable
 
 if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector
-    from claude_mem.vectors.local_model import Model
+    from claude_mem.vectors.embedders import Model
 
 TOKENIZER = "tokenizer.json"
 USUAL_TOKENS = 256

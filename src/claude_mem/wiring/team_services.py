@@ -19,10 +19,10 @@ from claude_mem.recall.search import Search
 from claude_mem.serve.team_server.server_state import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting, acting_as, acting_as_service
 from claude_mem.vectors import embedders
+from claude_mem.vectors.builtin import ProjectVectors
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
-from claude_mem.vectors.project_vectors import ProjectVectors
 from claude_mem.wiring import database
 
 log = logging.getLogger("claude_mem.server")
@@ -46,19 +46,14 @@ def _open(settings: Settings) -> Any:
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Any]:
     """For whoever has the database: as the server itself."""
-    with _open(settings) as store:
-        from claude_mem.store.postgres.principal import acting_as_service
-
-        with acting_as_service():
-            yield store
+    with _open(settings) as store, acting_as_service():
+        yield store
 
 
 def build(settings: Settings) -> TeamServices:
     with ExitStack() as closing:
         store = _open(settings)
         closing.callback(store.close)
-        from claude_mem.store.postgres.principal import acting_as, acting_as_service
-
         clean = partial(scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths)
         with acting_as_service():
             if not store.directory.members():
@@ -69,11 +64,7 @@ def build(settings: Settings) -> TeamServices:
         vectors = embedder = None
         if settings.vectors != "off":
             embedder = embedders.build(settings, clean)
-            vectors = ProjectVectors(
-                store.vectors,
-                as_service=acting_as_service,
-                visible=_visible_projects(store),
-            )
+            vectors = ProjectVectors(store.vectors, visible=_visible_projects(store))
             closing.callback(embedder.close)
         background: dict[str, Callable[[], bool]] = {
             "index": lambda: bool(store.text_index.step(hurried=False))
@@ -126,8 +117,6 @@ def _expire(store: Any) -> None:
 
 
 def _member() -> str | None:
-    from claude_mem.store.postgres.principal import acting
-
     who = acting()
     return who.member if isinstance(who, Identity) else None
 

@@ -6,7 +6,7 @@ import re
 
 import claude_mem.store.postgres.connection as postgres
 import claude_mem.store.sqlite.connection as sqlite
-from claude_mem.store.postgres.dialect import translated
+from claude_mem.store.postgres.connection import translated
 from claude_mem.store.postgres.tokenizer import COLUMN_BITS, query_tokens, tokenizer
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import statements

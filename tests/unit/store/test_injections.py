@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.contracts.store_contract import NOON, Events, SettableClock, new_events
 
-from claude_mem.store.relational.injections import Injections
+from claude_mem.store.relational.sessions import Injections
 from claude_mem.store.sqlite import SqliteStore, survey
 from claude_mem.store.values import ForgetPlan, Injection, InjectionTotals
 

@@ -16,7 +16,7 @@ from claude_mem.store.sqlite.connection import SQL, conditions, queries
 
 FOLDER = Path(claude_mem.store.sqlite.__file__).parent
 PARTS = Path(claude_mem.store.relational.__file__).parent
-MODULES = [*FOLDER.glob("*.py"), *PARTS.glob("*.py")]
+MODULES = [*FOLDER.glob("*.py"), *PARTS.glob("*.py"), FOLDER.parent / "outbox.py"]
 FILES = [*SQL.glob("*.sql"), *(PARTS / "sql").glob("*.sql")]
 LARGE = (
     "pending_messages",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.structs import replace
-from claude_mem.store.supersession import supersedes
+from claude_mem.store.relational.observations import supersedes
 
 TIMEOUT = Observation(
     "decision",

@@ -11,9 +11,8 @@ from tests.harness.team_servers import AT
 
 from claude_mem.model.refs import Filters, wide_key
 from claude_mem.store.postgres import PostgresStore
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
-from claude_mem.store.team import Identity
-from claude_mem.vectors.project_vectors import ProjectVectors
+from claude_mem.store.team import Identity, acting_as, acting_as_service
+from claude_mem.vectors.builtin import ProjectVectors
 
 ADA = Identity(member="ada", machine="laptop", key_id=1, scopes=("read", "write", "admin"), admin=True)
 BEN = Identity(member="ben", machine="laptop", key_id=2, scopes=("read", "write"))
@@ -49,7 +48,6 @@ class Team:
         store = self.store
         return ProjectVectors(
             store.vectors,
-            as_service=acting_as_service,
             visible=lambda: [project.id for project in store.projects.newest(100)],
             most_held=most_held,
         )

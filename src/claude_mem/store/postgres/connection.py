@@ -6,6 +6,7 @@ log quotes a statement that fails, and then has no memory's words in it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,13 +21,11 @@ from psycopg.pq import TransactionStatus
 from claude_mem.model.errors import StoreError, StoreForbidden, StoreTooNew, StoreUnavailable
 from claude_mem.model.refs import Ref, wide_key
 from claude_mem.store.postgres import text_index, vector_index
-from claude_mem.store.postgres.dialect import translated
-from claude_mem.store.postgres.principal import Service, acting
 from claude_mem.store.relational.part import SQL as SHARED
 from claude_mem.store.relational.part import Cursor, VectorIndex, WordIndex, statements
 from claude_mem.store.relational.rows import integer, text
 from claude_mem.store.relational.text_matcher import EVERYWHERE, Span
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, Service, acting
 
 T = TypeVar("T")
 
@@ -39,6 +38,42 @@ IDLE = 4
 ATTEMPTS = 8
 """How often a transaction is tried that met another one: both made the same row, or waited for each other."""
 _MET_ANOTHER = (errors.UniqueViolation, errors.DeadlockDetected, errors.SerializationFailure)
+
+
+TEXTS = frozenset(("types", "concepts", "authors", "roots", "folders", "tool_use_ids"))
+"""The lists of texts; all others are of numbers."""
+
+_PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
+_MAYBE_NULL = re.compile(r"(?<![:\w]):(\w+)(?= IS (?:NOT )?NULL\b)")
+"""These are numbers, but for the texts below."""
+NULLABLE_TEXTS = frozenset(("session", "project", "subtitle", "some"))
+_LIST = re.compile(r"\bIN \(SELECT value FROM json_each\(:(\w+)\)\)")
+_ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
+_CHOSEN_INDEX = re.compile(r" INDEXED BY \w+")
+_NO_INDEX = re.compile(r"(?<=[\s(])\+(?=[a-z])")
+
+
+def translated(statement: str) -> str:
+    """A statement of the shared `.sql` files, as PostgreSQL reads it.
+
+    They are written for both databases, in what both read alike but for four things: parameters, their types
+    where nothing but NULL shows them, lists that are given as JSON, and SQLite's hints to its planner, which
+    PostgreSQL does without. What needs more than that is written twice.
+    """
+    plain = _NO_INDEX.sub("", _CHOSEN_INDEX.sub("", _ORDERED_JOIN.sub(r"JOIN \1", statement)))
+    typed = _MAYBE_NULL.sub(_typed, _LIST.sub(_elements, plain.replace("%", "%%")))
+    return _PARAMETER.sub(r"%(\1)s", typed)
+
+
+def _typed(found: re.Match[str]) -> str:
+    return f"CAST(:{found[1]} AS {'text' if found[1] in NULLABLE_TEXTS else 'bigint'})"
+
+
+def _elements(found: re.Match[str]) -> str:
+    """An array, made before the rows are looked at: a list that is joined would be read after the rules of a
+    team's database have been applied to all rows, for reading it could fail and tell of them."""
+    value = "value" if found[1] in TEXTS else "CAST(value AS bigint)"
+    return f"= ANY (ARRAY(SELECT {value} FROM json_array_elements_text(CAST(:{found[1]} AS json)) AS value))"  # noqa: S608 - of our own files
 
 
 def _statements() -> tuple[dict[str, str], dict[str, str]]:

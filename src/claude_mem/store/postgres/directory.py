@@ -23,10 +23,9 @@ from claude_mem.api.team import (
 )
 from claude_mem.model.clock import DAY_MS, iso
 from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden, StoreTooNew
-from claude_mem.store.postgres.principal import Service, acting
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, Service, acting
 
 PREFIX = "cmk_"
 ME = "me"  # in a filter by author

@@ -23,12 +23,19 @@ from claude_mem.model.records import Record, digest_of
 from claude_mem.model.refs import MemoryKind, Ref
 from claude_mem.model.sharing import ForgetAnswer
 from claude_mem.model.structs import replace
-from claude_mem.store.postgres.principal import acting, acting_as_service
-from claude_mem.store.postgres.pull_cursor import ChangePosition, PullCursor
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value, batches
-from claude_mem.store.team import Changes, ForgetNotice, Identity, Pulled
+from claude_mem.store.team import (
+    ChangePosition,
+    Changes,
+    ForgetNotice,
+    Identity,
+    PullCursor,
+    Pulled,
+    acting,
+    acting_as_service,
+)
 from claude_mem.store.values import ExportSelection, ImportResult
 
 SHARED = ("project", "session", "observation", "summary", "prompt")

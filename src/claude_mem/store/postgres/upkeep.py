@@ -12,7 +12,7 @@ import psycopg
 from claude_mem.api.memories import CopyReport
 from claude_mem.model.clock import Clock
 from claude_mem.store.postgres.connection import PostgresConnection, Row, connect, error_of
-from claude_mem.store.relational import forget, injections, memories, statistics, upkeep
+from claude_mem.store.relational import forget, memories, sessions, statistics, upkeep
 from claude_mem.store.relational.part import Connection, Readers, Writer, execute
 from claude_mem.store.relational.text_matcher import Known
 from claude_mem.store.relational.transfer import Transfer
@@ -58,7 +58,7 @@ class Statistics(statistics.Statistics):
         )
 
 
-class Injections(injections.Injections):
+class Injections(sessions.Injections):
     def figures(self) -> dict[str, dict[str, int]]:
         """Counted anew: numbers that only grow may still appear in another order."""
         found = self._rows("injection_figures")

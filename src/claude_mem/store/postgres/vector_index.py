@@ -12,7 +12,6 @@ from socket import gethostname
 from claude_mem.model.errors import VectorsInUse
 from claude_mem.model.refs import MemoryKind, Ref, id_at, keys_by_kind, ref_at, session_at
 from claude_mem.store.postgres import pgvector
-from claude_mem.store.postgres.principal import acting_as_service
 from claude_mem.store.relational import vector_table
 from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
 from claude_mem.store.relational.vector_table import (
@@ -22,6 +21,7 @@ from claude_mem.store.relational.vector_table import (
     renew_stamp,
     texts_of,
 )
+from claude_mem.store.team import acting_as_service
 from claude_mem.store.values import Unembedded
 
 take_out = vector_table.take_out

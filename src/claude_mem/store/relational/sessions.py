@@ -1,20 +1,27 @@
-"""Sessions, one by one and in lists, and the two states no event brings about: failed and interrupted."""
+"""Sessions, one by one and in lists, the two states no event brings about (failed and interrupted), and what
+was injected into them.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 from claude_mem.agents import FOLDERS, agent_of
+from claude_mem.model.clock import Clock, iso
 from claude_mem.model.errors import AmbiguousSession
 from claude_mem.model.jobs import Session
-from claude_mem.model.refs import Filters
-from claude_mem.store.relational.part import Connection, Part, Row, execute
-from claude_mem.store.relational.rows import Value, columns, value_of
+from claude_mem.model.refs import Filters, Ref
+from claude_mem.store.relational.part import Connection, Part, Readers, Row, Writer, execute, transaction
+from claude_mem.store.relational.rows import Value, array, columns, value_of
+from claude_mem.store.values import Injection
 
 LAST_SESSIONS = 20
 FEWEST = 4  # characters that mean a session
+MOST_RENDERINGS = 500
 
 
 class Sessions(Part):
@@ -147,3 +154,50 @@ def _narrowed(
 
 def _shown(db: Connection, ids: list[int]) -> list[dict[str, Any]]:
     return [dict(row) for row in execute(db, "sessions_shown", ids=json.dumps(ids))]
+
+
+class Injections(Part):
+    """What was injected into sessions, and rendered to files."""
+
+    def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
+        super().__init__(readers, writer, clock)
+        self._lock = Lock()
+        self._upto = 0
+        self._times: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+
+    def note_injection(self, injection: Injection) -> None:
+        at = injection.at
+        self._change("add_injection", **columns(injection), created_at=iso(at), created_at_epoch=at)
+
+    def injections(
+        self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
+    ) -> list[Injection]:
+        """Into a session, or of a memory; the newest first."""
+        query = "injections_naming" if session is None else "injections_of_session"
+        found = self._rows(query, session=session, named=f'"{ref}"' if ref else "", limit=limit)
+        return [value_of(Injection, row) for row in found]
+
+    @transaction
+    def note_rendering(self, db: Connection, stamp: str, refs: Sequence[str], tokens: int, at: int) -> None:
+        """What a file in `context/` contains. The last few hundred are stored."""
+        execute(db, "add_rendering", stamp=stamp, refs=array(refs), tokens=tokens, created_at_epoch=at)
+        execute(db, "prune_renderings", keep=MOST_RENDERINGS)
+
+    def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
+        """The refs and the tokens."""
+        row = self._row("rendering", stamp=stamp)
+        return None if row is None else (tuple(json.loads(row["refs"])), row["tokens"])
+
+    def figures(self) -> dict[str, dict[str, int]]:
+        """By hook event: how often, and how many tokens. Deleted injections are subtracted at the next
+        start."""
+        with self._lock:  # it counts on from where it last ended
+            for row in self._rows("injections_after", after=self._upto):
+                self._times[row["event"]] += row["times"]
+                self._tokens[row["event"]] += row["tokens"]
+                self._upto = max(self._upto, row["upto"])
+            return {
+                event: {"times": times, "tokens": self._tokens[event]}
+                for event, times in sorted(self._times.items())
+            }

@@ -8,19 +8,18 @@ from pathlib import Path
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged
 from claude_mem.store.base import Store
+from claude_mem.store.outbox import Outbox
 from claude_mem.store.relational.events import Events
-from claude_mem.store.relational.injections import Injections
 from claude_mem.store.relational.memories import Memories
 from claude_mem.store.relational.projects import Projects
 from claude_mem.store.relational.queue import Queue
-from claude_mem.store.relational.sessions import Sessions
+from claude_mem.store.relational.sessions import Injections, Sessions
 from claude_mem.store.relational.statistics import Statistics
 from claude_mem.store.relational.transfer import Transfer
 from claude_mem.store.sqlite import recovery, schema
 from claude_mem.store.sqlite.connection import Readers, SqliteConnection, Writer
 from claude_mem.store.sqlite.copies import Copies
 from claude_mem.store.sqlite.database_files import draft_of, private_directory
-from claude_mem.store.sqlite.outbox import Outbox
 from claude_mem.store.sqlite.secure_delete import Deletion
 from claude_mem.store.sqlite.text_index import TextIndex
 from claude_mem.store.sqlite.upkeep import Upkeep

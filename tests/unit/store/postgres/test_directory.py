@@ -16,8 +16,7 @@ from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import InvalidInput, NotFound, StoreForbidden
 from claude_mem.model.records import name_of_session
 from claude_mem.model.refs import Filters
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as, acting_as_service
 
 pytestmark = pytest.mark.prove
 SHOP = "example.org/shop"

@@ -16,8 +16,7 @@ from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Filters, Ref, ref_at
 from claude_mem.model.structs import replace
 from claude_mem.store.postgres import PostgresStore
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as, acting_as_service
 from claude_mem.store.values import Selection, TextQuery
 from claude_mem.vectors.builtin import Builtin
 

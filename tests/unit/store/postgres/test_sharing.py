@@ -21,9 +21,8 @@ from claude_mem.model.records import digest_of, name_of_session
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.sharing import ForgetAnswer
 from claude_mem.store.postgres.connection import PostgresConnection
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import execute
-from claude_mem.store.team import Identity, Pulled
+from claude_mem.store.team import Identity, Pulled, acting_as, acting_as_service
 from claude_mem.store.values import TextQuery
 
 pytestmark = pytest.mark.prove

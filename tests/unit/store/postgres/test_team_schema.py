@@ -23,8 +23,8 @@ from claude_mem.model.memory import Observation
 from claude_mem.model.refs import Filters, Ref, memory_key, wide_key
 from claude_mem.store.postgres import PostgresStore, schema
 from claude_mem.store.postgres.connection import LOCK, MEMBER_ROLE
-from claude_mem.store.postgres.principal import acting_as, acting_as_service
 from claude_mem.store.relational.part import Part
+from claude_mem.store.team import acting_as, acting_as_service
 from claude_mem.store.values import TextQuery
 
 pytestmark = pytest.mark.prove

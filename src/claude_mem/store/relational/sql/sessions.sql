@@ -103,3 +103,18 @@ WHERE s.id IN (SELECT value FROM json_each(:ids)) ORDER BY s.updated_at_epoch DE
 -- When sessions began and what they are about, without counting what is in them.
 SELECT claude_session_id, project, author, title, first_user_prompt, created_at, created_at_epoch FROM sdk_sessions
 WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: add_rendering
+-- Records the content of a file in context/.
+INSERT INTO renderings (stamp, refs, tokens, created_at_epoch) VALUES (:stamp, :refs, :tokens, :created_at_epoch)
+ON CONFLICT (stamp) DO UPDATE
+    SET refs = excluded.refs, tokens = excluded.tokens, created_at_epoch = excluded.created_at_epoch;
+
+-- name: prune_renderings
+-- Files of long ago are gone.
+DELETE FROM renderings
+WHERE stamp NOT IN (SELECT stamp FROM renderings ORDER BY created_at_epoch DESC, stamp DESC LIMIT :keep);
+
+-- name: rendering
+-- The content of one file.
+SELECT refs, tokens FROM renderings WHERE stamp = :stamp;

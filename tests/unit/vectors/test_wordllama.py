@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from claude_mem.vectors import local_model
+from claude_mem.vectors import embedders
 from claude_mem.vectors.backend import VectorsUnavailable
-from claude_mem.vectors.local_model import MOST_CHARACTERS, WordLlama
+from claude_mem.vectors.embedders import MOST_CHARACTERS, WordLlama
 
 TEXTS = ["The token refresh was retried", "ein Käfig für Löwen 🦁", "def parse(): pass", "x " * 4_000]
 
@@ -59,13 +59,13 @@ def test_a_text_without_words_has_no_direction(model: WordLlama) -> None:
 
 def test_the_first_call_of_many_threads_loads_the_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads = []
-    load, barrier = local_model._load, threading.Barrier(4)
+    load, barrier = embedders._load, threading.Barrier(4)
 
     def counting(folder: Path) -> object:
         loads.append(folder)
         return load(folder)
 
-    monkeypatch.setattr(local_model, "_load", counting)
+    monkeypatch.setattr(embedders, "_load", counting)
     model = WordLlama()
 
     def one(_: int) -> object:
@@ -87,17 +87,17 @@ def test_asking_whether_it_is_ready_makes_it_so_without_waiting() -> None:
 
 
 def test_a_missing_package_is_unavailable_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_model, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(embedders, "PACKAGE", "no_such_package")
     with pytest.raises(VectorsUnavailable, match=r"^The package no_such_package is not installed\.$"):
         WordLlama().embed(["hello"])
 
 
-@pytest.mark.parametrize("broken", [local_model.WEIGHTS, local_model.TOKENIZER])
+@pytest.mark.parametrize("broken", [embedders.WEIGHTS, embedders.TOKENIZER])
 @pytest.mark.parametrize("content", [None, b"garbage"])
 def test_a_broken_package_is_unavailable(tmp_path: Path, broken: Path, content: bytes | None) -> None:
-    for file in (local_model.WEIGHTS, local_model.TOKENIZER):
+    for file in (embedders.WEIGHTS, embedders.TOKENIZER):
         (tmp_path / file).parent.mkdir()
-        (tmp_path / file).symlink_to(local_model._installed() / file)
+        (tmp_path / file).symlink_to(embedders._installed() / file)
     (tmp_path / broken).unlink()
     if content is not None:
         (tmp_path / broken).write_bytes(content)
@@ -107,7 +107,7 @@ def test_a_broken_package_is_unavailable(tmp_path: Path, broken: Path, content: 
 
 OURS = """
 import json, sys
-from claude_mem.vectors.local_model import WordLlama
+from claude_mem.vectors.embedders import WordLlama
 before = set(sys.modules)
 asked = []
 sys.addaudithook(lambda event, _: asked.append(event) if event.startswith("socket.") else None)

@@ -87,8 +87,8 @@ class AuthorContract(StoreSuite):
 
         assert listed(project_id=team.project()) == ["2"]
         assert listed(project_id=team.project(ELSEWHERE)) == []
-        assert listed(client="codex") == ["2"]
-        assert listed(client="claude-code") == []
+        assert listed(equal={"client": "codex"}) == ["2"]
+        assert listed(equal={"client": "claude-code"}) == []
 
     def test_without_the_filter_a_search_asks_nothing_more_of_the_store(self, team: ReadFixture) -> None:
         assert team.store.memories.key_filter(Filters(project_id=team.project())) is None

@@ -154,9 +154,9 @@ class MemoryReadContract(StoreSuite):
         ("asked", "found"),
         [
             ({"types": ("bugfix",)}, ["1"]),
-            ({"types": ("bugfix", "change"), "branch": "main"}, ["2", "1"]),
+            ({"types": ("bugfix", "change"), "equal": {"branch": "main"}}, ["2", "1"]),
             ({"types": ("bugfix",), "project_id": 1, "kinds": ("observation",)}, ["1"]),
-            ({"branch": "dev"}, ["3"]),
+            ({"equal": {"branch": "dev"}}, ["3"]),
             ({"session": "s2"}, ["2"]),
             ({"session": "s2", "project_id": 1}, ["2"]),
             ({"session": "s2", "project_id": 999}, []),
@@ -167,7 +167,7 @@ class MemoryReadContract(StoreSuite):
             ({"file": "*/*.rs"}, ["2"]),
             ({"file": "ill.py"}, []),
             ({"file": "till.py", "project_id": 999}, []),
-            ({"client": "cursor"}, ["2"]),
+            ({"equal": {"client": "cursor"}}, ["2"]),
             ({"concepts": ("io", "api")}, ["3", "1"]),
             ({"concepts": ("io",), "project_id": 1}, ["1"]),
             ({"concepts": ("i",)}, []),
@@ -177,7 +177,7 @@ class MemoryReadContract(StoreSuite):
             ({"since": NOON + HOUR}, ["3", "2"]),
             ({"until": NOON + HOUR}, ["1"]),
             ({"superseded": True}, []),
-            ({"superseded": False, "branch": "main"}, ["2", "1"]),
+            ({"superseded": False, "equal": {"branch": "main"}}, ["2", "1"]),
             ({"wrong": True, "project_id": 1}, []),
             ({"wrong": False, "project_id": 1}, ["3", "2", "1"]),
             ({"project_id": 999}, []),
@@ -363,7 +363,7 @@ class MemoryReadContract(StoreSuite):
         assert listed(project_id=read.project(ELSEWHERE)) == ["late"]
         assert listed(since=NOON + 2 * HOUR) == ["early"]
         assert listed(until=NOON + 1) == ["early"]
-        assert listed(client="cursor") == []
+        assert listed(equal={"client": "cursor"}) == []
 
     def test_the_last_summaries_are_one_a_session_and_none_of_the_session_itself(
         self, read: ReadFixture, events: Events

@@ -13,14 +13,19 @@ LARGEST_ID = 2**63 - 1  # of SQLite
 
 
 def doc(
-    description: str, *examples: object, aliases: tuple[str, ...] = (), expected: str | None = None
+    description: str,
+    *examples: object,
+    aliases: tuple[str, ...] = (),
+    expected: str | None = None,
+    is_column: bool = False,
 ) -> Meta:
     """What a field means, for people. `aliases`: other names callers may use for it; `expected`: completes
-    "must be ..." when it is refused, where its type alone does not say enough."""
+    "must be ..." when it is refused, where its type alone does not say enough; `is_column`: a filter by
+    equality with the column of this name."""
     return Meta(
         description=description,
         examples=list(examples) or None,
-        extra={"aliases": aliases, "expected": expected},
+        extra={"aliases": aliases, "expected": expected, "is_column": is_column},
     )
 
 

@@ -3,6 +3,7 @@ controls are made of `FilterFields`."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Literal, get_args
 
 import msgspec
@@ -32,9 +33,9 @@ class FilterFields(Params, frozen=True, kw_only=True):
             "src/login.py",
         ),
     ] = ""
-    branch: Annotated[str, doc("Only from work on this git branch.", "main")] = ""
+    branch: Annotated[str, doc("Only from work on this git branch.", "main", is_column=True)] = ""
     session: Session = ""
-    client: Annotated[str, doc("Only from this coding agent.", "claude-code")] = ""
+    client: Annotated[str, doc("Only from this coding agent.", "claude-code", is_column=True)] = ""
     author: Annotated[str, doc("Only this team member's; me: your own.", "ada")] = ""
     since: Annotated[
         str,
@@ -62,6 +63,13 @@ class FilterRequest(FilterFields, frozen=True, kw_only=True):
     """With the directory somebody works in: `claude-mem search --here`, or "." of an MCP tool."""
 
     cwd: Annotated[str, doc("Only the project this directory belongs to.", "/home/ada/shop")] = ""
+
+
+@cache
+def column_filters() -> tuple[str, ...]:
+    """Those that compare a memory's column of the same name, and need nothing but their condition in SQL."""
+    declared = msgspec.structs.fields(FilterFields)
+    return tuple(each.name for each in declared if get_args(each.type)[1].extra["is_column"])
 
 
 class Page(Struct, frozen=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, get_args
 
@@ -169,9 +169,8 @@ class Filters(Struct, frozen=True):
     types: tuple[str, ...] = ()
     concepts: tuple[str, ...] = ()
     file: str | None = None  # a path, the end of one, a directory (`src/`), or a glob (`src/*.py`)
-    branch: str | None = None
     session: str | None = None  # the client's own id
-    client: str | None = None
+    equal: Mapping[str, str] = field(default_factory=dict)  # by a card's field (`branch`): its value
     authors: tuple[str, ...] = ()  # members of the team; "": oneself
     since: int | None = None  # epoch milliseconds
     until: int | None = None

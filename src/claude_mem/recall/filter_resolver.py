@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from claude_mem.agents import TITLES
-from claude_mem.api.filters import FilterRequest
+from claude_mem.api.filters import FilterRequest, column_filters
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import AmbiguousProject, InvalidInput, UnknownProject
 from claude_mem.model.refs import KINDS, Card, Filters, MemoryKind, is_of_file
@@ -76,9 +76,8 @@ class FilterResolver:
             types=request.types,
             concepts=request.concepts,
             file=request.file or None,
-            branch=request.branch or None,
             session=self.session(request.session) if request.session else None,
-            client=self.client(request.client) if request.client else None,
+            equal=self._columns(request),
             authors=self.authors(request.author) if request.author else (),
             since=self.time("since", request.since, project)[0],
             until=self.time("until", request.until, project)[1],
@@ -94,14 +93,12 @@ class FilterResolver:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])
 
-    def client(self, given: str) -> str:
-        """Checks the name of an agent, or of another program that has reported sessions."""
-        if given in TITLES:
-            return given
-        known = self._store.sessions.clients()
-        if given not in known:
+    def _columns(self, request: FilterRequest) -> dict[str, str]:
+        given = {name: value for name in column_filters() if (value := getattr(request, name))}
+        client = given.get("client")
+        if client and client not in TITLES and client not in (known := self._store.sessions.clients()):
             names = ", ".join(dict.fromkeys([*TITLES, *known]))
-            raise InvalidInput("client", f"Unknown agent {given!r}. Known: {names}.")
+            raise InvalidInput("client", f"Unknown agent {client!r}. Known: {names}.")
         return given
 
     def authors(self, given: str) -> tuple[str, ...]:
@@ -140,9 +137,8 @@ def fits(card: Card, filters: Filters) -> bool:
         and (not filters.types or card.type in filters.types)
         and (not filters.concepts or not set(filters.concepts).isdisjoint(card.concepts))
         and (filters.file is None or any(is_of_file(path, filters.file) for path in card.files))
-        and (filters.branch is None or card.branch == filters.branch)
         and (filters.session is None or card.session == filters.session)
-        and (filters.client is None or card.client == filters.client)
+        and all(getattr(card, name) == value for name, value in filters.equal.items())
         and (not filters.authors or (card.author or OWN) in filters.authors)
         and (filters.since is None or card.created_at >= filters.since)
         and (filters.until is None or card.created_at < filters.until)

@@ -69,7 +69,7 @@ def test_what_cannot_be_meant_is_said_in_a_sentence_that_names_the_field(
 def test_a_client_is_an_agent_or_any_program_that_reported_a_session(asked: House) -> None:
     asked.keep("three", session="x", client="my-tool")
     for name in ("codex", "my-tool"):
-        assert asked.resolver.filters(FilterRequest(client=name)).client == name
+        assert asked.resolver.filters(FilterRequest(client=name)).equal == {"client": name}
 
 
 # Filters, each alone.
@@ -129,9 +129,9 @@ def test_no_filter_keeps_everything() -> None:
         ("types", ("bugfix",), ("feature", "decision")),
         ("concepts", ("dates", "x"), ("x",)),
         ("file", "a.py", "b.py"),
-        ("branch", "main", "dev"),
+        ("equal", {"branch": "main"}, {"branch": "dev"}),
         ("session", "session-1", "session"),
-        ("client", "claude-code", "cursor"),
+        ("equal", {"client": "claude-code"}, {"client": "cursor"}),
         ("authors", ("", "ada"), ("ada",)),
         ("since", ONE.created_at, ONE.created_at + 1),
         ("until", ONE.created_at + 1, ONE.created_at),
@@ -144,8 +144,8 @@ def test_each_filter_keeps_its_own(name: str, kept: Any, left_out: Any) -> None:
 
 
 def test_all_that_is_asked_for_must_hold() -> None:
-    assert fits(ONE, Filters(types=("bugfix",), file="src/", branch="main", until=NOW))
-    assert not fits(ONE, Filters(types=("bugfix",), file="src/", branch="dev", until=NOW))
+    assert fits(ONE, Filters(types=("bugfix",), file="src/", equal={"branch": "main"}, until=NOW))
+    assert not fits(ONE, Filters(types=("bugfix",), file="src/", equal={"branch": "dev"}, until=NOW))
 
 
 BERLIN = ZoneInfo("Europe/Berlin")

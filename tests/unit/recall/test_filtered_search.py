@@ -59,9 +59,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "types": {"types": ("decision",)},
     "concepts": {"concepts": ("rare", "other")},
     "file": {"file": "only.py"},
-    "branch": {"branch": "dev"},
+    "branch": {"equal": {"branch": "dev"}},
     "session": {"session": "session"},
-    "client": {"client": "cursor"},
+    "client": {"equal": {"client": "cursor"}},
     "until": {"until": NOON - 300 * DAY},
     "since": {"since": NOON + DAY},
     "pinned": {"pinned": True},
@@ -121,9 +121,9 @@ def test_another_projects_thousands_hide_nothing(crowd: House, query: str) -> No
 
 
 def test_several_filters_act_together(crowd: House) -> None:
-    asked = ASKED["types"] | {"branch": "main", "until": NOON}
+    asked = ASKED["types"] | {"equal": {"branch": "main"}, "until": NOON}
     assert sessions(crowd, FREQUENT, **asked) == ["types"]
-    assert sessions(crowd, FREQUENT, **asked | {"branch": "dev"}) == []
+    assert sessions(crowd, FREQUENT, **asked | {"equal": {"branch": "dev"}}) == []
 
 
 def test_a_rare_word_beside_does_not_hide_what_only_has_the_frequent_one(crowd: House) -> None:
@@ -133,7 +133,7 @@ def test_a_rare_word_beside_does_not_hide_what_only_has_the_frequent_one(crowd: 
 
 @pytest.mark.parametrize("query", [WEIGHED, FREQUENT])
 def test_a_filter_that_thousands_pass_gives_those_and_no_others(crowd: House, query: str) -> None:
-    found = sessions(crowd, query, since=NOON - DAY, until=NOON + DAY, branch="main")
+    found = sessions(crowd, query, since=NOON - DAY, until=NOON + DAY, equal={"branch": "main"})
     assert len(found) == 20
     assert all(session.startswith("crowd") for session in found)
     long_ago = NEEDLES.keys() - {"since", "wrong", "prompt", "summary", "evidence"}
@@ -180,7 +180,9 @@ def frequent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         yield memory
 
 
-@pytest.mark.parametrize("filters", [{"branch": "main"}, {"since": NOON - 999 * DAY}, {"kinds": KINDS}])
+@pytest.mark.parametrize(
+    "filters", [{"equal": {"branch": "main"}}, {"since": NOON - 999 * DAY}, {"kinds": KINDS}]
+)
 def test_a_filter_that_everything_passes_changes_no_ranking(frequent: House, filters: dict[str, Any]) -> None:
     def ranked(**filters: Any) -> list[tuple[object, float]]:
         hits = frequent.search(f"seldom {FREQUENT}", Filters(project_id=1, **filters), 20).hits
@@ -204,7 +206,7 @@ class Asked:
 
 
 def test_a_filter_that_many_pass_is_asked_about_the_matches_of_rare_words_alone(frequent: House) -> None:
-    behind = frequent.library.key_filter(Filters(project_id=1, branch="main"))
+    behind = frequent.library.key_filter(Filters(project_id=1, equal={"branch": "main"}))
     assert behind is not None
     key_filter = Asked(behind)
     frequent.library.match(TextQuery(("seldom", FREQUENT)), 1, cast(KeyFilter, key_filter))
@@ -220,8 +222,8 @@ def test_words_that_take_too_long_to_walk_over_are_left_out(
         found = frequent.library.match(TextQuery(("seldom", FREQUENT)), 1, key_filter)
         return [each.word for each in found.matched]
 
-    assert words(6_000) == words(6_000, branch="main") == ["seldom", FREQUENT]
-    assert words(5_000) == words(5_000, branch="main") == ["seldom"]
+    assert words(6_000) == words(6_000, equal={"branch": "main"}) == ["seldom", FREQUENT]
+    assert words(5_000) == words(5_000, equal={"branch": "main"}) == ["seldom"]
     assert words(5_000, session="both3") == ["seldom", FREQUENT], "a few are looked up one by one"
     assert words(100, session="both3") == ["seldom"]
 

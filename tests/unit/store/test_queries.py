@@ -115,21 +115,16 @@ def test_a_list_without_conditions_goes_along_an_index_and_sorts_nothing(
     assert not [step for step in steps if "TEMP B-TREE FOR ORDER BY" in step]
 
 
-OF_SESSIONS = (
-    "last_active_first",
-    "where_less_active",
-    "where_agent",
-    "where_member",
-    "where_active_since",
-    "where_named",
-)
+OF_SESSIONS = ("last_active_first", "where_less_active")
 
 
 @pytest.mark.parametrize("name", conditions())
 def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, name: str) -> None:
     condition = conditions()[name]
     statement = "list_summary" if condition.startswith(("s.", "COALESCE(s.")) else "list_observation"
-    if name in OF_SESSIONS:
+    if name in OF_SESSIONS or (
+        name.startswith("where_") and name.endswith("_session") and name != "where_session"
+    ):
         statement = "list_session"
     where = "WHERE " if name.startswith("where_") else ""
     explained(db, f"{queries()[statement].rstrip(';')} {where}{condition}")
@@ -138,16 +133,16 @@ def test_every_condition_fits_the_lists_it_is_meant_for(db: sqlite3.Connection, 
 @pytest.mark.parametrize(
     ("names", "plan"),
     [
-        (["where_own_project"], "COVERING INDEX observations_by_project_id (project_id=?)"),
+        (["where_project_id_observation"], "COVERING INDEX observations_by_project_id (project_id=?)"),
         (
-            ["where_own_project", "where_since"],
+            ["where_project_id_observation", "where_since"],
             "COVERING INDEX observations_by_project_id (project_id=? AND created_at_epoch>?)",
         ),
         (
-            ["where_own_project", "where_type"],
+            ["where_project_id_observation", "where_type"],
             "COVERING INDEX observations_by_type (type=? AND project_id=?)",
         ),
-        (["where_own_project", "where_current"], "INDEX observations_current (project_id=?)"),
+        (["where_project_id_observation", "where_current"], "INDEX observations_current (project_id=?)"),
     ],
 )
 def test_a_projects_list_goes_by_time_along_an_index_and_passes_over_no_row(
@@ -187,13 +182,16 @@ def test_of_a_project_the_few_that_are_meant_are_looked_at_and_no_others(
     ("kind", "names"),
     [
         ("observation", ["where_types", "where_right"]),
-        ("observation", ["where_since", "where_current", "where_own_client", "where_own_branch"]),
+        (
+            "observation",
+            ["where_since", "where_current", "where_client_observation", "where_branch_observation"],
+        ),
         ("observation", ["where_concepts"]),
-        ("observation", ["where_since", "where_own_author"]),
-        ("summary", ["where_author"]),
+        ("observation", ["where_since", "where_authors_observation"]),
+        ("summary", ["where_authors"]),
         ("summary", ["where_since", "where_branch", "where_client"]),
         ("prompt", ["where_until", "where_branch", "where_client"]),
-        ("evidence", ["where_since", "where_own_branch", "where_client"]),
+        ("evidence", ["where_since", "where_branch_evidence", "where_client"]),
     ],
 )
 def test_whether_some_memories_pass_is_asked_of_their_rows_alone(
@@ -213,11 +211,11 @@ def test_whether_some_memories_pass_is_asked_of_their_rows_alone(
     ("names", "step"),
     [
         (
-            ["where_own_project", "where_type", "where_right"],
+            ["where_project_id_observation", "where_type", "where_right"],
             "observations_by_type (type=? AND project_id=?)",
         ),
         (
-            ["where_own_project", "where_since"],
+            ["where_project_id_observation", "where_since"],
             "observations_by_project_id (project_id=? AND created_at_epoch>?)",
         ),
         (["where_besides", "where_session"], "observations_by_session (session_id=?)"),
@@ -282,11 +280,16 @@ def named_in_code() -> list[re.Pattern[str]]:
 USED = named_in_code()
 
 
+def without_kind(condition: str) -> str:
+    """`where_branch` of `where_branch_evidence`, by which the latter is found."""
+    return re.sub(r"(?<=where_)(\w+)_(?:observation|summary|prompt|evidence|session)$", r"\1", condition)
+
+
 def test_every_query_is_used() -> None:
     code = "".join(path.read_text() for path in MODULES)
     unused = [
         name
-        for name in (*queries(), *conditions())
+        for name in (*queries(), *map(without_kind, conditions()))
         if not any(pattern.fullmatch(name) for pattern in USED)
         and f"queries['{name}']" not in code
         and f"conditions['{name}']" not in code

@@ -189,15 +189,15 @@ def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) ->
 
 
 def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> list[str]:
+    """The names of conditions; a kind may have one of its own (`where_branch_evidence`)."""
     is_observation = kind == "observation"
-    own = "own_" if is_observation else ""
     # Few rows pass, anywhere in the project: an index by the project's time would read all of it.
     is_selective = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
     by_session_or_file, of_project = is_selective and is_observation, filters.project_id is not None
     return [
         name
         for name, applies in (
-            (f"where_{own}project", of_project and not by_session_or_file),
+            ("where_project_id", of_project and not by_session_or_file),
             ("where_besides", of_project and by_session_or_file),
             ("where_session", filters.session is not None),
             ("where_since", filters.since is not None),
@@ -206,9 +206,8 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
             ("where_types", len(filters.types) > 1 or (bool(filters.types) and is_selective)),
             ("where_concepts", bool(filters.concepts)),
             ("where_about", meant is not None),
-            (f"where_{own or ('own_' if kind == 'evidence' else '')}branch", filters.branch is not None),
-            (f"where_{own}client", filters.client is not None),
-            (f"where_{own}author", bool(filters.authors)),
+            *((f"where_{name}", True) for name in filters.equal),
+            ("where_authors", bool(filters.authors)),
             ("where_superseded", is_observation and filters.superseded is True),
             ("where_current", is_observation and filters.superseded is False),
             ("where_wrong", is_observation and filters.wrong is True),
@@ -221,12 +220,13 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
 
 def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict[str, object]:
     about = json.dumps(list((meant or {}).get(kind, ())))
-    return columns(filters) | {"type": next(iter(filters.types), None), "about": about}
+    return columns(filters) | dict(filters.equal) | {"type": next(iter(filters.types), None), "about": about}
 
 
 def _statement(db: Connection, what: str, kind: MemoryKind, wanted: list[str], end: str | None = None) -> str:
     """Put together of `conditions.sql`."""
-    where = [f"WHERE {' AND '.join(db.conditions[name] for name in wanted)}"] if wanted else []
+    conditions = [db.conditions.get(f"{name}_{kind}") or db.conditions[name] for name in wanted]
+    where = [f"WHERE {' AND '.join(conditions)}"] if wanted else []
     return " ".join(
         [db.queries[f"{what}_{kind}"].rstrip(";"), *where, *([db.conditions[end]] if end else [])]
     )

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
+from msgspec.structs import asdict
+
 from claude_mem.agents import FOLDERS, agent_of
 from claude_mem.model.clock import Clock, iso
 from claude_mem.model.errors import AmbiguousSession
@@ -129,25 +131,15 @@ def _own(given: str) -> str:
     return given.removeprefix(f"{agent_of(given)}:")
 
 
-_CONDITIONS = {
-    "project_id": "where_own_project",
-    "branch": "where_own_branch",
-    "client": "where_agent",
-    "authors": "where_member",
-    "since": "where_active_since",
-    "until": "where_until",
-    "session": "where_named",
-}
-
-
 def _narrowed(
     db: Connection, query: str, filters: Filters, besides: str | None = None
 ) -> tuple[str, dict[str, object]]:
-    """A statement with the conditions that the filters, and another one by its name, add to it."""
-    given = columns(filters)
-    named = {name for name in _CONDITIONS if getattr(filters, name) not in (None, ())}
-    where = [db.conditions[part] for name, part in _CONDITIONS.items() if name in named]
-    where += [db.conditions[besides]] if besides else []
+    """A statement with the conditions that the filters, and another one by its name, add to it. A filter
+    without a condition for sessions leaves them all."""
+    given = columns(filters) | dict(filters.equal)
+    named = [name for name, value in asdict(filters).items() if value not in (None, ())]
+    conditions = (db.conditions.get(f"where_{name}_session") for name in (*named, *filters.equal))
+    where = [*filter(None, conditions), *([db.conditions[besides]] if besides else [])]
     narrowed = f" WHERE {' AND '.join(where)}" if where else ""
     return db.queries[query].rstrip(";") + narrowed, given
 

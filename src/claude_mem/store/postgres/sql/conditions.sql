@@ -8,11 +8,11 @@ m.project_id = :project_id
 -- About one of some concepts.
 CAST(m.concepts AS jsonb) ?| ARRAY(SELECT json_array_elements_text(CAST(:concepts AS json)))
 
--- name: where_own_client
+-- name: where_client_observation
 -- Likewise, of a list that goes without its sessions; by time all the same.
 m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
 
--- name: where_own_author
+-- name: where_authors_observation
 -- Likewise, by members of the team; '' is oneself.
 m.session_id IN (
     SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))

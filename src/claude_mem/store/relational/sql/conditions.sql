@@ -1,11 +1,17 @@
 -- Parts of statements: what narrows and orders the lists of memory_filters.sql and sessions.sql. Each has a name and a purpose.
+-- A filter's condition is where_FILTER; where_FILTER_KIND is the one for a kind of memory, or for sessions, whose rows say it
+-- elsewhere. m is the memory's row, s its session's.
 
--- name: where_project
+-- name: where_project_id
 -- Of one project.
 s.project_id = :project_id
 
--- name: where_own_project
+-- name: where_project_id_observation
 -- Of one project, where the row names it: its index is ordered by time.
+m.project_id = :project_id
+
+-- name: where_project_id_session
+-- Likewise.
 m.project_id = :project_id
 
 -- name: where_session
@@ -28,15 +34,23 @@ m.type = :type
 -- Made on a branch.
 s.branch = :branch
 
--- name: where_own_branch
+-- name: where_branch_observation
 -- Made on a branch, where a row says so itself.
+m.branch = :branch
+
+-- name: where_branch_evidence
+-- Likewise.
+m.branch = :branch
+
+-- name: where_branch_session
+-- Likewise.
 m.branch = :branch
 
 -- name: where_client
 -- Of one client's sessions.
 s.client = :client
 
--- name: where_author
+-- name: where_authors
 -- Of sessions of some members of the team; '' is oneself.
 COALESCE(s.author, '') IN (SELECT value FROM json_each(:authors))
 
@@ -72,19 +86,23 @@ m.id IN (SELECT id FROM observations WHERE pinned = 1)
 -- Sessions, after one in their list.
 (m.updated_at_epoch, m.id) < (:place_at, :place_id)
 
--- name: where_agent
+-- name: where_client_session
 -- Sessions, of one client.
 m.client = :client
 
--- name: where_member
+-- name: where_authors_session
 -- Sessions, of some members of the team.
 COALESCE(m.author, '') IN (SELECT value FROM json_each(:authors))
 
--- name: where_active_since
+-- name: where_since_session
 -- Sessions, in which something happened from some time on.
 m.updated_at_epoch >= :since
 
--- name: where_named
+-- name: where_until_session
+-- Sessions that began before some time.
+m.created_at_epoch < :until
+
+-- name: where_session_session
 -- The session by the client's own id.
 m.claude_session_id = :session
 

@@ -8,11 +8,11 @@
 -- About one of some concepts.
 EXISTS (SELECT 1 FROM json_each(m.concepts) AS c WHERE c.value IN (SELECT value FROM json_each(:concepts)))
 
--- name: where_own_client
+-- name: where_client_observation
 -- Likewise, of a list that goes without its sessions; by time all the same.
 +m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
 
--- name: where_own_author
+-- name: where_authors_observation
 -- Likewise, by members of the team; '' is oneself.
 +m.session_id IN (
     SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))

@@ -181,10 +181,11 @@ class TestPreview:
 
     def test_other_sizes_count_here_only(self, worker: Worker) -> None:
         whole = self.preview(worker, prompt=self.ASKED)
-        small = self.preview(worker, prompt=self.ASKED, context_characters=450, prompt_characters=0)
-        assert 0 < small["start"]["characters"] <= 450 < whole["start"]["characters"]
+        sizes = {"context_characters": whole["start"]["characters"] - 50, "prompt_characters": 0}
+        small = self.preview(worker, prompt=self.ASKED, **sizes)
+        assert 0 < small["start"]["characters"] <= sizes["context_characters"]
         assert small["prompt"]["text"] == ""
-        assert small["settings"] == whole["settings"] | {"context_characters": 450, "prompt_characters": 0}
+        assert small["settings"] == whole["settings"] | sizes
         assert small["in_force"] == whole["in_force"] == whole["settings"]
         assert self.preview(worker, prompt=self.ASKED) == whole
         assert not (worker.data / "settings.json").exists()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
-from msgspec import Struct, structs
+from msgspec import structs
 from starlette.responses import Response
 
 from claude_mem.api import sessions as api
@@ -72,22 +72,22 @@ _QUEUED = (
     "/api/sessions/init", "A user's prompt begins a turn. The session is created if it is new.", _INITIALIZED
 )
 def init(call: Call, body: api.PromptReport) -> api.Initialized:
-    return _init(call, body.claude_session_id, body, cwd=body.cwd)
+    return _init(call, body)
 
 
 @routes.post("/api/sessions/observations", "A tool was used.", *_QUEUED)
 def observe(call: Call, body: api.ToolUseReport) -> Response:
-    return _queue(call, TOOL_USE, body.claude_session_id, body)
+    return _queue(call, TOOL_USE, body)
 
 
 @routes.post("/api/sessions/summarize", "A turn ended.", *_QUEUED)
 def summarize(call: Call, body: api.TurnEndReport) -> Response:
-    return _queue(call, STOP, body.claude_session_id, body)
+    return _queue(call, STOP, body)
 
 
 @routes.post("/api/sessions/complete", "A session ended.", *_QUEUED)
 def complete(call: Call, body: api.SessionEndReport) -> Response:
-    return _queue(call, END, body.claude_session_id, body)
+    return _queue(call, END, body)
 
 
 @routes.post(
@@ -97,20 +97,17 @@ def complete(call: Call, body: api.SessionEndReport) -> Response:
     UNKNOWN_SESSION,
 )
 def init_by_id(call: Call, body: api.PromptById) -> api.Initialized:
-    session, cwd = _addressed(call)
-    return _init(call, session, body, prompt_number=body.prompt_number, cwd=cwd)
+    return _init(call, body)
 
 
 @routes.post("/sessions/{id}/observations", "A tool was used.", *_QUEUED, UNKNOWN_SESSION)
 def observe_by_id(call: Call, body: api.ToolUseById) -> Response:
-    session, cwd = _addressed(call)
-    return _queue(call, TOOL_USE, session, body, cwd)
+    return _queue(call, TOOL_USE, body)
 
 
 @routes.post("/sessions/{id}/summarize", "A turn ended.", *_QUEUED, UNKNOWN_SESSION)
 def summarize_by_id(call: Call, body: api.TurnEndById) -> Response:
-    session, cwd = _addressed(call)
-    return _queue(call, STOP, session, body, cwd)
+    return _queue(call, STOP, body)
 
 
 @routes.get("/sessions/{id}/status", "The state of a session.", UNKNOWN_SESSION)
@@ -146,22 +143,13 @@ async def abort(call: Call) -> api.SessionAborted:
     return api.SessionAborted("failed", session.id, session.pending, ended)
 
 
-def _init(
-    call: Call, session: str, body: api.PromptReport | api.PromptById, **known: object
-) -> api.Initialized:
+def _init(call: Call, body: api.PromptReport | api.PromptById) -> api.Initialized:
     """A new prompt; without one, only the session is made known."""
     private = bool(body.prompt) and is_wholly_private(body.prompt or "")
-    event, text = (PROMPT, {"prompt": body.prompt}) if body.prompt else (START, {"source": "api"})
-    outcome = report(
-        call.running,
-        event,
-        session,
-        client=body.client,
-        project=body.project,
-        timestamp=body.timestamp,
-        **text,
-        **known,
-    )
+    if body.prompt:
+        outcome = _report(call, PROMPT, body)
+    else:
+        outcome = _report(call, START, body, prompt=None, source="api")
     id = outcome.session_db_id
     found = call.services.store.sessions.find(id) if id is not None else None
     return api.Initialized(
@@ -175,22 +163,20 @@ def _init(
     )
 
 
-def _queue(call: Call, event: str, session: str, body: Struct, cwd: str | None = None) -> Response:
-    payload = {"cwd": cwd} | structs.asdict(body)
-    payload.pop("claude_session_id", None)
-    outcome = report(call.running, event, session, **payload)
+def _queue(call: Call, event: str, body: api.Report) -> Response:
+    outcome = _report(call, event, body)
     return respond(outcome, 202 if outcome.status == "queued" else 200)
 
 
-def _addressed(call: Call) -> tuple[str, str | None]:
-    """The client's id of the session in the path, and the directory it works in, if that is known.
-
-    A number is the database's own id and must exist; other text is the client's id, and new ones are made.
-    """
-    if isinstance(_key(call), str):
-        return call.id, None
-    session = _existing(call)
-    return session.claude_session_id, session.cwd
+def _report(call: Call, event: str, body: api.Report, **more: object) -> ReportResult:
+    """The session is named by the report or by the path. A number in the path is the database's own id and
+    must exist; other text is the client's id, and new ones are made."""
+    payload = structs.asdict(body)
+    session = payload.pop("claude_session_id", call.id)
+    if call.id and isinstance(_key(call), int):
+        known = _existing(call)
+        session, payload["cwd"] = known.claude_session_id, known.cwd
+    return report(call.running, event, session, **payload | more)
 
 
 def _existing(call: Call) -> Session:

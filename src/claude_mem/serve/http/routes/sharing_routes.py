@@ -7,20 +7,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
+from urllib.parse import urlencode
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from claude_mem.api import sharing as api
 from claude_mem.api import team
 from claude_mem.api.fields import Error
-from claude_mem.serve.http.router import Answer, Call, Routes
+from claude_mem.serve.http.router import Answer, Call, Endpoint, Method, Routes, ok
 from claude_mem.serve.requests import Refusal
 from claude_mem.team.membership import Membership
 from claude_mem.team.wire import TeamFailure
 
 routes = Routes()
 T = TypeVar("T")
-S = TypeVar("S", bound=Struct)
 
 FAILED = Answer(
     424, "The team's server cannot be reached, or rejected the request. Nothing was changed.", Error
@@ -132,123 +132,116 @@ def _reported() -> Iterator[None]:
         raise Refusal(424, "team_failed", str(failure)) from None
 
 
+# -- What is forwarded to the team's server --
+
 FORBIDDEN = Answer(
     403, "This machine's key does not permit that. See `admin`, `scopes` and `projects`.", Error
 )
 UNKNOWN = Answer(404, "No such member or key.", Error)
 NOT_JOINED = Answer(409, "This machine has not joined a team.", Error)
-ADMIN = (FORBIDDEN, NOT_JOINED, FAILED)
-
-
-@routes.get("/api/team", "This machine's member, and what its key permits.", *ADMIN)
-def who(call: Call) -> team.TeamAnswer:
-    return _forward(call, "GET", "/api/team", team.TeamAnswer)
-
-
-@routes.get("/api/team/members", "The team's members.", *ADMIN)
-def members(call: Call) -> team.MembersAnswer:
-    return _forward(call, "GET", "/api/team/members", team.MembersAnswer)
-
-
-@routes.post("/api/team/members", "Add a member.", *ADMIN)
-def add_member(call: Call, body: team.NewMember) -> team.MemberInfo:
-    refused = f"A member named {body.name} already exists, or the name is reserved."
-    return _forward(call, "POST", "/api/team/members", team.MemberInfo, body, refused={"name": refused})
-
-
-@routes.post(
-    "/api/team/members/remove",
-    "Remove a member and revoke their keys. What they shared stays.",
-    UNKNOWN,
-    *ADMIN,
-)
-def remove_member(call: Call, body: team.Removal) -> team.MembersAnswer:
-    return _forward(
-        call,
-        "POST",
-        "/api/team/members/remove",
-        team.MembersAnswer,
-        body,
-        missing=f"No member named {body.id}.",
-        refused={"id": f"{body.id} is the only admin. Make someone else an admin first."},
-    )
-
-
-@routes.get(
-    "/api/team/keys",
-    "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
-    *ADMIN,
-)
-def keys(call: Call) -> team.KeysAnswer:
-    return _forward(call, "GET", "/api/team/keys", team.KeysAnswer)
-
-
-@routes.post("/api/team/keys", "Create a key. Only this response contains it.", *ADMIN)
-def add_key(call: Call, body: team.NewKey) -> team.NewKeyAnswer:
-    refused = {
-        "member": f"No member named {body.member}.",
-        "scopes": "The scope write requires the scope read.",
-    }
-    return _forward(call, "POST", "/api/team/keys", team.NewKeyAnswer, body, refused=refused)
-
-
-@routes.post("/api/team/keys/revoke", "Revoke a key, with immediate effect.", UNKNOWN, *ADMIN)
-def revoke_key(call: Call, body: team.Removal) -> team.KeysAnswer:
-    missing = f"No valid key {body.id}."
-    return _forward(call, "POST", "/api/team/keys/revoke", team.KeysAnswer, body, missing=missing)
-
-
-@routes.get(
-    "/api/team/projects", "Who has access to which project, as far as this machine's member may see.", *ADMIN
-)
-def grants(call: Call) -> team.GrantsAnswer:
-    return _forward(call, "GET", "/api/team/projects", team.GrantsAnswer)
-
-
-@routes.post("/api/team/projects", "Set a member's access to a project that you administer.", *ADMIN)
-def grant(call: Call, body: team.NewGrant) -> team.GrantsAnswer:
-    refused = {
-        "project": f"The server has no project with the key {body.project}.",
-        "member": f"No member named {body.member}.",
-    }
-    return _forward(call, "POST", "/api/team/projects", team.GrantsAnswer, body, refused=refused)
-
-
-@routes.get("/api/team/audit", "Changes of members, keys and access, and who made them.", *ADMIN)
-def audit(call: Call, query: team.AuditQuery) -> team.AuditAnswer:
-    path = f"/api/team/audit?limit={query.limit}&before={query.before}"
-    return _forward(call, "GET", path, team.AuditAnswer)
 
 
 def _forward(
-    call: Call,
-    method: str,
+    method: Method,
     path: str,
-    shape: type[S],
-    body: Struct | None = None,
+    summary: str,
+    shape: type[Struct],
     *,
+    body: type[Struct] | None = None,
+    query: type[Struct] | None = None,
     missing: str = "",
-    refused: dict[str, str] | None = None,
-) -> S:
-    """`missing` and `refused` (by field): what to answer when the server refuses. The server's own message
-    is not shown."""
-    membership = call.services.membership
-    found = membership.exchange.server() if membership else None
-    if found is None:
-        raise Refusal(409, "no_team", NOT_JOINED.about)
-    try:
-        return found[1].manage(method, path, shape, body)
-    except TeamFailure as failure:
-        raise _refusal(failure, missing, refused or {}) from None
+    **refused: str,
+) -> None:
+    """`missing` and, by field, `refused`: what to answer when it refuses the `{body}`. The server's own
+    message is not shown."""
+
+    def forwarded(call: Call, body: Struct | None = None, query: Struct | None = None) -> Struct:
+        membership = call.services.membership
+        found = membership.exchange.server() if membership else None
+        if found is None:
+            raise Refusal(409, "no_team", NOT_JOINED.about)
+        parameters = f"?{urlencode(structs.asdict(query))}" if query else ""
+        try:
+            return found[1].manage(method, path + parameters, shape, body)
+        except TeamFailure as failure:
+            match failure.status:
+                case 403:
+                    message = "This machine's key does not permit that."
+                    raise Refusal(403, failure.code or "forbidden", message) from None
+                case 404 if missing:
+                    raise Refusal(404, "not_found", missing.format(body=body)) from None
+                case 400 if failure.field in refused:
+                    message = refused[failure.field].format(body=body)
+                    raise Refusal(400, "bad_field", message, field=failure.field) from None
+                case _:
+                    raise Refusal(424, "team_failed", str(failure)) from None
+
+    unknown = (UNKNOWN,) if missing else ()
+    answers = (ok(shape), *unknown, FORBIDDEN, NOT_JOINED, FAILED)
+    routes.append(Endpoint(method, path, forwarded, summary, answers, body, query))
 
 
-def _refusal(failure: TeamFailure, missing: str, refused: dict[str, str]) -> Refusal:
-    match failure.status:
-        case 403:
-            return Refusal(403, failure.code or "forbidden", "This machine's key does not permit that.")
-        case 404 if missing:
-            return Refusal(404, "not_found", missing)
-        case 400 if failure.field in refused:
-            return Refusal(400, "bad_field", refused[failure.field], field=failure.field)
-        case _:
-            return Refusal(424, "team_failed", str(failure))
+_forward("GET", "/api/team", "This machine's member, and what its key permits.", team.TeamAnswer)
+_forward("GET", "/api/team/members", "The team's members.", team.MembersAnswer)
+_forward(
+    "POST",
+    "/api/team/members",
+    "Add a member.",
+    team.MemberInfo,
+    body=team.NewMember,
+    name="A member named {body.name} already exists, or the name is reserved.",
+)
+_forward(
+    "POST",
+    "/api/team/members/remove",
+    "Remove a member and revoke their keys. What they shared stays.",
+    team.MembersAnswer,
+    body=team.Removal,
+    missing="No member named {body.id}.",
+    id="{body.id} is the only admin. Make someone else an admin first.",
+)
+_forward(
+    "GET",
+    "/api/team/keys",
+    "The keys of the team or, without admin rights, your own. The keys themselves are not shown.",
+    team.KeysAnswer,
+)
+_forward(
+    "POST",
+    "/api/team/keys",
+    "Create a key. Only this response contains it.",
+    team.NewKeyAnswer,
+    body=team.NewKey,
+    member="No member named {body.member}.",
+    scopes="The scope write requires the scope read.",
+)
+_forward(
+    "POST",
+    "/api/team/keys/revoke",
+    "Revoke a key, with immediate effect.",
+    team.KeysAnswer,
+    body=team.Removal,
+    missing="No valid key {body.id}.",
+)
+_forward(
+    "GET",
+    "/api/team/projects",
+    "Who has access to which project, as far as this machine's member may see.",
+    team.GrantsAnswer,
+)
+_forward(
+    "POST",
+    "/api/team/projects",
+    "Set a member's access to a project that you administer.",
+    team.GrantsAnswer,
+    body=team.NewGrant,
+    project="The server has no project with the key {body.project}.",
+    member="No member named {body.member}.",
+)
+_forward(
+    "GET",
+    "/api/team/audit",
+    "Changes of members, keys and access, and who made them.",
+    team.AuditAnswer,
+    query=team.AuditQuery,
+)

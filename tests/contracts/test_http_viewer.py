@@ -180,6 +180,8 @@ class TestPreview:
         assert self.preview(worker)["prompt"] is None
 
     def test_other_sizes_count_here_only(self, worker: Worker) -> None:
+        for place in ("north", "south", "west"):
+            worker.post("/api/memory/save", text=f"Deploys to the {place} need the VPN.", project="shop")
         whole = self.preview(worker, prompt=self.ASKED)
         sizes = {"context_characters": whole["start"]["characters"] - 50, "prompt_characters": 0}
         small = self.preview(worker, prompt=self.ASKED, **sizes)

@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from claude_mem.model.clock import LAST_MS
+from claude_mem.model.text import lazy_pattern
 
 
 class Kind(StrEnum):
@@ -142,7 +143,7 @@ LONGEST_PATH = 4096
 parents together would fill the memory."""
 _FOLDERS = (".worktrees", "worktrees")
 _BESIDE = (".worktrees", "__worktrees")
-_EVERYBODYS = re.compile(
+_EVERYBODYS = lazy_pattern(
     r"/?|/(?:home|Users)(?:/[^/]+)?|/root|(?:/private|/var)?/tmp|[A-Za-z]:\\?(?:Users(?:\\[^\\]+)?)?"
 )
 

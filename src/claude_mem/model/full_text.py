@@ -12,14 +12,16 @@ import json
 import re
 from unicodedata import normalize
 
+from claude_mem.model.text import lazy_pattern
+
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _CJK_RUN = f"[{_CJK}]+"  # 2 ms to compile, so when used
 # From its beginning on, or not at all: tried at each letter, a run without a seam would take its square.
-_CAMEL_WORD = re.compile(r"(?<![^\W_])[^\W_]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
-_CAMEL_SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORD = re.compile(r"[^\W_]+")
-_CHUNK = re.compile(r"\"[^\"]{1,400}\"|[^\s\"]+")
-_POSSESSIVE = re.compile(r"['\u2019]s\b")
+_CAMEL_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
+_CAMEL_SEAM = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = lazy_pattern(r"[^\W_]+")
+_CHUNK = lazy_pattern(r"\"[^\"]{1,400}\"|[^\s\"]+")
+_POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
 
 MOST_WORDS = 24
 """A query longer than that is a text; its first words say enough, and each costs time."""
@@ -114,8 +116,8 @@ def _with_parts(word: re.Match[str]) -> str:
     return f"{word[0]} {' '.join(parts)}" if len(parts) > 1 else word[0]
 
 
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
-_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_ESCAPED = lazy_pattern(r"\\+u([0-9a-fA-F]{4})")
+_SURROGATES = lazy_pattern("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class LiteralText:

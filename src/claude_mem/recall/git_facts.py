@@ -23,6 +23,7 @@ from threading import Lock
 from claude_mem import git
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card
+from claude_mem.model.text import lazy_pattern
 from claude_mem.recall import staleness
 from claude_mem.recall.staleness import RepoFacts, Touch
 from claude_mem.store.base import Projects
@@ -36,8 +37,8 @@ MOST_BYTES = 16 << 20
 _MOST_FOLDERS = 2_000
 _TRUNKS = ("main", "master", "trunk", "develop")
 
-_HEAD = re.compile(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
-_REVERTS = re.compile(r"This reverts commit ([0-9a-f]{40,64})\b")
+_HEAD = lazy_pattern(r"\x01[0-9a-f]+ \d+(?: [0-9a-f]+)* ?")
+_REVERTS = lazy_pattern(r"This reverts commit ([0-9a-f]{40,64})\b")
 _QUIET_LOG = ("--no-color", "--no-notes", "--no-mailmap", "--no-show-signature")
 
 

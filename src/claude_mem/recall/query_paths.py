@@ -12,12 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from claude_mem.model.refs import Card, plain_path, session_at
+from claude_mem.model.text import lazy_pattern
 
 CHANGED, NAMED, READ, SAME_FOLDER = 3.0, 1.5, 1.0, 0.25
 FOLDERS_UP = 3
 
 _WORDS = r"[\w.@~+\-\[\]()$:]*[/\\][\w.@~+\-\[\]()$/\\]+|[\w@+\-.]*\w\.[A-Za-z]\w{0,8}|\.[A-Za-z][\w.\-]+"
-_PATH = re.compile(f"(?:{_WORDS})")
+_PATH = lazy_pattern(f"(?:{_WORDS})")
 
 
 def paths_in(query: str) -> list[str]:

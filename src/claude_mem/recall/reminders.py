@@ -19,6 +19,7 @@ from claude_mem.model.clock import DAY_MS
 from claude_mem.model.full_text import STOP_WORDS, query_words
 from claude_mem.model.refs import Card, Filters, Hit, Ref, kind_at, ref_at
 from claude_mem.model.structs import replace
+from claude_mem.model.text import lazy_pattern
 from claude_mem.privacy import tags
 from claude_mem.recall import label, query_paths
 from claude_mem.recall.fence import fenced, quoted
@@ -274,12 +275,12 @@ PASSED_SINCE = 3  # after as many, what went wrong is over
 LONGEST_ERROR, LONGEST_FIX = 200, 160
 COMMAND_HEADING = "Earlier runs of this command in this project."
 
-_TROUBLE = re.compile(
+_TROUBLE = lazy_pattern(
     r"error|not found|no such|denied|cannot|can't|could not|unable|refused|missing|invalid|unknown"
     r"|unrecognized|timed out|undefined|unresolved|fatal|must |required|unsupported",
     re.IGNORECASE,
 )
-_NUMBERS = re.compile(r"\d+")
+_NUMBERS = lazy_pattern(r"\d+")
 
 
 class Run(Struct, frozen=True):

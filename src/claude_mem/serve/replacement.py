@@ -32,6 +32,7 @@ from msgspec import Struct
 from claude_mem.files import read_object, write_file
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.text import lazy_pattern
 from claude_mem.serve import control, lock
 from claude_mem.serve.data_dir import leave_notice
 
@@ -180,7 +181,7 @@ def _is_recent(stamp: Path) -> bool:
 HONOURED_MS = 60 * 60 * 1000
 """For how long a worker started by an older hook stays away after a handover."""
 
-_VERSION = re.compile(
+_VERSION = lazy_pattern(
     r"(?P<release>\d{1,9}(?:\.\d{1,9}){0,5})"
     r"(?:(?P<stage>a|b|rc)(?P<nth>\d{1,9}))?"
     r"(?:\.post(?P<post>\d{1,9}))?(?:\.dev(?P<dev>\d{1,9}))?(?:\+[a-z0-9.]{1,40})?",

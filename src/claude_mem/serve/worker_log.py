@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, get_args
 
 from claude_mem.api.system import LogLevel, LogLine, LogsAnswer
 from claude_mem.model.errors import StoreError
+from claude_mem.model.text import lazy_pattern
 
 LOG_NAME = "worker.log"
 LOG_BYTES = 5_000_000
@@ -27,7 +28,7 @@ OTHER_LOGGERS = ("uvicorn.error", "asyncio", "mcp")
 REQUEST: ContextVar[str] = ContextVar("request", default="")
 """The id of the HTTP request that is being answered: in its answer, in every line written meanwhile, and in
 the id of the event it reports."""
-_SQLITE_CODE = re.compile(r"SQLITE_[A-Z_]+", re.ASCII)
+_SQLITE_CODE = lazy_pattern(r"SQLITE_[A-Z_]+", re.ASCII)
 
 
 @contextmanager
@@ -101,8 +102,8 @@ class WithoutMessages(logging.Formatter):
 TAIL_BYTES = 1 << 20
 LEVELS: tuple[str, ...] = get_args(LogLevel)
 
-_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([A-Z]+) ([\w.]+): (.*)", re.ASCII | re.DOTALL)
-_PLACE = re.compile(r"(\d{1,20})-(\d{1,15})", re.ASCII)
+_LINE = lazy_pattern(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ([A-Z]+) ([\w.]+): (.*)", re.ASCII | re.DOTALL)
+_PLACE = lazy_pattern(r"(\d{1,20})-(\d{1,15})", re.ASCII)
 
 
 def tail(log: Path, after: str, level: LogLevel, limit: int) -> LogsAnswer:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
 from claude_mem.model.full_text import indexed
 from claude_mem.model.refs import MemoryKind, Ref
+from claude_mem.model.text import lazy_pattern
 from claude_mem.store.relational.part import Row
 
 VERSION = "2"
@@ -27,7 +27,7 @@ PATH_KEYS = ("file_path", "notebook_path", "path")
 WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 _IN_PATHS = r"\w.@+~\-\[\]()$"
 # Each looked for from its beginning only: tried at each letter, a long run would take its square.
-_NAMED = re.compile(
+_NAMED = lazy_pattern(
     rf"(?<![{_IN_PATHS}/\\])(?:[A-Za-z]:)?[{_IN_PATHS}]*(?:[/\\]+[{_IN_PATHS}]+)+"
     r"|(?<![\w@+\-])[\w@+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
 )

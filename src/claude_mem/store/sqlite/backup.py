@@ -4,7 +4,6 @@ moved aside."""
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from collections.abc import Iterable
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError
+from claude_mem.model.text import lazy_pattern
 from claude_mem.store.sqlite import database_files
 from claude_mem.store.sqlite.connection import open_draft, open_reader, open_sealed, translated
 from claude_mem.store.sqlite.database_files import (
@@ -35,7 +35,7 @@ KEEP_QUARANTINED = 3
 """Of each kind: each is a full copy of a database that was damaged or replaced."""
 
 _STAMP = "%Y%m%d-%H%M%S"
-_QUARANTINE_NAME = re.compile(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{AGAIN})*)")
+_QUARANTINE_NAME = lazy_pattern(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{AGAIN})*)")
 
 
 def surplus_names(names: Iterable[str]) -> list[str]:
@@ -77,7 +77,7 @@ def _time_in(name: str) -> datetime | None:
 KEEP_DAYS = 7
 KEEP_BEFORE_MIGRATION = 2
 
-_BACKUP_NAME = re.compile(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
+_BACKUP_NAME = lazy_pattern(r"claude-mem-(\d{8}-\d{6})(-pre-migration-\d+-to-\d+)?\.db")
 _DRAFT_PREFIX = ".claude-mem-draft"
 _DRAFT_IS_DEAD_AFTER_S = 60 * 60
 

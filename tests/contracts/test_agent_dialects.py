@@ -23,6 +23,7 @@ from claude_mem import __version__
 from claude_mem.agents import CLAUDE_CODE, catalog, launcher
 from claude_mem.agents.launcher import Machine
 from claude_mem.hook import paths, worker_link
+from claude_mem.hook.stdin import Payload
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Kind
 from claude_mem.observe import tool_calls
@@ -55,7 +56,7 @@ def test_geminis_compression_before_every_call_has_no_hook() -> None:
 def test_codex_ends_a_sessions_last_hook_after_three_seconds(data: Path) -> None:
     translator = Translator("codex", "hook")
     end = next(sent.payload for sent in SENT["codex"] if sent.kind == "session_end")
-    assert translator.payload(json.dumps(end).encode(), b"", True)
+    assert translator.payload(Payload(json.dumps(end).encode()))
     assert translator.within_s(8.0) < 3.0
 
 
@@ -65,9 +66,9 @@ def test_codexs_hook_stays_the_same_in_every_version_so_that_it_stays_trusted() 
 
 def test_a_tools_name_that_is_no_text_is_no_obstacle_for_copilots_hook() -> None:
     payload = b'{"sessionId":"s","toolName":{"a":1},"toolArgs":{}}'
-    found = Translator("copilot", "preToolUse").payload(payload, b"", True)
+    found = Translator("copilot", "preToolUse").payload(Payload(payload))
     assert found is not None
-    assert json.loads(found[0])["tool_name"] == {"a": 1}
+    assert json.loads(found.head)["tool_name"] == {"a": 1}
 
 
 def test_clines_subagents_are_left_out(data: Path) -> None:
@@ -170,6 +171,6 @@ def test_goose_shows_its_user_a_message_at_a_sessions_start_alone() -> None:
     line = json.dumps({"continue": True, "systemMessage": "Not recorded."}).encode()
     for verb, payload, _ in SENT["goose"]:
         translator = Translator("goose", verb)
-        assert translator.payload(json.dumps(payload).encode(), b"", True)
+        assert translator.payload(Payload(json.dumps(payload).encode()))
         said = translator.answer(line)
         assert said == b"" if verb != "SessionStart" else json.loads(said) == {"banner": "Not recorded."}

@@ -26,6 +26,7 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem.agents import CLAUDE_CODE, FOLDERS, launcher
+from claude_mem.hook import stdin
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Kind
 from claude_mem.observe import tool_calls
@@ -118,7 +119,7 @@ def test_an_answer_has_the_agents_own_shape_and_its_name_for_the_event(agent: st
     line = json.dumps({"continue": True, "suppressOutput": True, "hookSpecificOutput": told}).encode()
     for verb, payload, kind in SENT[agent]:
         translator = Translator(agent, verb)
-        if translator.payload(json.dumps(payload).encode(), b"", True) is None:
+        if translator.payload(stdin.Payload(json.dumps(payload).encode())) is None:
             assert kind is None
             continue
         answer = translator.answer(line)
@@ -147,14 +148,14 @@ def test_what_is_only_renamed_is_what_it_would_be_if_it_were_parsed(
     for verb, payload, _ in tools:
         compact = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
         spaced = json.dumps(payload).encode()
-        with_spaces = Translator(agent, verb).payload(spaced, b"", True)
+        with_spaces = Translator(agent, verb).payload(stdin.Payload(spaced))
         assert with_spaces is not None
         with monkeypatch.context() as patched:
             patched.setattr("claude_mem.hook.json_text.parse", None)
-            renamed = Translator(agent, verb).payload(compact, b"", True)
+            renamed = Translator(agent, verb).payload(stdin.Payload(compact))
         assert renamed is not None
-        assert renamed[0].startswith(b'{"session_id":"%s:' % agent.encode())
-        assert json.loads(renamed[0]) == json.loads(with_spaces[0])
+        assert renamed.head.startswith(b'{"session_id":"%s:' % agent.encode())
+        assert json.loads(renamed.head) == json.loads(with_spaces.head)
 
 
 @pytest.mark.parametrize("agent", SENT)

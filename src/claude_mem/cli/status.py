@@ -187,7 +187,7 @@ def main() -> int:
 
 def _session() -> str:
     """Whose status the client shows; empty: it does not say."""
-    given = b"" if posix.isatty(0) else stdin.read(READ_WITHIN_S)[0]
+    given = b"" if posix.isatty(0) else stdin.read(READ_WITHIN_S).head
     stdin.deadline(ALL_WITHIN_S - READ_WITHIN_S)
     import json
 

@@ -14,6 +14,7 @@ from claude_mem.hook import paths, spool_writer, stdin
 
 REASONS = ("spool_full", "disk_full", "io_error", "late", "unreadable", "crashed")
 WIDTH = 12
+MOST_BYTES = 4096
 _NAME = max(map(len, REASONS))
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
@@ -84,15 +85,9 @@ def _column(content: bytes, which: int) -> dict[str, int]:
 
 def _content() -> bytes:
     try:
-        fd = posix.open(paths.DROPS, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
-    except OSError:
-        return b""
-    try:
-        return posix.pread(fd, 4096, 0)
+        return paths.content(paths.DROPS, MOST_BYTES, paths.OURS)
     except OSError:
         return b""  # no file
-    finally:
-        posix.close(fd)
 
 
 def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
@@ -100,7 +95,7 @@ def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
     fd = posix.open(paths.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
     try:
         posix.lockf(fd, posix.F_LOCK, 0)
-        content = posix.pread(fd, 4096, 0)
+        content = posix.pread(fd, MOST_BYTES, 0)
         had, knew = _column(content, 0), _column(content, 1)
         lines = [
             b"%-*s %0*d %0*d\n"

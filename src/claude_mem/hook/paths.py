@@ -46,6 +46,8 @@ PROGRAM = "program"
 ACTIVITY = "activity.flag"
 QUEUE_HISTORY = "queue.history"
 
+OURS = posix.O_NOFOLLOW  # files of our own are no links
+
 
 def data_directory(environ: dict[bytes, bytes]) -> bytes:
     """The data directory's path, from the environment as the kernel gave it."""
@@ -128,6 +130,20 @@ def open_folder(name: str) -> int:
     return posix.open(name, posix.O_RDONLY | posix.O_DIRECTORY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
 
 
+def leave_marker(folder: str, name: str) -> None:
+    """Creates an empty file in one of our folders."""
+    try:
+        posix.mkdir(folder, 0o700)
+    except FileExistsError:
+        pass
+    inside = open_folder(folder)
+    try:
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
+        posix.close(posix.open(name, flags, 0o600, dir_fd=inside))
+    finally:
+        posix.close(inside)
+
+
 def working_directory() -> str:
     """The agent's working directory, before the data directory is entered; "" if it no longer exists."""
     try:
@@ -147,10 +163,10 @@ def is_there(name: str) -> bool:
     return True
 
 
-def content(file: str | bytes, most: int) -> bytes:
+def content(file: str | bytes, most: int, flags: int = 0) -> bytes:
     """A file's content, at most its first bytes. Raises OSError, also for anything but a regular file: a pipe
-    would keep its reader waiting."""
-    fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+    would keep its reader waiting. `flags`: OURS for a file of our own."""
+    fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK | flags)
     try:
         if posix.fstat(fd).st_mode & 0o170000 != 0o100000:
             raise OSError(22, "it is not a file")

@@ -14,6 +14,7 @@ import posix
 import time
 
 from claude_mem.hook import paths
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import private_turns
 
 ALL = f"{paths.OFF}/all"
@@ -25,19 +26,17 @@ def path(session: str) -> str:
     return one if one != ALL else f"{one}.session"
 
 
-def find(
-    verb: str, event: bytes, head: bytes, tail: bytes = b"", is_complete: bool = True
-) -> tuple[bytes, str | None]:
+def find(verb: str, event: bytes, given: Payload) -> tuple[bytes, str | None]:
     """The event's name (as given, if there is one) and the switch that pauses it; None: it is not paused."""
     everything = paths.is_there(ALL)
-    session = private_turns.session_of(head) if event else None
+    session = given.session if event else None
     if session is None:
-        event, session = _read(verb, head, tail, is_complete)
+        event, session = _read(verb, given)
     if not everything and (not session or not paths.is_there(path(session))):
         return event, None
     note_skipped_session(session)
     if session and event not in (b"SessionStart", b"SessionEnd", b"PreToolUse"):
-        _keep_marks(verb, event, session, (head, tail, is_complete))
+        _keep_marks(verb, event, session, given)
     return event, ALL if everything or not session else path(session)
 
 
@@ -55,25 +54,16 @@ def note_skipped_session(session: str) -> None:
     """The client still writes a transcript of it; whoever reads that later finds this note."""
     if not session or paths.is_there(skipped_note(session)):
         return
-    try:
-        posix.mkdir(paths.SKIPPED_SESSIONS, 0o700)
-    except FileExistsError:
-        pass
-    flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-    folder = paths.open_folder(paths.SKIPPED_SESSIONS)
-    try:
-        posix.close(posix.open(private_turns.file_name(session), flags, 0o600, dir_fd=folder))
-    finally:
-        posix.close(folder)
+    paths.leave_marker(paths.SKIPPED_SESSIONS, private_turns.file_name(session))
 
 
-def note_skipped(verb: str, head: bytes, tail: bytes, is_complete: bool) -> None:
+def note_skipped(verb: str, given: Payload) -> None:
     """A session that is off by its environment. Where nothing was ever recorded, nothing is noted either."""
     posix.chdir(paths.data_directory(posix.environ))
-    note_skipped_session(private_turns.session_of(head) or _read(verb, head, tail, is_complete)[1])
+    note_skipped_session(given.session or _read(verb, given)[1])
 
 
-def describe(switch: str, head: bytes) -> str:
+def describe(switch: str, given: Payload) -> str:
     """What the user is shown at a session's start."""
     from claude_mem.hook.notices import age
 
@@ -83,17 +73,17 @@ def describe(switch: str, head: bytes) -> str:
         is_paused = "is paused"
     if switch == ALL:
         return f"claude-mem {is_paused}: nothing is recorded. Resume: claude-mem on"
-    which = private_turns.session_of(head) or "ID"
+    which = given.session or "ID"
     return f"This session {is_paused}: it is not recorded. Resume: claude-mem on --session {which}"
 
 
-def _read(verb: str, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes, str]:
+def _read(verb: str, given: Payload) -> tuple[bytes, str]:
     """The event's name and the session's id, of a payload in an unusual shape; empty where there is none."""
     from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload, _ = scrub_payload.read(head, tail, is_complete)
+        payload, _ = scrub_payload.read(given)
     except NotAPayload:
         return b"", ""
     event = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb)
@@ -104,12 +94,12 @@ def _read(verb: str, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes
     )
 
 
-def _keep_marks(verb: str, event: bytes, session: str, payload: tuple[bytes, bytes, bool]) -> None:
+def _keep_marks(verb: str, event: bytes, session: str, given: Payload) -> None:
     """Nothing is recorded, but what is private is noted as ever: it may be resumed in the middle of a turn.
     And a later compaction repeats what was said meanwhile: the session is marked for that, too."""
     if event == b"UserPromptSubmit":
         from claude_mem.privacy import scrub_payload
 
-        scrub_payload.prepare(verb, *payload)
+        scrub_payload.prepare(verb, given)
     if not private_turns.is_marked(session):
         private_turns.FileMarks().note(session, private_turns.OPEN)

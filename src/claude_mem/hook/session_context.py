@@ -61,12 +61,7 @@ def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
 
 def _read(file: str) -> tuple[bytes, bytes | None]:
     """The stamp, and the answer if there is something to inject. Raises ValueError for any other file."""
-    fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK)
-    try:
-        content = posix.read(fd, MOST_BYTES)
-    finally:
-        posix.close(fd)
-    stamp, newline, line = content.partition(b"\n")
+    stamp, newline, line = paths.content(file, MOST_BYTES, paths.OURS).partition(b"\n")
     if not newline or len(stamp) != STAMP or stamp.strip(_HEX):
         raise ValueError("not a rendered context")
     return stamp, worker_link.checked_answer(b"SessionStart", line)

@@ -12,6 +12,7 @@ import sys
 
 from claude_mem import __version__
 from claude_mem.hook import json_text, paths, worker_link
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import scrub_payload
 
 WITHIN_S = 6.0  # the user waits for it; the hook has eight seconds in all
@@ -19,21 +20,21 @@ DOWN = "claude-mem: the worker was not running and is starting now. Repeat the c
 LATE = "claude-mem: the worker did not answer in time. In a terminal, run: claude-mem doctor"
 
 
-def find(verb: str, head: bytes) -> tuple[dict[str, object], str] | None:
+def find(verb: str, given: Payload) -> tuple[dict[str, object], str] | None:
     """Returns the payload of a prompt that is one of our commands, and its arguments; None for any other."""
-    payload = json_text.parse(head.decode(errors="replace")) or {}
+    payload = json_text.parse(given.head.decode(errors="replace")) or {}
     event, prompt = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb), payload.get("prompt")
     typed = scrub_payload.own_command(prompt) if isinstance(prompt, str) else None
     return None if typed is None or event != "UserPromptSubmit" else (payload, typed)
 
 
-def answer(verb: str, payload: dict[str, object], typed: str, head: bytes) -> bytes:
+def answer(verb: str, payload: dict[str, object], typed: str, given: Payload) -> bytes:
     """What the client shows in place of a turn."""
     paths.enter(paths.data_directory(posix.environ))
     # A client that does not wait for the answer has its model carry the command out: until the next prompt,
     # its turn is marked as one of which nothing is recorded.
     try:
-        scrub_payload.prepare(verb, head, b"", True)
+        scrub_payload.prepare(verb, given)
     except Exception:  # noqa: S110 - the command works on a full disk too
         pass
     command = {

@@ -25,6 +25,13 @@ import time
 from claude_mem import __version__
 from claude_mem.hook import paths, stdin
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Ledger = tuple[int, int, int, int, int]
+
+
 VERSION = 2
 SUFFIX = ".json"
 AGENT = paths.CLAUDE_CODE
@@ -42,11 +49,7 @@ class SpoolFull(Exception):
     """The spool has reached its limit; the new event is dropped and counted."""
 
 
-def _line(numbers: tuple[int, ...]) -> bytes:
-    return b" ".join(b"%0*d" % (WIDTH, max(0, number)) for number in numbers) + b"\n"
-
-
-def parse_ledger(line: bytes) -> tuple[int, int, int, int, int]:
+def parse_ledger(line: bytes) -> Ledger:
     """The five numbers; a damaged or empty line counts as a fresh ledger."""
     try:
         last, files, size, most_files, most_bytes = map(int, line.split())
@@ -55,70 +58,65 @@ def parse_ledger(line: bytes) -> tuple[int, int, int, int, int]:
     return last, files, size, most_files, most_bytes
 
 
-def _open() -> tuple[int, bool]:
-    """Opens and locks the ledger; closing the descriptor unlocks it. A process that holds the lock for long
-    was suspended: then the ledger is only read, not updated, so that the event does not wait."""
+def _change(change: Callable[[int, int, int, int, int], Ledger]) -> Ledger:
+    """Changes the ledger under its lock. A process that holds that for long was suspended: then the ledger is
+    only read, not updated, so that the event does not wait."""
     flags = posix.O_RDWR | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW | posix.O_NONBLOCK
     folder = paths.open_folder(paths.SPOOL)
     try:
         fd = posix.open(".ledger", flags, 0o600, dir_fd=folder)
     finally:
         posix.close(folder)
+    try:
+        is_locked = _lock(fd)
+        changed = change(*parse_ledger(posix.pread(fd, 256, 0)))
+        if is_locked:
+            line = b" ".join(b"%0*d" % (WIDTH, max(0, number)) for number in changed)
+            posix.pwrite(fd, line + b"\n", 0)
+        return changed
+    finally:
+        posix.close(fd)  # which unlocks it
+
+
+def _lock(fd: int) -> bool:
     for _ in range(TRIES):
         try:
             posix.lockf(fd, posix.F_TLOCK, 0)
         except (BlockingIOError, PermissionError):
             time.sleep(TRY_EVERY_S)
         else:
-            return fd, True
-    return fd, False
+            return True
+    return False
 
 
 def admit(size: int, now_ns: int) -> int:
     """Counts one more event of `size` bytes, and returns the time that names it. Raises SpoolFull."""
-    fd, locked = _open()
-    try:
-        last, files, total, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
+
+    def admitted(last: int, files: int, total: int, most_files: int, most_bytes: int) -> Ledger:
         if files >= most_files or total + size > most_bytes:
             raise SpoolFull
-        name = max(now_ns, last + 1)
-        if locked:
-            posix.pwrite(fd, _line((name, files + 1, total + size, most_files, most_bytes)), 0)
-        return name
-    finally:
-        posix.close(fd)
+        return max(now_ns, last + 1), files + 1, total + size, most_files, most_bytes
+
+    return _change(admitted)[0]
 
 
 def discharge(files: int, size: int) -> None:
     """Subtracts events that have left the spool, or never reached it."""
-    fd, locked = _open()
-    try:
-        last, had_files, had_size, most_files, most_bytes = parse_ledger(posix.pread(fd, 256, 0))
-        if locked:
-            posix.pwrite(fd, _line((last, had_files - files, had_size - size, most_files, most_bytes)), 0)
-    finally:
-        posix.close(fd)
+    _change(lambda last, had, total, *limits: (last, had - files, total - size, *limits))
 
 
 def reset_ledger(files: int, size: int, most_files: int, most_bytes: int) -> None:
     """Writes the counts found by a listing, and the current limits: killed hooks leave wrong counts
     behind."""
-    fd, locked = _open()
-    try:
-        last = parse_ledger(posix.pread(fd, 256, 0))[0]
-        if locked:
-            posix.pwrite(fd, _line((last, files, size, most_files, most_bytes)), 0)
-    finally:
-        posix.close(fd)
+    _change(lambda last, *_: (last, files, size, most_files, most_bytes))
 
 
 def counted_files() -> int:
     """How many files are waiting, according to the ledger."""
-    fd, _ = _open()
     try:
-        return parse_ledger(posix.pread(fd, 256, 0))[1]
-    finally:
-        posix.close(fd)
+        return parse_ledger(paths.content(paths.LEDGER, 256, paths.OURS))[1]
+    except FileNotFoundError:
+        return 0
 
 
 def put(

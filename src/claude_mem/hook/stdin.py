@@ -1,4 +1,4 @@
-"""Reads the hook's payload from stdin, up to a cap and a deadline."""
+"""Reads the hook's payload from stdin, up to a cap and a deadline; and what can be said of it unparsed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,39 @@ MOST_BYTES = 2 << 20  # of a longer payload, the rest is read and discarded
 TAIL_BYTES = 64 << 10  # kept from its end, which names the tool use
 CHUNK = 1 << 20
 READ_WITHIN_S = 2.0  # for a client that never closes the pipe; others write the payload at once
+USUAL_BYTES = 64 << 10  # a longer payload is never stored without being parsed
+HEAD, _EVENT = b'{"session_id":"', b'"hook_event_name":"'
+
+
+class Payload:
+    """What an agent wrote: the head, the tail of what exceeded the cap, and whether the head is all of it."""
+
+    def __init__(self, head: bytes, tail: bytes = b"", is_complete: bool = True) -> None:
+        self.head, self.tail, self.is_complete = head, tail, is_complete
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is a whole object of common length, which may be stored as it is."""
+        return self.is_complete and len(self.head) <= USUAL_BYTES and self.head.rstrip().endswith(b"}")
+
+    @property
+    def session(self) -> str | None:
+        """The session's id where the client writes it, first of all; None: the payload must be parsed."""
+        head = self.head
+        session = head[len(HEAD) : head.find(b'"', len(HEAD))]
+        if not head.startswith(HEAD) or b"\\" in session or head.count(b'"session_id"') > 1:
+            return None  # an id with escapes, or two ids
+        return session.decode(errors="replace")
+
+    @property
+    def event(self) -> bytes:
+        """The event's name, if the payload starts the way the client writes it; otherwise empty."""
+        if not self.head.startswith(HEAD):
+            return b""
+        start = self.head.find(_EVENT, 0, 2048) + len(_EVENT)
+        if start < len(_EVENT) or self.head.find(b'"tool_input"', 0, start) >= 0:
+            return b""
+        return self.head[start : self.head.find(b'"', start)]
 
 
 class DeadlinePassed(BaseException):
@@ -25,14 +58,13 @@ def _raise_deadline(*_: object) -> NoReturn:
 
 
 def deadline(seconds: float) -> None:
-    """Raises Late in the main thread after `seconds`. Replaces the previous deadline; 0: none."""
+    """Raises DeadlinePassed in the main thread after `seconds`. Replaces the previous deadline; 0: none."""
     _signal.signal(_signal.SIGALRM, _raise_deadline)
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
-def read(seconds: float) -> tuple[bytes, bytes, bool]:
-    """The payload's head, the tail of what exceeded the cap, and whether the head is the complete payload. If
-    the deadline passes first, the head is what has arrived."""
+def read(seconds: float) -> Payload:
+    """If the deadline passes first, the head is what has arrived."""
     head, tail, size = [], b"", 0
     try:
         deadline(seconds)
@@ -43,7 +75,7 @@ def read(seconds: float) -> tuple[bytes, bytes, bool]:
             else:
                 tail = (tail + chunk)[-TAIL_BYTES:]
     except DeadlinePassed:
-        return b"".join(head), tail, False
+        return Payload(b"".join(head), tail, False)
     finally:
         deadline(0)
-    return b"".join(head), tail, not tail
+    return Payload(b"".join(head), tail, not tail)

@@ -30,22 +30,8 @@ def unreported_prompt(event: bytes, marker: str, prompt: Callable[[], bytes | No
     is_known = paths.is_there(f"{paths.TURN_MARKERS}/{marker}")
     found = None if is_known or event == b"UserPromptSubmit" else prompt()
     if found or event == b"UserPromptSubmit":
-        leave_marker(marker)
+        paths.leave_marker(paths.TURN_MARKERS, marker)
     return found
-
-
-def leave_marker(name: str) -> None:
-    """Creates an empty file in `asked/`."""
-    try:
-        posix.mkdir(paths.TURN_MARKERS, 0o700)
-    except FileExistsError:
-        pass
-    folder = paths.open_folder(paths.TURN_MARKERS)
-    try:
-        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_CLOEXEC | posix.O_NOFOLLOW
-        posix.close(posix.open(name, flags, 0o600, dir_fd=folder))
-    finally:
-        posix.close(folder)
 
 
 def last_lines(path: object) -> Iterator[dict[str, object]]:

@@ -20,6 +20,7 @@ import as this and has
 from __future__ import annotations
 
 from claude_mem.agents import FOLDERS
+from claude_mem.hook.stdin import Payload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,29 +51,29 @@ class Translator:
             "SessionStart" not in self.injection_events and "PreToolUse" in self.injection_events
         )
 
-    def payload(self, head: bytes, tail: bytes, is_complete: bool) -> tuple[bytes, bytes, bool] | None:
+    def payload(self, given: Payload) -> Payload | None:
         """The payload as Claude Code would have sent it; None: nothing to record. Raises NotAPayload for what
         is no JSON object."""
-        if is_complete and (renamed := self._renamed(head)):
+        if given.is_complete and (renamed := self._renamed(given.head)):
             self._unparsed = renamed
-            return renamed, b"", True
+            return Payload(renamed)
         from claude_mem.hook import json_text
 
-        given = json_text.parse(head.decode(errors="replace")) if is_complete else None
-        is_whole = given is not None
-        if given is None:
+        own = json_text.parse(given.head.decode(errors="replace")) if given.is_complete else None
+        is_whole = own is not None
+        if own is None:
             from claude_mem.privacy import scrub_payload
 
-            given, is_whole = scrub_payload.read(head, tail, is_complete)
+            own, is_whole = scrub_payload.read(given)
         dialect, keys = self._dialect, self._keys
-        named = given.get("hook_event_name")
+        named = own.get("hook_event_name")
         self.own_event = self._verb if self._verb in dialect.EVENTS else str(named)
         event = dialect.EVENTS.get(self.own_event)
         if event is None:
             return None
         self._event = event
         spoken: dict[str, object] | None
-        spoken = {keys.get(key, key): value for key, value in given.items()} | {"hook_event_name": event}
+        spoken = {keys.get(key, key): value for key, value in own.items()} | {"hook_event_name": event}
         spoken = dialect.read(event, spoken) if hasattr(dialect, "read") else spoken
         if spoken is None:
             return None
@@ -80,7 +81,7 @@ class Translator:
         if isinstance(session, str) and session:
             spoken["session_id"] = f"{self.agent}:{session}"
         self._spoken = spoken
-        return _encoded(spoken), b"", is_whole
+        return Payload(_encoded(spoken), is_complete=is_whole)
 
     def _renamed(self, head: bytes) -> bytes | None:
         """A payload in which nothing but names differs, unparsed; None: it must be parsed. A key between bare

@@ -11,7 +11,8 @@ from __future__ import annotations
 import posix
 import time
 
-from claude_mem.hook import json_text
+from claude_mem.hook import json_text, paths
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import excluded_files
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
@@ -21,9 +22,7 @@ _GIT_FILE = 4096
 _LONGEST = 4096  # characters of a path that a system opens; looking at all above it takes their square
 
 
-def is_hook_excluded(
-    settings: bytes, event: bytes, head: bytes, tail: bytes = b"", is_complete: bool = True
-) -> bool:
+def is_hook_excluded(settings: bytes, event: bytes, given: Payload) -> bool:
     """Of a payload. What can be read of the setting holds. A payload that was cut before it named its
     directory counts as excluded."""
     globs = _plain_globs(settings)
@@ -32,7 +31,7 @@ def is_hook_excluded(
     if not globs:
         return False
     home = posix.environ.get(b"HOME", b"").decode(errors="surrogateescape")
-    cwd = _directory(event, head, tail, is_complete)
+    cwd = _directory(event, given)
     return cwd is None or is_excluded(cwd, globs, home)
 
 
@@ -90,19 +89,19 @@ def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> 
     """`name`: what a caller says the project is called."""
     if not cwd and not name:
         return False
-    paths, names = _places(cwd) if cwd else ([], [])
-    return any(_matches(glob.lower(), paths, [*names, name.lower()], home.lower()) for glob in globs)
+    places, names = _places(cwd) if cwd else ([], [])
+    return any(_matches(glob.lower(), places, [*names, name.lower()], home.lower()) for glob in globs)
 
 
-def _directory(event: bytes, head: bytes, tail: bytes, is_complete: bool) -> str | None:
+def _directory(event: bytes, given: Payload) -> str | None:
     """The working directory; None where it may stand behind the cut."""
     if event:
-        return json_text.text_of(json_text.member(head, b"cwd")).decode(errors="surrogateescape")
+        return json_text.text_of(json_text.member(given.head, b"cwd")).decode(errors="surrogateescape")
     from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 
     try:
-        payload, is_whole = scrub_payload.read(head, tail, is_complete)
+        payload, is_whole = scrub_payload.read(given)
     except NotAPayload:
         return ""  # nothing of it will be recorded
     cwd = payload.get("cwd")
@@ -111,7 +110,7 @@ def _directory(event: bytes, head: bytes, tail: bytes, is_complete: bool) -> str
     return "" if is_whole else None
 
 
-def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
+def _matches(glob: str, places: list[str], names: list[str], home: str) -> bool:
     if "/" not in glob:
         return any(name and excluded_files.like(name, glob) for name in names)
     if glob.startswith("~/"):
@@ -119,8 +118,8 @@ def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
     wanted = glob.rstrip("/").split("/")
     if wanted[0] not in ("", "**"):
         wanted.insert(0, "**")  # wherever it is found
-    for path in paths:
-        parts = path.split("/")
+    for place in places:
+        parts = place.split("/")
         if any(excluded_files.walk(parts[:length], wanted) for length in range(1, len(parts) + 1)):
             return True
     return False
@@ -129,32 +128,26 @@ def _matches(glob: str, paths: list[str], names: list[str], home: str) -> bool:
 def _places(cwd: str) -> tuple[list[str], list[str]]:
     """Where a directory is, in lower case: its own path and its repository's, whose name is the project's."""
     cwd = cwd[:_LONGEST].replace("\\", "/").rstrip("/") or "/"
-    paths, top = [cwd], cwd
+    places, top = [cwd], cwd
     while top:
         try:
             mode = posix.lstat(f"{top}/.git").st_mode
         except (OSError, ValueError):
             top = top.rpartition("/")[0]
             continue
-        paths.append(top)
+        places.append(top)
         if mode & 0o170000 != 0o040000:
-            paths += _main(f"{top}/.git")
+            places += _main(f"{top}/.git")
         break
-    names = [path.rpartition("/")[2] for path in (paths[1:] or paths)]
-    return [path.lower() for path in paths], [name.lower() for name in names]
+    names = [place.rpartition("/")[2] for place in (places[1:] or places)]
+    return [place.lower() for place in places], [name.lower() for name in names]
 
 
 def _main(link: str) -> list[str]:
     """The repository of a linked worktree, whose `.git` is a file that says where its directory is."""
     try:
-        fd = posix.open(link, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK)
+        said = paths.content(link, _GIT_FILE).decode(errors="surrogateescape")
     except OSError:
-        return []
-    try:
-        said = posix.read(fd, _GIT_FILE).decode(errors="surrogateescape")
-    except OSError:
-        return []  # a link to a directory, or a pipe that says nothing
-    finally:
-        posix.close(fd)
+        return []  # a link to a directory, or a pipe
     root, inside, _ = said.partition("gitdir:")[2].strip().rpartition("/.git/")
     return [root] if inside and root else []

@@ -22,15 +22,6 @@ OPEN = "open"
 OURS = "ours"  # the current turn is one of our commands; nothing in the session was private
 WIDTH = 16
 MOST_BYTES = 256 << 10
-HEAD = b'{"session_id":"'
-
-
-def session_of(payload: bytes) -> str | None:
-    """The session's id where the client writes it, first of all; None: the payload must be parsed."""
-    session = payload[len(HEAD) : payload.find(b'"', len(HEAD))]
-    if not payload.startswith(HEAD) or b"\\" in session or payload.count(b'"session_id"') > 1:
-        return None  # an id with escapes, or two ids
-    return session.decode(errors="replace")
 
 
 def file_name(session: str) -> str:

@@ -10,6 +10,7 @@ from claude_mem.hook import paths
 from claude_mem.hook.drop_counters import NoSession, NotAPayload
 from claude_mem.hook.json_text import dumps, parse
 from claude_mem.hook.spool_writer import CUT_OFF, PRIVATE, SCRUB_AGAIN
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import excluded_files, private_turns, scrub, tags
 from claude_mem.privacy.private_turns import FileMarks, Marks, had_private_turns
 from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPONSE_KEYS
@@ -45,12 +46,10 @@ BARE_KEYS = (
 """All that is stored of an event whose text is private."""
 
 
-def prepare(
-    verb: str, head: bytes, tail: bytes, is_complete: bool
-) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:
+def prepare(verb: str, given: Payload) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:
     """The event's name, its scrubbed payload (None when nothing of it may be recorded), and the flags of its
     envelope."""
-    payload, is_parsed = read(head, tail, is_complete)
+    payload, is_parsed = read(given)
     event = payload.get("hook_event_name") or BY_VERB.get(verb)
     if not isinstance(event, str):
         raise NotAPayload
@@ -64,15 +63,16 @@ def prepare(
     return name, _encode(kept[0]), tuple(flag for flag, is_set in flags.items() if is_set)
 
 
-def read(head: bytes, tail: bytes, is_complete: bool) -> tuple[dict[str, object], bool]:
+def read(given: Payload) -> tuple[dict[str, object], bool]:
     """Returns the payload, or what can be salvaged of it, and whether it is complete. Raises NotAPayload."""
-    payload = parse(head.decode(errors="replace")) if is_complete else None
-    is_parsed = payload is not None
-    if payload is None:
-        payload = salvage(head.decode(errors="replace"), tail.decode(errors="replace"))
+    head = given.head.decode(errors="replace")
+    payload = parse(head) if given.is_complete else None
+    if payload is not None:
+        return payload, True
+    payload = salvage(head, given.tail.decode(errors="replace"))
     if payload is None:
         raise NotAPayload
-    return payload, is_parsed
+    return payload, False
 
 
 def clean(

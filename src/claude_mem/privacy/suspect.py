@@ -88,13 +88,8 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"/", [b"/magic", b"/reset", b"/verify", b"/invite", b"/confirm", b"/activate"]),
     (b"send ", [rb"send \"", b"send --"]),
     (b"client(", [b"client('ac", rb"client(\"ac", rb"client(\\\"ac", rb"client(\\\\\\\"ac"]),
-    (b" -p", [b" -p"]),
     (b"&#", b"&#10 &#11 &#x6 &#x7".split()),
-    (b":587 ", [b":587 "]),
-    (b":465 ", [b":465 "]),
-    (b"@tcp(", [b"@tcp("]),
     (b" code", [b"backup code", b"recovery code", b"scratch code"]),
-    (b"shared key", [b"shared key"]),
     (b"hmac", [b"createhmac", b"hmac.new"]),
     (b"crypt(", [b"aes_encrypt(", b"aes_decrypt("]),
     (b"calendar/", [b"calendar/ical/", b"owa/calendar/"]),
@@ -110,10 +105,15 @@ _ALONE: list[bytes] = [
     *b"claude-mem-context system-reminder system_reminder persisted-output hook_context".split(),
     *b".jks .kdbx netrc".split(),
     *rb"""secret credential authorization cookie signature= .atlasv1. session= session":" _live_ v1.0-
-    +@ _salt {sha} {ssha} securestring mnemonic
+    +@ _salt {sha} {ssha} securestring mnemonic @tcp(
     1//0 !aq goog1 azdo wandb_v1_ mid-server- aqe _oat_ _prod_ _pat_ _sk_""".split(),
     # "password" in base64, wherever it begins
     *b"cgfzc3dvcm bhc3n3b3jk wyxnzd29yz".split(),
+    *(b" -p", b":587 ", b":465 ", b"shared key"),
+    # Excluded files whose names have little in common
+    *b".kube .aws .docker .boto .s3cfg .cnf .kdb .p8 .agekey hosts.yml wallet.dat .htpasswd secring.".split(),
+    *b"local.settings .properties access_tokens.db msal_token_ accesstokens accesskeys .ovpn /hub".split(),
+    *b"etc/shadow .dev.vars".split(),
 ]
 
 # Whole words: programs that take passwords, and what else is said beside a secret.
@@ -163,24 +163,28 @@ _FOURS = frozenset(
 )
 _THREES = frozenset(b"sk- hf_ r8_ xox sg. eyj re_ sl. cio fw_ fc- oy2 a3- sk_".split())
 
+
+def _table(ends: bytes) -> bytes:
+    """For `translate`: a space in place of what ends a word, and of control characters."""
+    ends += bytes(range(32))
+    return bytes.maketrans(ends, b" " * len(ends))
+
+
 # What ends a word. A backslash does, and so does the letter after it when they spell a line break or a tab.
-_SPACED = bytes(32 if byte in b"\"'`()[]{},;|&=<>:/@\\$#*?!^" or byte < 32 else byte for byte in range(256))
-_PARTED = bytes(32 if byte in b"\"'`()[]{},;|&=<>:/\\" or byte < 32 else byte for byte in range(256))
+_SPACED = _table(b"\"'`()[]{},;|&=<>:/@\\$#*?!^")
+_PARTED = _table(b"\"'`()[]{},;|&=<>:/\\")
 _DIGITS = b"0123456789"
 
 # Parts of names that are followed by many other things than a secret: only with a value that has a digit.
 _WEAK_NAMES = (b"token", b"key", b"auth", b"salt", b"_pat", b"psk", b"pwd", b"pass", b"--user", b"_cookie")
 
 # Looked for only where not all is ASCII: the tag in full-width letters, and words for password.
-_NOT_ASCII = [
-    word.encode()
-    for word in """＜,\u200b,\u200c,\u200d,\u2060,\ufeff,\xad,密码,密碼,
+_NOT_ASCII = """＜,\u200b,\u200c,\u200d,\u2060,\ufeff,\xad,密码,密碼,
     口令,パスワード,暗証番号,비밀번호,암호,ароль,аролем,ароля,पासवर्ड,
     कूटशब्द,كلمة ا,كلمة مرور,رمز عبور,گذرواژه,סיסמ,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
     密钥,密鑰,秘钥,令牌,キー,トークン,秘密鍵, 키,토큰,люч,токен,مفتاح,رمز,कुंजी,टोकन,schlüssel,clé,助记词,
     助記詞,ニーモニック,니모닉,시드,мнемони,сид-фраз,логин,учетные данные,
-    contraseñ,parolă,hasło,ifre,mật khẩu,lösenord,jelszó,лозинка,гасло""".replace("\n    ", "").split(",")
-]
+    contraseñ,parolă,hasło,ifre,mật khẩu,lösenord,jelszó,лозинка,гасло""".replace("\n    ", "")
 # Excluded files, and commands that print the environment; by what their names have in common.
 _FILES: tuple[tuple[bytes, list[bytes]], ...] = (
     (
@@ -197,22 +201,17 @@ _FILES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"e -", [b"declare -", b"typeset -"]),
     (b"rc", [b".npmrc", b".envrc", b".terraformrc", b".msmtprc", b".tfrc"]),
     (b".tf", [b".tfstate", b".tfvars"]),
-    (b"conf", [b"kubeconfig", b"rclone.conf", b"pgpass.conf", b".oci/config", b".ovpn"]),
+    (b"conf", [b"kubeconfig", b"rclone.conf", b"pgpass.conf", b".oci/config"]),
     (b"credentials", [b"credentials.", b"/credentials", b"\\credentials"]),
     (b"account", [b"service-account", b"service_account", b"serviceaccount"]),
     (b"hist", [b"_history", b".histfile"]),
     (b"auth", [b"auth.json", b".authinfo", b"auth=(", b'"auth ', rb"\nauth ", b"> auth "]),
     (b".v", [b".dev.vars", b".vault-", b".vault_"]),
 )
-_NAMES: list[bytes] = [
-    *b".kube .aws .docker .boto .s3cfg .cnf .kdb .p8 .agekey hosts.yml wallet.dat .htpasswd secring.".split(),
-    *b"local.settings .properties access_tokens.db msal_token_ accesstokens accesskeys .ovpn /hub".split(),
-    *b"etc/shadow .dev.vars".split(),
-]
 
 # How the names begin of excluded files that begin with no dot.
 _BEGUN = tuple(b"id cr ku se te wa ap cl rc pg ke co fi ho au lo _n ac ms".split())
-_WORDED = bytes(32 if byte in b"\"'`();|&<>=" or byte < 32 else byte for byte in range(256))
+_WORDED = _table(b"\"'`();|&<>=")
 
 
 def is_suspect(payload: bytes) -> bool:
@@ -220,10 +219,9 @@ def is_suspect(payload: bytes) -> bool:
     low = payload.lower()
     return (
         any(needle in low for needle in _ALONE)
-        or any(needle in low for needle in _NAMES)
         or any(common in low and any(needle in low for needle in family) for common, family in _FAMILIES)
         or any(common in low and any(needle in low for needle in family) for common, family in _FILES)
-        or (not low.isascii() and any(word in low for word in _NOT_ASCII))
+        or (not low.isascii() and any(word.encode() in low for word in _NOT_ASCII.split(",")))
         or _has_secret_words(low)
         or any(_has_value(low, name) for name in _WEAK_NAMES)
         or (rb"\u001b[" in low and _has_secret_words(_without_colors(low)))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from claude_mem.agents import CLAUDE_CODE, catalog, hook_payload
+from claude_mem.hook.stdin import Payload
 from claude_mem.hook.translate import Translator
 from claude_mem.model.events import Event, Kind, TranscriptEvent
 from claude_mem.observe import tool_calls
@@ -89,10 +90,10 @@ def live(agent: str) -> list[Event]:
         if name not in left:
             left[name] = json.loads((FIXTURES / agent / f"{name}.json").read_text())
         translator = Translator(agent, name)
-        spoken = translator.payload(json.dumps(left[name].pop(0)).encode(), b"", True)
+        spoken = translator.payload(Payload(json.dumps(left[name].pop(0)).encode()))
         if spoken is None:
             continue
-        payload = json.loads(spoken[0])
+        payload = json.loads(spoken.head)
         if payload["hook_event_name"] == "PreToolUse":
             continue
         event = hook_payload.parse(payload["hook_event_name"], payload, id=name, at=1, client=agent)

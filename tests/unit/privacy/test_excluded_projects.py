@@ -9,9 +9,11 @@ from typing import NoReturn
 import pytest
 from tests.harness import payloads
 
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy.excluded_projects import KEY, is_excluded, is_hook_excluded, read
 
 HOME = "/home/ada"
+PAYLOAD = Payload(payloads.bash("t"))
 
 
 @pytest.mark.parametrize(
@@ -90,27 +92,26 @@ def test_a_callers_own_name_for_a_project_counts() -> None:
 def test_the_list_is_read_the_same_with_and_without_a_parser(value: str) -> None:
     settings = f'{{"CLAUDE_MEM_LOG_LEVEL": "INFO", "{KEY}": {value}, "CLAUDE_MEM_MODE": "code"}}'.encode()
     assert read(settings)
-    assert is_hook_excluded(settings, b"PostToolUse", payloads.bash("t"))
+    assert is_hook_excluded(settings, b"PostToolUse", PAYLOAD)
     others = settings.replace(b"proj", b"other").replace(rb"pr\u006fj", b"other")
-    assert not is_hook_excluded(others, b"PostToolUse", payloads.bash("t"))
+    assert not is_hook_excluded(others, b"PostToolUse", PAYLOAD)
 
 
 @pytest.mark.parametrize(
     "value", ["[]", "7", '{"a": "proj"}', "null", "[7]", '["x",]', '"', '["proj', "[" * 100_000]
 )
 def test_what_is_no_list_of_globs_excludes_nothing(value: str) -> None:
-    assert not is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", payloads.bash("t"))
+    assert not is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", PAYLOAD)
 
 
 @pytest.mark.parametrize("value", ['["proj"', '["proj" "x"]', '["proj",]', '["proj", 7]', '"[\\"proj\\"]"'])
 def test_what_can_be_read_of_a_broken_list_excludes(value: str) -> None:
-    assert is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", payloads.bash("t"))
+    assert is_hook_excluded(f'{{"{KEY}": {value}}}'.encode(), b"PostToolUse", PAYLOAD)
 
 
 def test_a_list_of_nothing_but_plain_strings_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    payload = payloads.bash("t")
     monkeypatch.setitem(sys.modules, "json", None)
-    assert is_hook_excluded(f'{{"{KEY}": ["proj"]}}'.encode(), b"PostToolUse", payload)
+    assert is_hook_excluded(f'{{"{KEY}": ["proj"]}}'.encode(), b"PostToolUse", PAYLOAD)
 
 
 def test_of_an_endless_directory_only_so_much_is_looked_at_as_a_path_may_have(
@@ -130,6 +131,6 @@ def test_of_an_endless_directory_only_so_much_is_looked_at_as_a_path_may_have(
 def test_a_payload_that_was_cut_before_it_named_its_directory_is_excluded() -> None:
     settings = f'{{"{KEY}": ["proj"]}}'.encode()
     cut = b'{"session_id":"s","hook_event_name":"PostToolUse","tool_response":"' + b"x " * 50
-    assert is_hook_excluded(settings, b"", cut, b"", is_complete=False)
-    assert not is_hook_excluded(b"{}", b"", cut, b"", is_complete=False)
-    assert not is_hook_excluded(settings, b"", cut + b'"}')
+    assert is_hook_excluded(settings, b"", Payload(cut, is_complete=False))
+    assert not is_hook_excluded(b"{}", b"", Payload(cut, is_complete=False))
+    assert not is_hook_excluded(settings, b"", Payload(cut + b'"}'))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.harness import workers
 
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import private_turns
 
 MARKS = private_turns.FileMarks()
@@ -74,7 +75,7 @@ def _waits(pid: int) -> bool:
 def test_a_session_is_known_unread_only_where_nothing_can_be_mistaken(
     payload: bytes, session: str | None
 ) -> None:
-    assert private_turns.session_of(payload) == session
+    assert Payload(payload).session == session
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.harness import payloads
 
 from claude_mem.hook.json_text import parse
+from claude_mem.hook.stdin import Payload
 from claude_mem.privacy import scrub_payload
 
 SESSION = payloads.SESSION
@@ -209,9 +210,9 @@ def test_the_tool_uses_id_is_found_behind_what_was_cut_out() -> None:
 
 def test_a_payload_that_was_cut_before_it_came_is_marked_too() -> None:
     is_complete = payloads.bash("toolu_1")
-    assert scrub_payload.read(is_complete, b"", True)[1]
-    assert not scrub_payload.read(is_complete[:-40], b"", True)[1]
-    assert not scrub_payload.read(is_complete, b"", False)[1]
+    assert scrub_payload.read(Payload(is_complete))[1]
+    assert not scrub_payload.read(Payload(is_complete[:-40], is_complete=True))[1]
+    assert not scrub_payload.read(Payload(is_complete, is_complete=False))[1]
 
 
 def of_transcripts() -> Iterator[bytes]:
@@ -253,7 +254,7 @@ LONG = "TOKEN=abc " * 20
 def test_contents_whose_file_is_named_behind_the_cut_are_left_out(members: dict[str, Any]) -> None:
     raw = payloads.payload("PostToolUse", tool_name="mcp__files__write", **members)
     for end in range(raw.index(b"TOKEN"), len(raw) - 1):
-        found, _ = scrub_payload.read(raw[:end], b'"tool_use_id":"toolu_9"}', is_complete=False)
+        found, _ = scrub_payload.read(Payload(raw[:end], b'"tool_use_id":"toolu_9"}', False))
         assert found["session_id"] == SESSION
         assert found["tool_use_id"] == "toolu_9"
         is_named = "/p/.env" in json.dumps(found)
@@ -265,4 +266,4 @@ def test_contents_whose_file_is_named_before_the_cut_are_kept() -> None:
         "PostToolUse", tool_name="Write", tool_input={"file_path": "/p/a", "content": LONG}
     )
     cut = raw[: raw.rindex(b"TOKEN")]
-    assert "TOKEN" in json.dumps(scrub_payload.read(cut, b"", is_complete=False)[0])
+    assert "TOKEN" in json.dumps(scrub_payload.read(Payload(cut, is_complete=False))[0])

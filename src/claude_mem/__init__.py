@@ -1,21 +1,21 @@
-"""claude-mem: a memory for coding agents.
+"""claude-mem: long-term memory for coding agents.
 
-One tool call, followed through the tree in the order of its folders:
+A tool call passes through these folders, in this order:
 
     hook      in the hook process: read the payload, write one file to the spool, wake the worker, exit
     privacy   remove private text and secrets before anything is written
     agents    what each coding agent sends and expects
-    queue     in the worker: move spool files into the database once each, hand out batches under a lease
-    observe   turn a batch into observations, with a model of `providers` or without one
+    queue     in the worker: move each spool file into the database once, lease batches
+    observe   turn a batch into observations, with a model from `providers` or without one
     store     the only code that knows SQL
-    recall    find, rank and render memories; `vectors` finds what is similar
+    recall    find, rank and render memories; `vectors` finds similar ones
     serve     the worker: hook socket, HTTP, MCP, viewer
 
-`model` holds the values that travel, `api` the shapes that cross a process, `settings` what the user has
-chosen. `wiring` puts it all together, and `cli` is what people type. Beside the tool call's way: `imports`
-brings memory from elsewhere, `team` exchanges it with a team's server.
+`model` contains the values that are passed between the folders, `api` the types that cross a process boundary,
+and `settings` the user's settings. `wiring` builds everything, and `cli` is the command line. Not on the path
+of a tool call: `imports` imports memory from elsewhere, and `team` exchanges it with a team's server.
 
-Nothing is imported here: a hook pays for this file on every tool call.
+This file imports nothing, because a hook loads it on every tool call.
 """
 
 __version__ = "0.1.0"

@@ -1,5 +1,5 @@
-"""Writes a file atomically (readers see the old content or the new, never a part of it); and reads JSON back,
-whatever became of the file."""
+"""Writes files atomically (readers see the old content or the new, never a part of it); and reads JSON files,
+even if they are damaged."""
 
 from __future__ import annotations
 

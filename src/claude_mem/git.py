@@ -1,10 +1,10 @@
-"""Git: where a working directory belongs, and a repository's log.
+"""Git: the repository of a working directory, and a repository's log.
 
-The repository, branch and commit of a directory are read from the few small files that git keeps, without
-running it; an answer holds for a moment, for the events of one turn come from one place. Where git is run, it
-is restricted (`Git`): a repository may be untrusted, and its configuration names programs.
-None of them runs: no hooks, no pager, no monitor, no fetch of what a partial clone lacks; and no bare
-repository that was planted in a folder is entered.
+The repository, branch and commit of a directory are read from a few small files without running git. An
+answer is cached for a moment, because the events of a turn come from one directory. When git is run, it
+is restricted (`Git`): a repository may be untrusted, and its configuration can name programs.
+None of them runs: no hooks, no pager, no monitor, no fetch for a partial clone. A bare repository that was
+planted in a folder is not used.
 """
 
 from __future__ import annotations

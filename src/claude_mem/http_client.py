@@ -1,8 +1,8 @@
-"""One HTTP request within one deadline, and its answer or what was in its way.
+"""Sends one HTTP request within one deadline, and returns the response or the reason it failed.
 
-The standard library is enough (docs/adr/0004) and is imported late. `http.client` knows only a timeout per
-read, which a byte every second defeats; so the call runs in a thread, and its socket is shut when the time is
-over. Nothing is logged: neither keys nor bodies.
+It uses the standard library (docs/adr/0004), imported late. `http.client` only has a timeout per read, which a
+server that sends one byte per second defeats. So the call runs in a thread, and its socket is shut down at the
+deadline. Nothing is logged: neither keys nor bodies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""One folder for each coding agent: its hooks and how they are installed, its payloads, its transcripts.
+"""The coding agents, one folder each: its hooks and their installation, its payloads, its transcripts.
 
-Another agent is another folder (see `catalog`) and a row here.
+To add an agent, add a folder (see `catalog`) and a row here.
 """
 
 from __future__ import annotations

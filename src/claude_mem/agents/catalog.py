@@ -1,9 +1,9 @@
-"""What an agent's folder offers. Another agent is a folder with these modules and a row in `agents.TITLES`.
+"""What an agent's folder must contain. To add an agent, add a folder with these modules and a row in `agents.TITLES`.
 
-__init__.py      its dialect: its hooks' events and words, and where text reaches its model (`hook.translate`)
-agent.py         AGENT, as below: what is written into which of its files, what its user has to do, and
+__init__.py      its dialect: its hooks' events and field names, and where text reaches its model (`hook.translate`)
+agent.py         AGENT, as below: what is written to which of its files, what its user has to do, and
                  its transcripts
-installation.py  an `Installer`, where files alone do not do (`file_installer` is everybody else's)
+installation.py  an `Installer`, if editing files is not enough (the others use `file_installer`)
 """
 
 from __future__ import annotations

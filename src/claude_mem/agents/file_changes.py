@@ -1,5 +1,5 @@
-"""Changes files, and has an agent's program change its own, so that all of it is undone if a part fails; and
-the record of what an install changed, with which an uninstall restores every byte."""
+"""Changes files, and has an agent's program change its own, so that everything is undone if a part fails; and
+records what an install changed, so that an uninstall can restore every byte."""
 
 from __future__ import annotations
 

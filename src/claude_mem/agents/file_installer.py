@@ -1,6 +1,6 @@
-"""Connects claude-mem to an agent by files alone, and disconnects it: an `Installer` of `agents.catalog`.
+"""Connects claude-mem to an agent by editing files, and disconnects it: an `Installer` (`agents.catalog`).
 
-An agent says what goes into which file (`FilePart`); this adds it, records it, and takes it back to the byte.
+An agent declares what goes into which file (`FilePart`). This module adds it, records it, and restores every byte.
 """
 
 from __future__ import annotations

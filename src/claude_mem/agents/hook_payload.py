@@ -1,4 +1,4 @@
-"""A hook's payload, in the words of Claude Code's hooks, as an `Event`."""
+"""Converts a hook's payload, in Claude Code's format, to an `Event`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an agent runs our programs on one machine: the hook and the bridge to the worker's MCP."""
+"""The command lines with which an agent runs our programs: the hook, and the bridge to the worker's MCP."""
 
 from __future__ import annotations
 

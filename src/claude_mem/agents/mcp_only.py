@@ -1,7 +1,7 @@
-"""Agents that can search memory by MCP, and no more: one row each, from their documentation.
+"""Agents that can only search memory, over MCP: one row each, from their documentation.
 
-Kiro's hooks belong to the files of its agents, and some of its modes name no session. Antigravity's have no
-prompts. Zed runs Claude Code and Codex, whose hooks work there.
+Kiro's hooks are configured in the files of its agents, and in some of its modes they do not name the session.
+Antigravity's do not report prompts. Zed runs Claude Code and Codex, whose hooks work there.
 """
 
 from __future__ import annotations

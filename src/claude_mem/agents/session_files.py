@@ -1,7 +1,7 @@
-"""Sessions that an agent stores in files, as the events that its hooks would have sent: a `TranscriptReader`.
+"""Reads sessions that an agent stores in files as the events that its hooks would have sent: a `TranscriptReader`.
 
-An agent says where its files are and what a line means (`SessionFiles`). What a turn is, is decided here: a
-prompt, the tools that were used, what was said on the way, and the last thing that was said.
+An agent declares where its files are and what a line means (`SessionFiles`). This module defines a turn: a
+prompt, the tools that were used, the messages in between, and the last message.
 """
 
 from __future__ import annotations

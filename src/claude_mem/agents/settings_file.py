@@ -1,4 +1,4 @@
-"""Edits a settings file of Claude Code's kind: text in, text out; the user's own entries are preserved."""
+"""Edits a settings file in Claude Code's format: text in, text out; the user's own entries are preserved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The typed shapes that cross a process: filters, requests and answers, one file per noun.
+"""The types that cross a process boundary: filters, requests and responses, one file per noun.
 
-OpenAPI, the MCP tools' schemas, the command line's filter flags and the checks of what comes in are all made
-of these structs.
+OpenAPI, the MCP tools' schemas, the command line's filter flags and the validation of input are all generated
+from these structs.
 """

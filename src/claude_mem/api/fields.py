@@ -1,4 +1,4 @@
-"""What all shapes of the API share: descriptions, aliases, bounds of numbers, and the shape of errors."""
+"""What all types of the API share: descriptions, aliases, limits of numbers, and the format of errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The filters of memory, declared once: HTTP parameters, MCP arguments, command-line flags and the viewer's
-controls are made of `FilterFields`."""
+"""The search filters, declared once: HTTP parameters, MCP arguments, command-line flags and the viewer's
+controls are generated from `FilterFields`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories: searching and reading them, saving, correcting and forgetting them, and moving them elsewhere."""
+"""Memories: search, reading, saving, correcting, forgetting, export and import."""
 
 from __future__ import annotations
 

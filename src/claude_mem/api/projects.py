@@ -1,4 +1,4 @@
-"""Projects: their pages, figures and costs, the context of their next session, and maintenance."""
+"""Projects: their pages, statistics and costs, the context of their next session, and maintenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: what a coding agent reports of one as it happens, and what can be read of it later."""
+"""Sessions: what a coding agent reports while one runs, and what can be read about it later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine shares with its team: joining, leaving, sharing projects, and how the exchange goes."""
+"""Sharing with a team from this machine: joining, leaving, sharing projects, and the state of the exchange."""
 
 from __future__ import annotations
 

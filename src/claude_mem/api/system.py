@@ -1,4 +1,4 @@
-"""The worker itself: its health, queue, settings, logs, recording, browsers, and the backfill of the past."""
+"""The worker itself: its health, queue, settings, logs, recording, signed-in browsers, and backfill."""
 
 from __future__ import annotations
 

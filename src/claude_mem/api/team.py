@@ -1,4 +1,4 @@
-"""A team: its members, their keys, who may do what in which project, and what is still to be forgotten."""
+"""A team: its members, their keys, their access to projects, and pending deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the MCP tools take. Their descriptions are paid for in every session: they are short."""
+"""The parameters of the MCP tools. Their descriptions cost tokens in every session, so they are short."""
 
 from __future__ import annotations
 

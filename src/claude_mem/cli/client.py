@@ -1,4 +1,4 @@
-"""The command line's client of the worker: it sends a request, and starts a worker if none answers."""
+"""The command line's HTTP client for the worker: sends a request, and starts a worker if none answers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Sends records and transcripts to be imported, in batches.
+"""Sends records and transcripts to the worker for import, in batches.
 
 The worker has committed a batch before the next one is sent. So an import can be interrupted at any time:
 what was sent stays, and sending it again changes nothing. A session that fits in a request is accepted
-completely or not at all; the worker observes sessions in the order they came.
+completely or not at all; the worker observes sessions in the order in which they arrive.
 """
 
 from __future__ import annotations

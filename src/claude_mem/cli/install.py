@@ -1,4 +1,4 @@
-"""`claude-mem install` and `uninstall`: connect memory to a coding agent, and disconnect it."""
+"""`claude-mem install` and `uninstall`: connect claude-mem to coding agents, and disconnect it."""
 
 from __future__ import annotations
 

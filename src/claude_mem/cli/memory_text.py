@@ -1,4 +1,4 @@
-"""Memories as text: a table of many, one in full, and the evidence of a tool call."""
+"""Formats memories as text: a table, one memory in full, and the evidence of a tool call."""
 
 from __future__ import annotations
 

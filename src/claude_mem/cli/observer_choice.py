@@ -1,8 +1,8 @@
-"""Who turns events into memory: what `install` asks once, what it may cost, and which settings the answer
-becomes.
+"""The choice of the observer: what `install` asks once, what it may cost, and which settings the answer
+changes.
 
-A key in the environment is no consent to send code and spend money: a setting is. Nobody asked, one's own
-Claude Code observes, if it is logged in.
+A key in the environment is not permission to send code and spend money; a setting is. If the user was not
+asked, their own Claude Code observes, if it is logged in.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a person sees: results on stdout, messages and progress on stderr, text fitted to the terminal."""
+"""Terminal output: results on stdout, messages and progress on stderr, text fitted to the terminal's width."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Recording, worker and queue at a glance; and `claude-mem statusline`, which shows them in one line.
+"""The state of recording, worker and queue; and `claude-mem statusline`, which shows it in one line.
 
-Cheap enough for every redraw of a status line: starts nothing, writes nothing, and waits for the worker for
-an eighth of a second.
+Cheap enough for every redraw of a status line: it starts nothing, writes nothing, and waits for the worker for
+at most an eighth of a second.
 """
 
 from __future__ import annotations

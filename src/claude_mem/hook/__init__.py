@@ -1,1 +1,1 @@
-"""The hook process: read, scrub, spool, wake the worker, answer. The standard library's cheapest alone."""
+"""The hook process: read, scrub, spool, wake the worker, answer. Imports only the cheapest standard modules."""

@@ -5,7 +5,7 @@
                               > answer_before_tool                     PreToolUse: answered, not recorded
                               > slash_command                          /mem
 
-The agent waits for this file at every tool call. So it uses `posix` instead of `os` (which costs 1.2 ms),
+The agent waits for this code on every tool call. So it uses `posix` instead of `os` (which costs 1.2 ms),
 does not parse a payload that contains neither tags nor secrets, and imports everything else only when needed.
 """
 

@@ -1,10 +1,10 @@
-"""JSON for the hook, without `json`: importing that costs as much as the rest of the hook.
+"""JSON for the hook, without `json`, because importing that costs as much as the rest of the hook.
 
-`parse` and `dumps` use the C functions behind it. They never fail, whatever bytes or numbers an agent sends.
+`parse` and `dumps` use its C functions. They never fail, whatever bytes or numbers an agent sends.
 
 The other functions read single strings without parsing the rest. A quote inside a JSON string is escaped, so
-a name between bare quotes with a colon after it is always a key, never part of somebody's text. Of a tool's
-payload, which may contain all of a file, only the shape that the client writes is understood.
+a name between bare quotes with a colon after it is always a key, never part of a text. A tool's payload, which
+may contain a whole file, is only read in the exact form in which the client writes it.
 """
 
 from __future__ import annotations

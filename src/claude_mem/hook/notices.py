@@ -1,4 +1,4 @@
-"""What the user is shown when recording has a problem: once, plainly, at the start of a session."""
+"""The messages shown to the user, once, at the start of a session, if recording has a problem."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""The switches that pause recording: of everything, or of a session.
+"""The switches that pause recording, for everything or for one session.
 
-    off/all               everything is
-    off/<session>         that session is; the file holds its id
+    off/all               everything is paused
+    off/<session>         that session is paused; the file contains its id
 
-A switch that may be set counts as set. While nothing is paused, `off` does not exist, and no hook gets here.
+If a switch cannot be read, it counts as set. While nothing is paused, `off` does not exist, and hooks do not
+import this file.
 
-    unseen/<session>      something in that session was not to be seen; its transcript is not taken in later
+    unseen/<session>      part of that session must not be recorded, so its transcript is not imported later
 """
 
 from __future__ import annotations

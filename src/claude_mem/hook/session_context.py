@@ -1,4 +1,4 @@
-"""Finds the context for a session's start. It was rendered ahead of time, so no worker has to be running.
+"""Reads the pre-rendered context for a session's start, so that no worker has to be running.
 
     context/<SHA-1 of the working directory>     the context for sessions that start there
     context/s-<SHA-1 of the session's id>        that session's own memory, for after a compaction

@@ -1,5 +1,5 @@
-"""`/mem …`, answered by the prompt's hook itself: the worker carries it out, the client shows what it says.
-No model is called, and none of it is recorded.
+"""Answers `/mem …` in the prompt's hook: the worker runs the command, and the client shows its output.
+No model is called, and nothing is recorded.
 
     {"type":"command","version":…,"session":…,"cwd":…,"typed":…}   ->   {"type": "answer", "context": "…"}
 """

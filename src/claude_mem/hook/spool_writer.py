@@ -5,15 +5,15 @@ The envelope is joined to the payload's bytes, so that a payload with nothing to
     {"v":2,"by":"<version>","agent":"claude-code","id":"<name>","at":<epoch ms>,"event":"PostToolUse",
      "flags":["private"],"context":"<stamp>","payload":{…}}
 
-`flags` (from FLAGS) and `context` are ours, and are left out when empty; the payload contains only what the
-agent wrote. Version 1 had no agent, and our flags inside the payload.
+`flags` (from FLAGS) and `context` are ours, and are omitted when empty; the payload contains only what the
+agent wrote. Version 1 had no agent, and had our flags inside the payload.
 
-The ledger names the next event and bounds the spool. It is one line of fixed width beside the spooled files,
-changed in place under a record lock, so that it can be updated on a full disk and costs no directory listing:
+The ledger names the next event and limits the spool. It is one line of fixed width next to the spooled files,
+changed in place under a record lock, so that it can be updated on a full disk and needs no directory listing:
 
     <last name's time, ns> <files> <bytes> <most files> <most bytes>
 
-The time never runs backwards: a name is the wall clock or, when that was set back, one more than the last.
+The time never runs backwards: a name is the wall clock or, if that was set back, one more than the last name.
 The worker subtracts what it has drained, and writes the user's limits.
 """
 

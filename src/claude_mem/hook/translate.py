@@ -1,13 +1,13 @@
 """Translates another agent's hook payloads into Claude Code's format, and the hook's answer back.
 
-The hook, privacy and the spool know one vocabulary: that of Claude Code's hooks (`session_id`,
+The hook, privacy and the spool use only the format of Claude Code's hooks (`session_id`,
 `hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. A
-session's id gets its agent's name in front, `codex:01a1…`: two agents' sessions are never taken for one. An
-agent other than Claude Code brings a dialect, `claude_mem/agents/<folder>/__init__.py`, which is as cheap to
-import as this and has
+session's id is prefixed with its agent's name, `codex:01a1…`, so that sessions of two agents are never confused.
+An agent other than Claude Code has a dialect, `claude_mem/agents/<folder>/__init__.py`, which is as cheap to
+import as this and contains
 
-    EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are left out
-    KEYS      its keys, and ours; what is not named keeps its name; optional
+    EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are ignored
+    KEYS      its keys, and ours; keys that are not listed keep their names; optional
     INJECTION_EVENTS  those of our events at which text reaches its model
     AS_IS     its events whose payload is Claude Code's but for names, which `read` leaves alone; optional
     prompt(payload)   the turn's prompt by its transcript, where no hook may report it; optional

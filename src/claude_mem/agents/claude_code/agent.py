@@ -1,4 +1,4 @@
-"""Claude Code, as `agents.catalog` declares an agent. The hook speaks as it does, so it needs no dialect."""
+"""Declares Claude Code as an agent (`agents.catalog`). Hooks use its event format, so it needs no dialect."""
 
 from __future__ import annotations
 

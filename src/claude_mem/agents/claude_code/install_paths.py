@@ -1,4 +1,4 @@
-"""Where Claude Code keeps its settings, and the record of what an install changed in them."""
+"""The paths of Claude Code's settings, and the record of what an install changed in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an install changes: the texts of files, and what Claude Code does itself. Pure."""
+"""What an install changes: the contents of files, and the commands that Claude Code runs. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which files are transcripts of sessions and subagents, whose they are and of when; and whose a folder is.
+"""Finds the transcripts of sessions and subagents, with their session, project and time; and a folder's project.
 
-No more is read than a file's ends. Links below the root are not followed: what they lead to is found where it
-lies, or is none of ours. A folder's name is its project's path with every sign but letters and digits made a
-dash; the sessions in it say which it was, and where none is left, the directories there are do.
+Only the beginning and the end of a file are read. Links below the root are not followed: a target inside the
+root is found anyway, and any other is not ours. A folder's name is its project's path, with a dash for every
+character that is not a letter or digit. The sessions in it name the actual path; if none is left, it is
+guessed from the directories that exist.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The lines of a transcript: which are read and which passed over; a mark in place of every picture.
+"""Reads the lines of a transcript: which are used and which skipped; images are replaced by a mark.
 
-One line is in memory at a time. A client killed in the middle of a write leaves half a line, a machine that
-lost power a run of NUL bytes; neither is worth more than a count.
+Only one line is in memory at a time. A client that was killed during a write leaves half a line, and a power
+failure leaves a run of NUL bytes. Both are only counted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What an agent said in a turn that has just ended, from the end of its transcript: hooks hear its last words
-alone.
+"""Reads what an agent said in a turn that has just ended from the end of its transcript, because hooks report
+only its last message.
 
-The path comes from a payload. So nothing is read but a regular file of the user's, named after the session,
-in a folder of a `projects` folder, without a link on the way; and in it only lines that name the session. No
-more is read than the last few megabytes, and no longer than a deadline.
+The path comes from a payload. So only a regular file of the user's is read, named after the session, in a
+folder of a `projects` folder, without following links; and only its lines that name the session. At most the
+last few megabytes are read, within a deadline.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Turns the lines of one agent into prompts, tool uses and ends of turns, as its hooks send them.
+"""Converts the lines of an agent's transcript to prompts, tool uses and ends of turns, as its hooks send them.
 
 What the agent says between two tool callsis an event too, `AgentMessage`, which no hook reports: at the end
 of a turn it is read from the transcript (`transcript_tail`), under the same name as here.
 
-A user line is all that was sent in the user's role: prompts, but also the output of the client's commands,
-reminders and notices. A prompt is given as the hook was given it: `/greet Bob`, not the tags around it. What
-no hook would have reported is no event: a tool that was refused or never ran, a call whose result was never
-written, a turn that was broken off.
+A user line is anything sent in the user's role: prompts, but also the output of the client's commands,
+reminders and notices. A prompt has the form that the hook gets: `/greet Bob`, without the tags around it. What
+no hook would have reported is not an event: a tool that was denied or never ran, a call whose result was never
+written, a turn that was interrupted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Follows transcripts that grow, for agents without hooks.
+"""Follows transcripts as they grow, for agents without hooks.
 
-It looks at sizes and times every few seconds: a thousand files cost milliseconds, no program has to be
-installed for it, and a network drive, which sends no notices, is watched like any other. What a line means
-depends on those before it, so a file that has grown is read from its beginning, and what was sent of it
-before is passed over; how often is bounded by how long that takes. What was there when the watch began is
-left to `claude-mem backfill`, until it grows.
+It checks sizes and times every few seconds: a thousand files take milliseconds, it needs no other program, and
+it works on network drives, which send no change notifications. The meaning of a line depends on the lines
+before it, so a file that has grown is read from its beginning, and what was already sent is skipped. How often
+that happens is limited by how long it takes. Files that existed when the watch began are left to
+`claude-mem backfill` until they grow.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Reads a transcript as the events that its hooks would have sent, in order, at their times.
+"""Reads a transcript as the events that its hooks would have sent, in order, with their times.
 
-A line belongs to the session it names, and an event is named after its line. Clients copy lines: a fork and,
-in older ones, every resumed session begins with the lines of the one before, under a new session's name but
-with their own uuids. So a copy has the name of the original, and whoever takes events in takes them once: the
-newest file first, so that a conversation is whole under its newest session and older files add only what is
-theirs.
+A line belongs to the session it names, and an event's id is derived from its line. Clients copy lines: a fork
+(and, in older versions, every resumed session) begins with the lines of the previous session, under the new
+session's id but with their original uuids. So a copied event has the id of the original and is stored once.
+The newest file is read first, so that a conversation is complete under its newest session, and older files only
+add the rest.
 """
 
 from __future__ import annotations

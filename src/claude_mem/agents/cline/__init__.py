@@ -1,7 +1,7 @@
-"""Cline's hooks: its own event and field names, with what a tool was given and answered inside an object.
+"""Cline's hooks: its own event and field names, with a tool's input and output inside an object.
 
-Text reaches its model only beside a tool, so that is where the context of a session's start is injected. Its
-command line reports no prompt; its transcript has it.
+Text reaches its model only with a tool, so the context for a session's start is injected there. Its
+command line does not report prompts; its transcript contains them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cline CLI, as `agents.catalog` declares an agent. Its hooks are programs, each named after its event."""
+"""Declares Cline CLI as an agent (`agents.catalog`). Its hooks are programs, each named after its event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Codex's hooks say: Claude Code's words, save that a turn has an id and a patch is a command."""
+"""Codex's hooks: Claude Code's format, except that a turn has an id and a patch is a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codex CLI, as `agents.catalog` declares an agent."""
+"""Declares Codex CLI as an agent (`agents.catalog`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Copilot CLI's hooks: its own event and field names or, where it runs a project's hooks for Claude Code, in
-almost theirs. Both come to the same, so that an event that two hooks report counts once.
+"""Copilot CLI's hooks: its own event and field names or, if it runs a project's hooks for Claude Code, almost
+Claude Code's. Both are translated to the same event, so an event that two hooks report counts once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI, as `agents.catalog` declares an agent."""
+"""Declares GitHub Copilot CLI as an agent (`agents.catalog`)."""
 
 from __future__ import annotations
 

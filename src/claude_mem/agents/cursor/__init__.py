@@ -1,4 +1,4 @@
-"""Cursor's hooks, from its documentation: its own event and field names. No hook says how a turn ended."""
+"""Cursor's hooks, from its documentation: its own event and field names. No hook reports how a turn ended."""
 
 from __future__ import annotations
 

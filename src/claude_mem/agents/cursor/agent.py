@@ -1,4 +1,4 @@
-"""Cursor, as `agents.catalog` declares an agent: from its documentation."""
+"""Declares Cursor as an agent (`agents.catalog`), from its documentation."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What Factory droid's hooks say: Claude Code's words. `droid exec` reports no prompt, and no hook says what
-the agent said last; its transcript has both.
+"""Factory droid's hooks: Claude Code's format. `droid exec` does not report prompts, and no hook reports the
+agent's last message; its transcript contains both.
 """
 
 from __future__ import annotations

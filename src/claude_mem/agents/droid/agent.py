@@ -1,4 +1,4 @@
-"""Factory droid, as `agents.catalog` declares an agent."""
+"""Declares Factory droid as an agent (`agents.catalog`)."""
 
 from __future__ import annotations
 

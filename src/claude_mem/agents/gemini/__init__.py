@@ -1,6 +1,6 @@
-"""What Gemini CLI's hooks say: Claude Code's words with other names for events.
+"""Gemini CLI's hooks: Claude Code's format with other names for events.
 
-PreCompress is left out: it comes before every call of the model, whether anything is compressed or not.
+PreCompress is ignored: it is sent before every call of the model, whether anything is compressed or not.
 """
 
 from __future__ import annotations

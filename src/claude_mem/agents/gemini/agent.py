@@ -1,4 +1,4 @@
-"""Gemini CLI and its forks, as `agents.catalog` declares an agent."""
+"""Declares Gemini CLI and its forks as agents (`agents.catalog`)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Goose's hooks, from its documentation: Claude Code's events, its own field names. No hook says what a
-tool answered, and what a hook prints is shown to no model.
+"""Goose's hooks, from its documentation: Claude Code's events, its own field names. No hook reports a tool's
+output, and a hook's output does not reach the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Goose, as `agents.catalog` declares an agent: from its documentation. It has a plugin of ours."""
+"""Declares Goose as an agent (`agents.catalog`), from its documentation. We install a plugin for it."""
 
 from __future__ import annotations
 

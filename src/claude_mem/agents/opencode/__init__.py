@@ -1,4 +1,4 @@
-"""What our plugin for OpenCode says (`plugin.js`): it is ours, so it speaks as Claude Code's hooks do."""
+"""The hooks of our plugin for OpenCode (`plugin.js`). The plugin is ours, so it uses Claude Code's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCode, as `agents.catalog` declares an agent. Its hooks are a plugin in JavaScript."""
+"""Declares OpenCode as an agent (`agents.catalog`). Its hooks are a plugin in JavaScript."""
 
 from __future__ import annotations
 

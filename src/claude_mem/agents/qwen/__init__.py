@@ -1,4 +1,4 @@
-"""What Qwen Code's hooks say: Claude Code's words, and a prompt without a word after each tool."""
+"""Qwen Code's hooks: Claude Code's format, and an empty prompt after each tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Qwen Code, a fork of Gemini CLI, as `agents.catalog` declares an agent."""
+"""Declares Qwen Code, a fork of Gemini CLI, as an agent (`agents.catalog`)."""
 
 from __future__ import annotations
 

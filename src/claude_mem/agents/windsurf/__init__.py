@@ -1,5 +1,5 @@
 """Windsurf's hooks, from its documentation: its own names, with the details in `tool_info`. No hook
-says what a command printed or how it ended, and none reaches the model.
+reports a command's output or exit code, and no hook output reaches the model.
 """
 
 from __future__ import annotations

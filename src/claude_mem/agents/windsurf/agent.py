@@ -1,4 +1,4 @@
-"""Windsurf, as `agents.catalog` declares an agent: from its documentation."""
+"""Declares Windsurf as an agent (`agents.catalog`), from its documentation."""
 
 from __future__ import annotations
 

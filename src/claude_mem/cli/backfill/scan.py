@@ -1,4 +1,4 @@
-"""What there is to import: transcripts, by what is known of them, and commits."""
+"""Finds what can be imported: transcripts, grouped by what is already known, and commits."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a client runs: `<absolute python> -I -S <this file>`. `claude-mem mcp` starts slower.
+"""The program that a client runs: `<absolute python> -I -S <this file>`. `claude-mem mcp` starts more slowly.
 
--I keeps the project's own modules out, -S saves the site-packages scan; so it says itself where its
-package lies.
+-I keeps the project's own modules out, and -S avoids the site-packages scan. So this file adds the path of its
+package itself.
 """
 
 import sys

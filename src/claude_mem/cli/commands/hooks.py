@@ -1,4 +1,4 @@
-"""What Claude Code runs, as a person sees it: `claude-mem hooks`, `mcp`, `context`, and the hook verbs."""
+"""The commands that Claude Code runs, as they appear in help: `claude-mem hooks`, `mcp`, `context`, and the hook verbs."""
 
 from __future__ import annotations
 

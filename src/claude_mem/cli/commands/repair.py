@@ -1,4 +1,4 @@
-"""`claude-mem repair`: mends what doctor finds wrong with an install, or says who must."""
+"""`claude-mem repair`: fixes problems of an installation that doctor finds, or says what the user must do."""
 
 from __future__ import annotations
 

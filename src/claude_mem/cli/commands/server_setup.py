@@ -1,4 +1,4 @@
-"""`claude-mem server init|run`: the server of a team's memory."""
+"""`claude-mem server init|run`: sets up and runs a team's server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`claude-mem slash`, which Claude Code's command `/mem` runs; it puts what is printed before the model.
+"""`claude-mem slash`, which Claude Code's command `/mem` runs; its output is shown to the model.
 
-What was typed comes on stdin, where no shell has read it. It always exits 0 and reports failures in words: to
-Claude Code, a command that fails is reported as an error of the command.
+The input is read from stdin, where no shell has interpreted it. The command always exits 0 and reports failures
+as text, because Claude Code would report a failed command as an error of `/mem` itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`claude-mem doctor`: one screen that answers "is it recording?", and whether it becomes memory."""
+"""`claude-mem doctor`: shows on one screen whether events are recorded and whether they become memory."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Why nothing is recorded: findings about the client, the data directory, the worker and the spool.
+"""Findings about the client, the data directory, the worker and the spool: why nothing is recorded.
 
-Pure: every fault is tested without breaking anything.
+Pure, so that every fault can be tested without causing it.
 """
 
 from __future__ import annotations

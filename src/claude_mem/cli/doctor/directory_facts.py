@@ -1,4 +1,4 @@
-"""What doctor looks at in the file system: the data directory, who can reach it, and the room on its disk."""
+"""What doctor checks in the file system: the data directory, its permissions, and free disk space."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts that doctor judges. Gathering them changes nothing, and every question has a deadline."""
+"""The facts that doctor evaluates. Collecting them changes nothing, and every query has a deadline."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Why nothing becomes memory, or is not shared: findings about the database, the queue, the observer, recall
-and the team. Pure."""
+"""Findings about the database, the queue, the observer, recall and the team: why nothing becomes memory or is
+shared. Pure."""
 
 from __future__ import annotations
 

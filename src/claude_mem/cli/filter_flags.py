@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from claude_mem.api.filters import FilterInfo
     from claude_mem.cli.commands import Parser
 
@@ -88,15 +90,12 @@ def here() -> str:
     return str(Path.cwd())
 
 
-class up_to:  # noqa: N801 - read as a function
+def up_to(most: int, *, least: int = 1) -> Callable[[str], int]:
     """A whole number within bounds, for argparse."""
 
-    def __init__(self, most: int, *, least: int = 1) -> None:
-        self._least, self._most = least, most
-
-    def __call__(self, text: str) -> int:
-        if not text.isascii() or not text.isdecimal() or not self._least <= int(text[:20]) <= self._most:
-            raise argparse.ArgumentTypeError(
-                f"{text!r} is not a whole number from {self._least} to {self._most}"
-            )
+    def number(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or not least <= int(text[:20]) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
         return int(text)
+
+    return number

@@ -112,15 +112,25 @@ def send(
     lines: Iterable[bytes],
     sent: Sent,
     absorb: Absorb,
-    progress: output.ProgressLine,
+    sentence: str,
     expected: int | None = None,
+    *,
+    interrupted: bool = True,
 ) -> Sent:
-    """In batches; what became of them is added to `sent`. `expected`: about how many lines there are."""
-    for batch, count in batches(lines):
-        answer = absorb(batch)
-        sent.add(sent.records + 1, answer)
-        sent.records += count
-        progress.show(pace(sent, expected, progress.elapsed_s))
+    """In batches; what became of them is added to `sent`. `sentence`: what is done, beside the progress.
+    `expected`: about how many lines there are. `interrupted`: an interruption says what is imported."""
+    with output.ProgressLine(sentence) as progress:
+        try:
+            for batch, count in batches(lines):
+                sent.add(sent.records + 1, absorb(batch))
+                sent.records += count
+                progress.show(pace(sent, expected, progress.elapsed_s))
+        except KeyboardInterrupt:
+            progress.erase()
+            if interrupted:
+                imported = kind_counts(sent.taken) or "nothing new"
+                output.message(f"Interrupted. Imported so far: {imported}. Run it again to continue.")
+            raise
     return sent
 
 

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
+
 from claude_mem.agents import CLAUDE_CODE, catalog
 from claude_mem.agents.catalog import Transcript
 from claude_mem.cli import INTERRUPTED, client, import_sender, output
@@ -195,7 +197,6 @@ def _report(
 
 PROJECTS_SHOWN = 8
 BAR_WIDTH = 24
-ESTIMATE = ("provider", "model", "calls", "input_tokens", "output_tokens", "usd")
 
 
 def scan_text(seen: Scan, costs: Sequence[Estimate], commits: Commits | None, provider: str) -> str:
@@ -291,7 +292,7 @@ def _totals() -> list[str]:
 
 def scan_data(seen: Scan, costs: Sequence[Estimate], commits: Commits | None) -> dict[str, Any]:
     return _scan_fields(seen) | {
-        "estimates": [{name: getattr(each, name) for name in ESTIMATE} for each in costs],
+        "estimates": to_builtins(costs),
         "git": commits.as_data() if commits else None,
     }
 

@@ -58,18 +58,13 @@ def scan_transcripts(args: argparse.Namespace) -> Scan:
         project = os.path.abspath(os.path.expanduser(project))  # noqa: PTH100, PTH111 - links stay as they are
     now = time.time_ns() // 1_000_000
     found = reader.find(folder, project=project, since=since_when(args.since, now))
-    known = (
-        import_sender.known_sessions([each.session for each in found.transcripts])
-        if found.transcripts
-        else {}
-    )
+    known = import_sender.known_sessions([each.session for each in found.transcripts])
     by_state: dict[str, list[Transcript]] = {"fresh": [], "live": [], "done": [], "barred": []}
     for each in found.transcripts:
         about = known.get(each.session) or {"state": None, "seal": None}
-        state = {"live": "live", "forgotten": "barred", "unseen": "barred"}.get(about["state"])
-        by_state[
-            state or ("done" if about["seal"] == import_sender.transcript_seal(each, now) else "fresh")
-        ].append(each)
+        is_done = about["seal"] == import_sender.transcript_seal(each, now)
+        states = {"live": "live", "forgotten": "barred", "unseen": "barred"}
+        by_state[states.get(about["state"], "done" if is_done else "fresh")].append(each)
     by_state["fresh"] = roots_first(by_state["fresh"])
     return Scan(folder, now, found, **by_state)
 
@@ -143,8 +138,7 @@ class Commits(Struct, frozen=True):
             output.message(self.as_text())
             return Sent()
         lines = encoded(self.records(SourceReport(), session_finder(self.project.key)))
-        with output.ProgressLine("Importing commits ...") as progress:
-            return send(lines, Sent(), posted(own=True), progress)
+        return send(lines, Sent(), posted(own=True), "Importing commits ...", interrupted=False)
 
     def records(self, report: SourceReport, session_of: SessionOf | None = None) -> Iterator[Record]:
         from claude_mem.imports.sources import cleaner

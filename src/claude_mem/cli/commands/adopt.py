@@ -88,14 +88,8 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
         question = f"Import {found} from {source.path}?"
         if code := output.confirm(question, "adopt adds to your memory", yes=args.yes):
             return code
-        try:
-            with output.ProgressLine("Importing ...") as progress:
-                lines, absorb = import_sender.encoded(source.records), import_sender.posted(own=source.own)
-                import_sender.send(lines, sent, absorb, progress, expected=sum(source.found.values()))
-        except KeyboardInterrupt:
-            so_far = kind_counts(sent.taken) or "nothing"
-            output.message(f"\nInterrupted. Imported so far: {so_far}. Run it again to continue.")
-            raise
+        lines, absorb = import_sender.encoded(source.records), import_sender.posted(own=source.own)
+        import_sender.send(lines, sent, absorb, "Importing ...", sum(source.found.values()))
     return _report(source, sent, as_json=args.json)
 
 

@@ -19,7 +19,7 @@ from typing import IO, Any
 from claude_mem.cli import client, filter_flags, import_sender, output
 from claude_mem.cli.client import request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError
-from claude_mem.cli.import_sender import Absorb, Sent, kind_counts
+from claude_mem.cli.import_sender import Absorb, Sent
 from claude_mem.cli.output import ProgressLine
 from claude_mem.files import atomic_file
 from claude_mem.hook import paths
@@ -145,19 +145,19 @@ def _run_import(args: argparse.Namespace) -> int:
         if args.file != "-" and path.is_dir():
             raise UsageError(f"{path} is a folder. Specify a file.")
         source = sys.stdin.buffer if args.file == "-" else stack.enter_context(path.open("rb"))
-        absorb = (
-            stack.enter_context(_rehearsing(args.own)) if args.dry_run else import_sender.posted(own=args.own)
-        )
-        progress = stack.enter_context(ProgressLine("Checking ..." if args.dry_run else "Importing ..."))
-        try:
-            import_sender.send(_lines_of(source, sent), sent, absorb, progress)
-        except KeyboardInterrupt:
-            progress.erase()
-            if not args.dry_run:
-                imported = kind_counts(sent.taken) or "nothing new"
-                output.message(f"Interrupted. Imported so far: {imported}. Run it again to continue.")
-            raise
-    return _report(args, sent)
+        lines = _lines_of(source, sent)
+        if args.dry_run:
+            absorb = stack.enter_context(_rehearsing(args.own))
+            import_sender.send(lines, sent, absorb, "Checking ...", interrupted=False)
+        else:
+            import_sender.send(lines, sent, import_sender.posted(own=args.own), "Importing ...")
+    if args.json:
+        output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.as_data()})
+        return sent.code
+    if not sent.records:
+        raise ClaudeMemError("The file is empty.")
+    sent.print_taken("Would import" if args.dry_run else "Imported")
+    return sent.code
 
 
 @contextmanager
@@ -183,16 +183,6 @@ def _lines_of(source: IO[bytes], sent: Sent) -> Iterator[bytes]:
                 line = source.readline(LONGEST_LINE)
             line = b"\n"
         yield line
-
-
-def _report(args: argparse.Namespace, sent: Sent) -> int:
-    if args.json:
-        output.print_json({"dry_run": args.dry_run, "own": args.own, "lines": sent.records, **sent.as_data()})
-        return sent.code
-    if not sent.records:
-        raise ClaudeMemError("The file is empty.")
-    sent.print_taken("Would import" if args.dry_run else "Imported")
-    return sent.code
 
 
 @contextmanager

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 from urllib.parse import urlencode
 
 from msgspec import Struct, to_builtins
@@ -82,16 +81,14 @@ def _demo(args: argparse.Namespace) -> int:
 def problems(made: Replay) -> list[str]:
     """What a demo must not show."""
     session = made.session
+    failed = any(hook.code != 0 or hook.answer != ANSWER for hook in made.hooks)
+    observers = {observation["provider"] for observation in session["observations"]}
     wrong = {
-        "a hook failed or gave a wrong answer": any(
-            hook.code != 0 or hook.answer != ANSWER for hook in made.hooks
-        ),
+        "a hook failed or gave a wrong answer": failed,
         **{f"{what} was found": bool(made.found[text]) for what, text in HIDDEN.items()},
         f"the scan finds nothing, not even {PUBLIC!r}": not made.found[PUBLIC],
         "no observations or summaries were stored": not session["observations"] or not session["summaries"],
-        "an observer other than the offline one was used": any(
-            observation["provider"] != "offline" for observation in session["observations"]
-        ),
+        "an observer other than the offline one was used": bool(observers - {"offline"}),
         "nothing was injected into the next session": not made.context,
         "search did not find what was stored": not made.results or not made.history,
     }
@@ -137,26 +134,21 @@ def _hidden(made: Replay, paint: output.Paint) -> str:
 
 
 def _cost(made: Replay) -> str:
-    def medians(runs: list[ProcessRun]) -> tuple[float, float]:
-        return statistics.median(run.wall_ms for run in runs), statistics.median(run.cpu_ms for run in runs)
+    def column(of: Callable[[ProcessRun], float], runs: list[ProcessRun]) -> str:
+        median, bare = statistics.median(map(of, runs)), statistics.median(map(of, made.bare))
+        ratio = f"x {median / bare:.2f}" if bare and runs is not made.bare else ""
+        return f"{median:>9.1f} ms  {ratio:<6}"
 
-    def beside(value: float, bare: float) -> str:
-        ratio = "" if value == bare or not bare else f"x {value / bare:.2f}"
-        return f"{value:>9.1f} ms  {ratio:<6}"
-
-    bare = medians(made.bare)
-    rows: dict[str, Any] = {
-        "python -I -S -c pass": bare,
-        "a hook": medians([hook for hook in made.hooks if not hook.scrubs]),
-        "a hook that scrubs": medians([hook for hook in made.hooks if hook.scrubs]),
+    rows = {
+        "python -I -S -c pass": made.bare,
+        "a hook": [hook for hook in made.hooks if not hook.scrubs],
+        "a hook that scrubs": [hook for hook in made.hooks if hook.scrubs],
     }
-    lines = [
-        "What a hook costs (medians, compared with a bare interpreter)",
-        "",
-        f"{'time':>40}{'processor':>20}",
-    ]
-    for name, (wall, cpu) in rows.items():
-        lines.append(f"  {name:<26}{beside(wall, bare[0])}{beside(cpu, bare[1])}".rstrip())
+    lines = ["What a hook costs (medians, compared with a bare interpreter)", ""]
+    lines.append(f"{'time':>40}{'processor':>20}")
+    for name, runs in rows.items():
+        columns = column(lambda run: run.wall_ms, runs) + column(lambda run: run.cpu_ms, runs)
+        lines.append(f"  {name:<26}{columns}".rstrip())
     return "\n".join(lines)
 
 
@@ -270,16 +262,15 @@ def _wait_for_memory(data_dir: Path) -> tuple[float, float]:
     was observed, in seconds from now."""
     began = time.monotonic()
 
-    def health() -> Mapping[str, Any]:
-        return control.status(data_dir).health or {}
-
     def is_observed() -> bool:
-        queue = health().get("queue")
-        return isinstance(queue, dict) and not queue["ready"] + queue["leased"]
+        match control.status(data_dir).health:
+            case {"queue": {"ready": 0, "leased": 0}}:
+                return True
+        return False
 
     def is_ready() -> bool:
-        match health().get("recall"):
-            case {"index": {"waiting": 0}, "context": {"fresh": True}}:
+        match control.status(data_dir).health:
+            case {"recall": {"index": {"waiting": 0}, "context": {"fresh": True}}}:
                 return True
         return False
 
@@ -366,7 +357,7 @@ def throwaway_directory(*, keep: bool) -> Iterator[Path]:
     """A data directory that does not exist yet. Afterwards its worker is stopped and it is removed."""
     home = Path(tempfile.mkdtemp(prefix="claude-mem-demo-"))
     # A polite kill unwinds as Ctrl-C does, so that everything is removed.
-    with _signals((signal.SIGTERM, signal.SIGHUP), _leave):
+    with _signals((signal.SIGTERM, signal.SIGHUP), lambda number, _: sys.exit(128 + number)):
         try:
             yield home / "data"
         except BaseException:
@@ -402,7 +393,3 @@ def _signals(numbers: Iterable[signal.Signals], handle: Any) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _leave(number: int, _: FrameType | None) -> NoReturn:
-    raise SystemExit(128 + number)

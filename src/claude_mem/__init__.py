@@ -11,9 +11,10 @@ A tool call passes through these folders, in this order:
     recall    find, rank and render memories; `vectors` finds similar ones
     serve     the worker: hook socket, HTTP, MCP, viewer
 
-`model` contains the values that are passed between the folders, `api` the types that cross a process boundary,
-and `settings` the user's settings. `wiring` builds everything, and `cli` is the command line. Not on the path
-of a tool call: `imports` imports memory from elsewhere, and `team` exchanges it with a team's server.
+`model` contains the values that are passed between the folders, `api` the types that cross a process
+boundary, and `settings` the user's settings. `wiring` builds everything, and `cli` is the command line. Not
+on the path of a tool call: `imports` imports memory from elsewhere, and `team` exchanges it with a team's
+server.
 
 This file imports nothing, because a hook loads it on every tool call.
 """

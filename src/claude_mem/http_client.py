@@ -1,8 +1,8 @@
 """Sends one HTTP request within one deadline, and returns the response or the reason it failed.
 
-It uses the standard library (docs/adr/0004), imported late. `http.client` only has a timeout per read, which a
-server that sends one byte per second defeats. So the call runs in a thread, and its socket is shut down at the
-deadline. Nothing is logged: neither keys nor bodies.
+It uses the standard library (docs/adr/0004), imported late. `http.client` only has a timeout per read, which
+a server that sends one byte per second defeats. So the call runs in a thread, and its socket is shut down at
+the deadline. Nothing is logged: neither keys nor bodies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What an agent's folder must contain. To add an agent, add a folder with these modules and a row in `agents.TITLES`.
+"""What an agent's folder must contain. To add an agent, add a folder with these modules and a row in
+`agents.TITLES`.
 
-__init__.py      its dialect: its hooks' events and field names, and where text reaches its model (`hook.translate`)
+__init__.py      its dialect: its events and fields, and where text reaches its model (`hook.translate`)
 agent.py         AGENT, as below: what is written to which of its files, what its user has to do, and
                  its transcripts
 installation.py  an `Installer`, if editing files is not enough (the others use `file_installer`)

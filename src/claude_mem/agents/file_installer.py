@@ -1,6 +1,7 @@
 """Connects claude-mem to an agent by editing files, and disconnects it: an `Installer` (`agents.catalog`).
 
-An agent declares what goes into which file (`FilePart`). This module adds it, records it, and restores every byte.
+An agent declares what goes into which file (`FilePart`). This module adds it, records it, and restores every
+byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Reads sessions that an agent stores in files as the events that its hooks would have sent: a `TranscriptReader`.
+"""Reads sessions that an agent stores in files as the events that its hooks would have sent: a
+`TranscriptReader`.
 
 An agent declares where its files are and what a line means (`SessionFiles`). This module defines a turn: a
 prompt, the tools that were used, the messages in between, and the last message.

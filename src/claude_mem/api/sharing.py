@@ -1,4 +1,5 @@
-"""Sharing with a team from this machine: joining, leaving, sharing projects, and the state of the exchange."""
+"""Sharing with a team from this machine: joining, leaving, sharing projects, and the state of the
+exchange."""
 
 from __future__ import annotations
 

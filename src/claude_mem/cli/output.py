@@ -1,4 +1,5 @@
-"""Terminal output: results on stdout, messages and progress on stderr, text fitted to the terminal's width."""
+"""Terminal output: results on stdout, messages and progress on stderr, text fitted to the terminal's
+width."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The state of recording, worker and queue; and `claude-mem statusline`, which shows it in one line.
 
-Cheap enough for every redraw of a status line: it starts nothing, writes nothing, and waits for the worker for
-at most an eighth of a second.
+Cheap enough for every redraw of a status line: it starts nothing, writes nothing, and waits for the worker
+for at most an eighth of a second.
 """
 
 from __future__ import annotations

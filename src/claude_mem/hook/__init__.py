@@ -1,1 +1,2 @@
-"""The hook process: read, scrub, spool, wake the worker, answer. Imports only the cheapest standard modules."""
+"""The hook process: read, scrub, spool, wake the worker, answer. Imports only the cheapest standard
+modules."""

@@ -3,8 +3,8 @@
 `parse` and `dumps` use its C functions. They never fail, whatever bytes or numbers an agent sends.
 
 The other functions read single strings without parsing the rest. A quote inside a JSON string is escaped, so
-a name between bare quotes with a colon after it is always a key, never part of a text. A tool's payload, which
-may contain a whole file, is only read in the exact form in which the client writes it.
+a name between bare quotes with a colon after it is always a key, never part of a text. A tool's payload,
+which may contain a whole file, is only read in the exact form in which the client writes it.
 """
 
 from __future__ import annotations

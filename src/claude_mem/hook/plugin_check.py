@@ -1,7 +1,8 @@
-"""Checks whether the plugin that runs a hook matches the program, and whether a second connection also runs hooks.
+"""Checks whether the plugin that runs a hook matches the program, and whether a second connection also runs
+hooks.
 
-A hook's third argument is its plugin's version. If STATIC precedes it, the plugin is the repository's own, not
-one that `claude-mem install` generated.
+A hook's third argument is its plugin's version. If STATIC precedes it, the plugin is the repository's own,
+not one that `claude-mem install` generated.
 """
 
 from __future__ import annotations

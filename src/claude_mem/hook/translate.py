@@ -1,10 +1,10 @@
 """Translates another agent's hook payloads into Claude Code's format, and the hook's answer back.
 
-The hook, privacy and the spool use only the format of Claude Code's hooks (`session_id`,
-`hook_event_name`, `tool_input`, ...), so that every rule about what may be recorded is written once. A
-session's id is prefixed with its agent's name, `codex:01a1…`, so that sessions of two agents are never confused.
-An agent other than Claude Code has a dialect, `claude_mem/agents/<folder>/__init__.py`, which is as cheap to
-import as this and contains
+The hook, privacy and the spool use only the format of Claude Code's hooks (`session_id`, `hook_event_name`,
+`tool_input`, ...), so that every rule about what may be recorded is written once. A session's id is prefixed
+with its agent's name, `codex:01a1…`, so that sessions of two agents are never confused. An agent other than
+Claude Code has a dialect, `claude_mem/agents/<folder>/__init__.py`, which is as cheap to import as this and
+contains
 
     EVENTS    its events (by the name in its payload, or as its hook's verb), and ours; others are ignored
     KEYS      its keys, and ours; keys that are not listed keep their names; optional

@@ -4,8 +4,8 @@
     {"type":"ask","version":…,"event":…,"payload":…}   ->   {"type": "answer", "context": "…"}
     {"type":"command",…}: see `slash_command`          ->   the same
 
-A query also wakes the worker, so that it drains the spool. Its answer is a JSON string, which is copied into the
-hook's answer without parsing it. It is checked first, so that the client always gets valid JSON.
+A query also wakes the worker, so that it drains the spool. Its answer is a JSON string, which is copied into
+the hook's answer without parsing it. It is checked first, so that the client always gets valid JSON.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Memory from elsewhere, as records of our export format: other tools, git, notes, JSON Lines."""
+"""Reads memory from elsewhere as records in our export format: other tools, git, notes, JSON Lines."""

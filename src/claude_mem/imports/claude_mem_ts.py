@@ -1,7 +1,7 @@
 """Converts the TypeScript claude-mem's memory to records. Pure: the caller passes the rows.
 
-Its schema grew through more than fifty versions, so a column is read if it is there. What is read nobody
-scrubbed: every text goes through `clean`.
+Its schema had more than fifty versions, so a column is read only if it exists. Its text was never scrubbed,
+so all of it goes through `clean`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The commits of a repository as observations, and which session made which.
+"""Converts a repository's commits to observations, and finds the session that made each.
 
-A commit that a known session made belongs to that session. All others of a repository are in one session, the
-repository's own: one for each author and day would bury the real ones in every list of sessions, and says
-nothing that the commits' own times do not. Its name and theirs come from git alone, so that reading again, on
-another day or in another clone, yields the same.
+A commit that a known session made belongs to that session. All others are in one session for the repository:
+one per author and day would hide the real sessions in every list, and would add nothing to the commits' own
+times. The ids of that session and of the commits depend only on git, so that reading again, on another day or
+in another clone, gives the same result.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the importers share: the project, the session that holds imported memory, and the report."""
+"""What the importers share: the project, the session for imported memory, and the report."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Imports the notes of Claude Code's agent (MEMORY.md): one observation per section.
 
-They are `memory/MEMORY.md` in a project's folder of the client's, and the files beside it that it links to.
-CLAUDE.md is none of them: that is instructions, and the client reads it itself.
+The notes are `memory/MEMORY.md` in the client's folder for a project, and the files in the same folder that
+it links to. CLAUDE.md is not imported: it contains instructions, which the client reads itself.
 
-A file's time says when it was last touched, not when a section of it was written. So what is known already is
-recognized by its content, which the caller passes.
+A file's time says when it was last touched, not when a section was written. So known sections are recognized
+by their content, which the caller passes.
 """
 
 from __future__ import annotations

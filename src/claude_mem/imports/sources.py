@@ -1,4 +1,4 @@
-"""Puts together how another program's memory is read, for the command line."""
+"""Chooses and builds the importers for the command line."""
 
 from __future__ import annotations
 

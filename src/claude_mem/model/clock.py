@@ -1,4 +1,4 @@
-"""Time as an argument, so that a day of waiting is tested in microseconds; and the one real clock."""
+"""The clock as an argument, so that a day of waiting is tested in microseconds; and the one real clock."""
 
 from __future__ import annotations
 

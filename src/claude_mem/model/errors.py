@@ -1,4 +1,4 @@
-"""What can go wrong, as facts. The edge (CLI, HTTP, hook answer) writes the prose.
+"""Exceptions, with the facts as fields.
 
 ClaudeMemError
 ├── SettingsError          a setting is unknown or has a bad value
@@ -14,8 +14,8 @@ ClaudeMemError
     ├── WorkerHung         the lock is held, but the worker does not respond
     └── WorkerFailed       it was started and did not come up
 
-InvalidInput (a ValueError; UnknownProject, AmbiguousProject and AmbiguousSession are such) and NotFound (a
-LookupError): what a caller requested is invalid, or does not exist.
+InvalidInput (a ValueError, with the subclasses UnknownProject, AmbiguousProject and AmbiguousSession) and
+NotFound (a LookupError): what a caller requested is invalid, or does not exist.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Words as the full-text index knows them: how a text is written into it, and how a query is put to it.
+"""Prepares texts and queries for the full-text index.
 
-The index's own tokenizer folds case and accents, stems, and splits at everything that is no letter or
-digit. So `parse_user`, `src/parser.py`, `--dry-run` and `2.1.0` are runs of small words already, and
-"whole" is a phrase of them. What it cannot do is done here: `parseUser` is also indexed as `parse User`, and
-writing without spaces between words (Chinese, Japanese, Korean) as overlapping pairs.
+The index's tokenizer folds case and accents, stems, and splits at everything that is not a letter or digit.
+So `parse_user`, `src/parser.py`, `--dry-run` and `2.1.0` already become sequences of words, and an exact
+match is a phrase of them. This module adds the rest: `parseUser` is also indexed as `parse User`, and scripts
+without spaces between words (Chinese, Japanese, Korean) as overlapping pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queued work and the sessions it belongs to: jobs, leases, what waits, what was spent."""
+"""Queued work and its sessions: jobs, leases, waiting times, spending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worth remembering: observations and summaries, the batch they are made of, what came of it."""
+"""Observations and summaries, the batch they are made from, and the outcome of observing it."""
 
 from __future__ import annotations
 

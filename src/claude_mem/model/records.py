@@ -1,6 +1,6 @@
-"""The records in which memory travels: what an export writes, an import reads, and other tools' data becomes.
+"""The record format of exports and imports, to which other tools' data is also converted.
 
-One JSON object a line. The first says which format it is; what others refer to comes before them:
+One JSON object per line. The first names the format. A record comes after the records it refers to:
 
     {"kind": "claude-mem", "version": 1, "made_at": 1794800000000}
     project, session, prompt, event, observation, sighting, summary

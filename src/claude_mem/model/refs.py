@@ -1,4 +1,4 @@
-"""Which memory is meant: references, keys in the indexes, what is known of one, and filters by file."""
+"""References to memories: ids, keys in the indexes, index cards, and filters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a machine shares with its team, and how its exchange with the team's server goes."""
+"""What a machine shares with its team, and the state of its exchange with the team's server."""
 
 from __future__ import annotations
 

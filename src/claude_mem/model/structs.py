@@ -1,7 +1,7 @@
-"""Copies of structs: `replace` with other fields, `map_text` with other texts.
+"""Modified copies of structs: `replace` changes fields, `map_text` changes texts.
 
-To mypy the fields of a Struct are those of a dataclass: it checks the arguments of `dataclasses.replace`,
-while msgspec's takes anything."""
+mypy treats a Struct's fields like those of a dataclass, so it checks the arguments of `dataclasses.replace`.
+msgspec's own function accepts anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text as it is stored and shown: on one line, cut to a length, without what SQLite cannot hold."""
+"""Prepares text for storage and display: on one line, cut to a length, without what SQLite cannot store."""
 
 from __future__ import annotations
 

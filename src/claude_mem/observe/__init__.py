@@ -1,6 +1,6 @@
-"""From events to memory: how a batch's prompt is built, and how the reply is parsed.
+"""Turns events into memory: builds a batch's prompt and parses the reply.
 
-`tool_calls` reads each call once; `prompt` builds the question (`mode`, `event_text`, `digest`, `shell`);
-`reply` reads the answer, `evidence` corrects it by what the tools themselves show; `observer` puts them
-together within a budget. `offline/` does without a model. All but `observer` are pure.
+`tool_calls` parses each call once; `prompt` builds the prompt (with `mode`, `event_text`, `digest`, `shell`);
+`reply` parses the reply, `evidence` corrects it by what the tools actually did; `observer` combines them
+within a budget. `offline/` works without a model. All except `observer` are pure.
 """

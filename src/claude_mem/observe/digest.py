@@ -1,5 +1,5 @@
-"""Condenses what is too long for a prompt: a text to its ends, a diff to its changed lines, a forge's reply
-to what people wrote, a patch to its files, a plan to its last state."""
+"""Shortens what is too long for a prompt: a text to its head and tail, a diff to its changed lines, a forge's
+reply to what people wrote, a patch to its files, a plan to its last state."""
 
 from __future__ import annotations
 

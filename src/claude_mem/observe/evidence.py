@@ -1,5 +1,5 @@
-"""What the tool calls prove, whatever a model claims: which files were read and modified, and whether text
-from outside was among what was read.
+"""What the tool calls prove, regardless of a model's claims: which files were read and modified, and whether
+external text was read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What is worth recording, in which words and language: a mode, read from a TOML file.
+"""Modes: what is worth recording, and in which language; read from TOML files.
 
-`code` ships. A user's NAME.toml in one of the given folders comes first, so that also `code` can be replaced.
+`code` is built in. A user's NAME.toml in one of the given folders takes precedence, so `code` can be
+replaced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Turns a batch into an outcome: with a model, as long as the budget allows, or offline."""
+"""Observes a batch: with a model, if the budget allows it, otherwise offline."""
 
 from __future__ import annotations
 

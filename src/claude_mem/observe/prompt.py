@@ -1,8 +1,8 @@
 """Builds the prompt for a batch. Pure: the same batch gives the same bytes.
 
-The instructions depend on mode, verbosity and language alone, so that providers can cache them. Everything
-that comes from the session stands below them as quoted data, divided by a mark made of the data's own hash:
-no file, page or tool output can know it, so none can end the quotation.
+The instructions depend only on mode, verbosity and language, so that providers can cache them. Everything
+from the session follows as quoted data, delimited by a mark that is derived from the data's own hash:
+no file, page or tool output can contain it, so none can end the quotation.
 """
 
 from __future__ import annotations

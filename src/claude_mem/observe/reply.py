@@ -1,8 +1,8 @@
 """Parses a model's reply: memory, an explicit nothing, or an unexpected format.
 
-Total: any text is read, in time linear in its length. A block that holds anything at all counts, be it a
-type or a file's name; one that holds nothing is counted. Strict about confirming: a reply with no such block
-and without an explicit "nothing" is Unreadable, so its batch is kept.
+It accepts any text, in time linear in its length. A block that contains anything, even just a type or a file
+name, is used; empty blocks are only counted. A reply without such a block and without an explicit "nothing"
+is Unreadable, so its batch stays in the queue.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shell command lines: which programs they run, what they were for, which files they surely changed."""
+"""Shell command lines: which programs they run, their purpose, and which files they certainly changed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The one reader of tool calls, whichever agent they came from. A call's JSON is parsed here, once.
+"""Parses the tool calls of all agents. Each call's JSON is parsed once, here.
 
-Prompt, evidence of changed files, mark of trust and offline observer take their facts from here.
+The prompt, the evidence of changed files, the trust mark and the offline observer use the result.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What must not be recorded, and how it is found and taken out: for hooks, the worker and imports alike."""
+"""Finds and removes what must not be recorded, for hooks, the worker and imports."""

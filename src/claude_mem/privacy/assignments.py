@@ -1,10 +1,10 @@
 """Finds the values assigned to names of secrets, in the syntax of a dozen languages.
 
-What follows a name decides: NAME=value, "name": "value", define('NAME', 'value'), {"name": "NAME", "value":
-"…"}, ENV NAME value, name: Type = Some("value"), <name>value<, name == "value", a value on the next line.
-What a sentence says of a name is read by `sentences`.
+The syntax after a name decides: NAME=value, "name": "value", define('NAME', 'value'), {"name": "NAME",
+"value": "…"}, ENV NAME value, name: Type = Some("value"), <name>value<, name == "value", a value on the next
+line. `prose_secrets` handles values in sentences.
 
-Everything is looked at once, a bounded distance around each name: linear.
+Linear: each name is examined once, within a bounded distance.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which names say that their value is a secret: passwords, keys, tokens; and words for password in languages.
+"""Recognizes names whose values are secrets: passwords, keys, tokens; and the words for password in many
+languages.
 
-A name is split into its words (DB_PASSWORD_1, apiKey, client-secret). The last that says something decides.
+A name is split into its words (DB_PASSWORD_1, apiKey, client-secret). The last meaningful word decides.
 """
 
 from __future__ import annotations

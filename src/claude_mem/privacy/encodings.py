@@ -1,5 +1,5 @@
-"""Other spellings of a text in which a secret may hide: percent, HTML and JSON escapes, base64, ANSI colors,
-and tokens split over lines. What is found in a spelling is hidden in the text, all of it.
+"""Encodings in which a secret may be hidden: percent, HTML and JSON escapes, base64, ANSI colors,
+and tokens split over lines. What is found in a decoded form is completely hidden in the text.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Excluded projects, by directory: nothing is recorded in them and nothing is injected.
+"""Excluded projects, in which nothing is recorded and nothing is injected.
 
-    ~/clients/*, /srv/secret, **/vault     with a slash: that directory, and all below it
-    payroll, *-private                     without: a project's name, which is its directory's
+    ~/clients/*, /srv/secret, **/vault     with a slash: that directory and everything below it
+    payroll, *-private                     without: a project's name, that is, the name of its directory
 
-No hook comes here unless `settings.json` names the setting.
+Hooks import this file only if `settings.json` contains the setting.
 """
 
 from __future__ import annotations

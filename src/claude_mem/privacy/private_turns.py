@@ -1,13 +1,13 @@
-"""Which turns of a session are private, so that nothing of them is recorded.
+"""Marks the private turns of a session, so that nothing of them is recorded.
 
-A fully private prompt leaves a marker named by its session; the hooks of the tools used in that turn find it
-and record nothing. A session in which anything was private keeps its marker: a later compaction would repeat
-it. A turn that is one of our own commands is not recorded either, and is marked for as long as it lasts.
+A fully private prompt leaves a marker named after its session. The hooks of the tools used in that turn find
+it and record nothing. The marker stays after that turn, because a later compaction would repeat private text.
+A turn that is one of our own commands is not recorded either, and is marked while it lasts.
 
     <state, fixed width>\n<hex of a private prompt's id>\n…
 
-The state is changed in place, which works on a full disk; an empty marker, the first moment of a new one or
-all that a full disk allowed, counts as private.
+The state is changed in place, which works on a full disk. An empty marker (a new one, or one that a full disk
+left empty) counts as private.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Finds the secrets that a sentence states: `the password for staging is …`, `密码：…`, `… is the password`.
+"""Finds secrets in sentences: `the password for staging is …`, `密码：…`, `… is the password`.
 
-A sentence says so by some word between the name and the value (`is`, `lautet`, `は`) or by a colon, and the
-value is no word. Looked at once, a bounded distance around each name: linear.
+Such a sentence has a word (`is`, `lautet`, `は`) or a colon between the name and the value, and the value is
+not a word. Linear: each name is examined once, within a bounded distance.
 """
 
 from __future__ import annotations

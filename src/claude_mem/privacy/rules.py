@@ -1,7 +1,7 @@
 """Reads the privacy rules in `settings.json`: excluded projects and files, and secret patterns.
 
-An entry that cannot be read costs the user that entry, never the others: also where the file is not JSON,
-what can be read of these three holds. Hooks and the worker read them here, so that they cannot disagree.
+An entry that cannot be read is skipped; all other entries apply, even if the file is not valid JSON. Hooks
+and the worker both use this module, so that they apply the same rules.
 """
 
 from __future__ import annotations

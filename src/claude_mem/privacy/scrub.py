@@ -1,4 +1,5 @@
-"""Applies tags, secrets, exclusions and trimming to one payload, before anything of it touches the disk."""
+"""Removes tagged text, secrets and excluded contents from a payload, and trims it, before it reaches the
+disk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The hook's slow path: parses a payload, cut or not, and returns what may be recorded.
+"""The hook's slow path: parses a payload, truncated or not, and returns what may be recorded.
 
-Only suspicious, over-long or unusual payloads come here. `json` and `re` cost more than the rest of the hook,
-so JSON is read and written by `json_text`, and patterns are used only where nothing else will do.
+Only suspicious, overlong or unusual payloads are handled here. `json` and `re` cost more than the rest of the
+hook, so `json_text` reads and writes JSON, and patterns are used only where they are needed.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""The rules that find secrets, one row each: tokens that vendors mark with a prefix (from the vendors' own
-documents as of 2026), the content of credential files, and passwords that commands, SQL statements and
-library calls take.
+"""The rules that find secrets, one row each: tokens with a vendor's prefix (from the vendors' own
+documentation as of 2026), the contents of credential files, and passwords in commands, SQL statements and
+library calls.
 
-A rule is its name, lower-case keywords separated by | (cheap to look for), a pattern, and an example that the
-tests feed to it. The pattern's last group that matched, if it has one, is the secret; else all of it is.
+A rule is a name, lowercase keywords separated by | (cheap to search for), a pattern, and an example that the
+tests feed to it. The secret is the last group that matched or, without groups, the whole match.
 
-Three habits keep every pattern linear and redaction idempotent: nothing unbounded stands before the keyword;
-a class that repeats without bound is either the pattern's end or guarded by a look-behind for the same
-class; and the end takes every letter and digit that follows, so that no match begins where another ended.
+Three habits keep every pattern linear and redaction idempotent: nothing unbounded precedes the keyword;
+a class that repeats without limit is either at the pattern's end or guarded by a look-behind for the same
+class; and the end consumes every letter and digit that follows, so that no match begins where another ended.
 
-Values whose name says what they are (NAME=value, YAML, JSON, XML; --password, --token) need no row:
+Values whose name identifies them (NAME=value, YAML, JSON, XML; --password, --token) need no row, because
 `credential_names` finds them.
 """
 

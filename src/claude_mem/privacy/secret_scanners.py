@@ -1,6 +1,6 @@
-"""Private-key blocks, passwords in URLs, `Authorization` headers and cookies: found by scanners.
+"""Scanners for private-key blocks, passwords in URLs, `Authorization` headers and cookies.
 
-A regular expression would be slow here, or wrong: where such a value ends depends on what began it.
+A regular expression would be slow or wrong here, because the end of such a value depends on how it begins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a value may be a secret: placeholders, code and plain words are not.
 
-Words are distinguished from random letters by their pairs of letters: of those in English and in code, 96 %
-are among the 250 commonest; of random ones, 37 %.
+Words are distinguished from random letters by their pairs of letters: in English and in code, 96% of the
+pairs are among the 250 most common ones; in random text, 37%.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Replaces secrets by a mark: applies every rule to a text, and to what the text spells in another encoding.
+"""Replaces secrets with a mark: applies every rule to a text, and to its decoded forms.
 
 The rules are the tables in `secret_rules`, with one row each (name, keywords, pattern, example), and SCANNED
-below, which names those that a scanner finds: assignments (`assignments`),
-private keys, URLs and headers (`secret_scanners`). A test feeds each row its example; another checks that its
-work grows in proportion to the text. Best effort, and promised as no more.
+below, which lists the kinds that scanners find: assignments (`assignments`),
+private keys, URLs and headers (`secret_scanners`). A test feeds each row its example; another checks that the
+work grows in proportion to the text. Redaction is best effort.
 """
 
 from __future__ import annotations

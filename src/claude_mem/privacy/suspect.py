@@ -1,7 +1,7 @@
-"""Checks whether a payload may contain anything to hide: a byte search that every hook runs.
+"""Checks whether a payload may contain anything to hide, with a byte search that every hook runs.
 
-Few payloads go on to `scrub`, so what the search needs is spelled out here and nothing is imported. A test
-compares it with what the scrubbing modules know.
+Few payloads need scrubbing, so the search terms are listed here and nothing is imported. A test compares them
+with the rules of the scrubbing modules.
 """
 
 from __future__ import annotations

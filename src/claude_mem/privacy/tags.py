@@ -1,10 +1,10 @@
-"""Hides text inside a tag; and recognizes the client's own notice that a background task ended.
+"""Hides text inside tags, and recognizes the client's own notification that a background task has ended.
 
-A scanner, not a parser: markup in prompts and tool output is rarely well formed, so every doubt is
-settled by hiding. An opening tag counts as soon as its name is complete (its attributes would be hidden
-anyway); a closing tag counts only if it is complete. Brackets and slash may be spelled as HTML, JSON, percent
-or hexadecimal escapes or in full width, and characters of no width may stand anywhere. One pass, no regular
-expression, linear time.
+A scanner, not a parser: markup in prompts and tool output is rarely well formed, so in case of doubt text is
+hidden. An opening tag counts as soon as its name is complete (its attributes would be hidden anyway); a
+closing tag counts only if it is complete. Brackets and slashes may be written as HTML, JSON, percent or
+hexadecimal escapes or in full width, and zero-width characters may appear anywhere. One pass, no regular
+expressions, linear time.
 """
 
 from __future__ import annotations

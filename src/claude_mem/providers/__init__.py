@@ -1,1 +1,1 @@
-"""The model providers. Each is one file here and one row of `registry`."""
+"""The model providers: one file here and one row in `registry` each."""

@@ -1,9 +1,9 @@
-"""Calls Claude through the user's own Claude Code and its login: one child process and one question each.
+"""Calls Claude through the user's own Claude Code and its login, with one child process per batch.
 
-Batches are stateless, so a conversation that is kept only grows (docs/adr/0005). We speak the client's
-stream-json protocol: one user message on its standard input, one JSON object per line on its output. The
-child has no tools, no MCP, no settings, no hooks, an empty directory to stand in, and leaves no transcript.
-What it reports is read by fields, never by prose.
+Batches are stateless, so a continued conversation would only grow (docs/adr/0005). This module implements the
+client's stream-json protocol: one user message on its stdin, one JSON object per line on its stdout. The
+child has no tools, no MCP, no settings, no hooks and an empty working directory, and leaves no transcript.
+Its output is interpreted by fields, never by wording.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""The user's own claude command: finds it, checks that it is usable, makes sure that no child outlives us.
+"""The user's own claude command: finds it, checks that it is usable, and ensures that no child outlives the
+worker.
 
-Finding it is cheap, so that `auto` and `doctor` can check: credentials are located, not read.
+Finding it is cheap, so that `auto` and `doctor` can do it: credentials are located, not read.
 
-A Claude Code that waits for its answer does not mind that its standard input is closed and its parent gone;
-left alone it stays for many minutes, with 200 MB (measured; docs/adr/0005). So it is started by a small
-script that first leaves a watcher behind, and the watcher reads a pipe that only the worker holds open. The
-pipe's end without a word, by the worker's hand or by its death, kills the client's process group at once,
-without anybody having to know process ids.
+A Claude Code process that waits for its response does not notice that its stdin was closed and its parent is
+gone; it can stay for many minutes, with 200 MB (measured; docs/adr/0005). So a small script starts it and
+first leaves a watcher behind. The watcher reads a pipe that only the worker holds open. If the pipe closes
+without a message, because the worker closed it or died, the watcher kills the client's process group
+immediately. No process ids are needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Maps a failed call to an outcome: wait, retry, or pause until the user fixes something.
 
-By status and error type alone, never by wording: what a server writes changes with its version and may quote
-the prompt. For the same reason nothing of its text goes into a reason but an error type that looks like one.
+It uses only the status and the error type, never the wording, which changes with versions and may quote the
+prompt. For the same reason, a reason contains nothing of the server's text except a well-formed error type.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A model behind HTTP: one POST within one deadline, and its answer as JSON or as the fact in its way."""
+"""Calls a model over HTTP: one POST within one deadline, and the response as JSON or the failure as a
+fact."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The price of a call in US dollars, for models whose price is known; and about what a backfill would cost.
+"""The price of a call in US dollars, for models whose price is known; and the estimated cost of a backfill.
 
-The table is Anthropic's own, as Claude Code 2.1.325 carries it. Prices are per million tokens.
+The table is Anthropic's, from Claude Code 2.1.325. Prices are per million tokens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The providers of models, a row each, and which of them is used. `doctor` shows it, and why.
+"""The table of model providers, and the choice of the one to use. `doctor` shows the choice and the reason.
 
-To add one: a file of its name here with a class that keeps `Model` and two functions, `find(access)` and
-`build(access)`; and a row in PROVIDERS. Settings, docs, install and estimates are made of the rows. The files
-are imported only when they are used.
+To add a provider, add a file named after it with a class that implements `Model` and two functions,
+`find(access)` and `build(access)`; and a row in PROVIDERS. Settings, docs, install and estimates are
+generated from the rows. The files are imported only when they are used.
 """
 
 from __future__ import annotations

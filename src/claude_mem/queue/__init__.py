@@ -1,1 +1,1 @@
-"""From spool files to leased batches: idempotent, in order, never losing one."""
+"""Moves events from spool files to leased batches: exactly once, in order."""

@@ -1,7 +1,7 @@
-"""Events from the transcripts of past sessions, through the same scrub, queue and observer as those of today.
+"""Takes in events from transcripts of past sessions, scrubbed, queued and observed like live events.
 
-A transcript may come in several parts. Which of its turns are private is known only to a worker that has
-taken it in from its beginning; one that was started in between requests that it is sent again.
+A transcript may arrive in several parts. Only a worker that has read it from the beginning knows which of its
+turns are private. A worker that was started in between asks for the whole transcript again.
 """
 
 from __future__ import annotations

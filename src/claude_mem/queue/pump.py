@@ -1,7 +1,7 @@
-"""Passes queued batches to an observer when they are due, and settles the outcome.
+"""Passes queued batches to an observer when they are due, and stores the outcome.
 
-One step is one batch. A failure of the provider (rate limit, login, outage) holds back all sessions, not only
-the one that called it; a failure of a batch holds back that batch alone.
+One step is one batch. A failure of the provider (rate limit, login, outage) delays all sessions, not only
+the one that called it; a failure of a batch delays only that batch.
 """
 
 from __future__ import annotations

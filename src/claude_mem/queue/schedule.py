@@ -1,7 +1,7 @@
 """When a session's events are sent as a batch, and what happens to the batch after an attempt. Pure: a day of
 retries is tested in microseconds.
 
-Every call pays for its instructions, so events are batched: a turn, or as much of it as fits into a prompt,
+Every call includes the instructions, so events are batched: a turn, or as much of it as fits into a prompt,
 never a single tool use.
 """
 

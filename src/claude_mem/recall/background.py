@@ -1,5 +1,6 @@
-"""Keeps memory searchable and ready to inject, step by step: the text index, the vectors, and the files in
-`context/`: what sessions get at their start, rendered ahead of time, so that a hook needs no answer."""
+"""Background steps that keep memory searchable and ready to inject: the text index, the vectors, and the
+files in `context/`, which contain the pre-rendered context for session starts, so that a hook need not ask
+the worker."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What memory costs and saves, in figures: spent by day, model and project, injected into sessions, saved by
-one call a turn instead of one a tool use.
+"""Figures on what memory costs and saves: spending by day, model and project, injections into sessions, and
+the savings of one call per turn instead of one per tool use.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Deletes memories permanently: from the store, its copies, exported files and unreadable spool files.
 
-An exported file belongs to its owner, wherever it is: it is only searched and listed, unless the request says
-otherwise. Then records (JSON lines) are rewritten without what is deleted; a journal (Markdown) has no
-records, so it is listed and left alone.
+An exported file belongs to its owner: it is only searched and listed, unless the request says otherwise. In
+that case, records (JSON lines) are rewritten without what is deleted; a journal (Markdown) has no records, so
+it is only listed.
 """
 
 from __future__ import annotations

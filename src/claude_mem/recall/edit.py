@@ -1,4 +1,4 @@
-"""What a person changes in memory: saves, imports, edits, pins, marks wrong, merges. All input is checked
+"""Changes to memory by the user: save, import, edit, pin, mark wrong, merge. All input is validated
 here.
 """
 

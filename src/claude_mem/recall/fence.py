@@ -1,8 +1,7 @@
-"""How recalled text is set apart from what a user or a client says.
+"""The fence that separates recalled text from what a user or a client says.
 
-Between the fence's tags stands quoted evidence. Nothing in it can end the fence, or begin anything that
-capture would hide; so a session's own record loses exactly what was injected, and a poisoned memory stays
-inside.
+Between its tags is quoted evidence. Nothing in it can end the fence, or open a tag that capture hides. So
+capture removes exactly what was injected, and a poisoned memory stays inside the fence.
 """
 
 from __future__ import annotations

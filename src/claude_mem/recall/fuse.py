@@ -1,13 +1,14 @@
-"""Which sessions answer a query, and which of their memories: three readings of its words, and vectors. Pure.
+"""Scores the sessions that match a query, and their memories: by three measures of its words, and by vectors.
+Pure.
 
     a session's score = its best memory + the best of what was said in it + all of it
                         + weight * its closest memory by vectors + what it did about a file that is named
 
-Each is measured in standard deviations of what the sessions have of it: a reading that tells sessions apart
-counts for more than one by which they are all alike, whatever its scale. That needs no constant, and held on
-every project it was measured on (docs/recall-quality.md). "All of it" is BM25 of the whole session, a word
-counted once for each memory that has it. A memory's score is its session's, in proportion to how well it
-answers beside the best of that session.
+Each term is measured in standard deviations over the sessions: a measure that distinguishes sessions counts
+for more than one that is similar for all, whatever its scale. This needs no constant, and worked for every
+project it was measured on (docs/recall-quality.md). "All of it" is BM25 of the whole session, in which a word
+counts once for each memory that contains it. A memory's score is its session's score, scaled by how well it
+matches compared with the best memory of that session.
 """
 
 from __future__ import annotations

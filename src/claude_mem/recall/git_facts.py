@@ -1,8 +1,8 @@
-"""What git knows of a repository, queried rarely, in the background, bounded; and what that says about a
-memory.
+"""Facts that git knows about a repository, queried rarely, in the background, within limits; and what they
+say about a memory.
 
-A repository may be untrusted, and its configuration names programs. Our queries run none of them: no
-hooks, no pager, no external diff, no signature check, no fetch of what a partial clone lacks.
+A repository may be untrusted, and its configuration can name programs. Our queries run none of them: no
+hooks, no pager, no external diff, no signature check, no fetch for a partial clone.
 """
 
 from __future__ import annotations

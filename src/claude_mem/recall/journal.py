@@ -1,7 +1,7 @@
-"""A project's memory as a journal in Markdown, for people to read or to commit: by day, by session. Pure.
+"""Formats a project's memory as a journal in Markdown, to read or to commit: by day and session. Pure.
 
-What memory says was partly written by others. So each text stands on one line, as text: it makes no heading,
-no link, no picture and no HTML.
+Memory contains text by others. So each text is on one line and escaped: it cannot create a heading,
+a link, an image or HTML.
 """
 
 from __future__ import annotations

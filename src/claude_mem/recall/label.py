@@ -1,5 +1,5 @@
-"""How a memory is shown in a line: its id, age, kind, title, files and warnings; the sentences that say most
-about it; its size in tokens. Pure.
+"""Formats a memory as a line: its id, age, kind, title, files and warnings; its most informative sentences;
+its size in tokens. Pure.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Projects as a person manages them: overview, rename, merge; which of them may be one; where one that was
-moved is now.
-"""
+"""Project management: overview, rename, merge; detecting possible duplicates and projects that were moved."""
 
 from __future__ import annotations
 

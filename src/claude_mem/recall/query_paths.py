@@ -1,8 +1,7 @@
-"""How a path in a query scores each memory: those that changed that file, named or read it, or
-worked beside it. Pure.
+"""Scores memories for a path in a query: those that changed that file, named or read it, or
+worked in its folder. Pure.
 
-A file that no session is known to have touched is not a dead end: whoever worked in its folder is the best
-guess.
+If no session is known to have touched the file, sessions that worked in its folder are the best guess.
 """
 
 from __future__ import annotations

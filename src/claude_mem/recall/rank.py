@@ -1,7 +1,7 @@
-"""What else speaks for or against a memory, and which of those found are shown. Pure.
+"""Priors for the ranking, and the choice of which results are shown. Pure.
 
-Everything here is a factor near 1: a prior tips the balance between memories that answer about equally
-well, and never keeps one that answers from being found.
+Every prior is a factor near 1: it decides between memories that match about equally well, and never prevents
+a match from being found.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Export and import of memory: which records go out, how incoming ones are merged, and what is stored of
-untrusted ones.
+"""Export and import of memory: which records are exported, how imported ones are merged, and what is stored
+of untrusted ones.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What is injected at a prompt, before a file is touched and before a command is run: whether it is worth it,
-and its text.
+"""Decides what is injected at a prompt, before a file is touched and before a command runs, and formats
+it.
 
-About a command only what is clear is injected: the same command failed at least twice in other sessions of
-this project, with the same error, and has not often passed since. Nothing is allowed or denied.
+For a command, something is injected only in clear cases: the same command failed at least twice in other
+sessions of this project, with the same error, and has rarely succeeded since. Nothing is allowed or denied.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The text that is injected at a session's start, packed into a budget and fenced. Pure. What is injected
-later is in `reminders`."""
+"""Renders the text that is injected at a session's start, within a budget and fenced. Pure. Later injections
+are in `reminders`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Groups search results for reading: by session, observations and summaries before prompts, and raw tool
-events folded into the memory they led to. Pure.
+"""Groups search results for display: by session, observations and summaries before prompts, and raw tool
+events folded into the memory made from them. Pure.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""One search, whoever asks: HTTP, MCP, the command line or a hook.
+"""The search, the same for HTTP, MCP, the command line and hooks.
 
-    __call__ > Memories.match    by words; `fuse.weigh` weighs them
+    __call__ > Memories.match    by words; `fuse.weigh` scores them
              > _closeness        by vectors
              > _files            by the files that the query names
              > fuse.fuse         one score for each memory
              > _hits             read the rows, apply priors and staleness, leave out copies
 
-`memory_reader` makes the query and the filters of a request, and the answer of what is found.
+`memory_reader` converts a request to a query and filters, and the results to a response.
 """
 
 from __future__ import annotations

@@ -1,18 +1,20 @@
-"""What the repository's history says against a memory.
+"""Detects from the repository's history whether a memory may be stale.
 
-A heuristic, for a mark and a lower rank, never for hiding. It knows its limits:
-- A memory's own work is committed after it was made. The first commit to touch a file it changed is taken for
-  that work if it comes within a day or stands on the memory's commit; later ones, even of that work, count.
-- Times are authors' times: a rebase does not make everything look changed, but a change written before the
-  memory and merged after it is not seen.
-- A branch that was squashed or rebased into another and deleted looks like one that was never merged, unless
-  the memory's commit was on the trunk already.
-- A renamed file is one that is gone and another; commits that touch very many files (a formatter's) are not
-  looked at. What is gone counts against a memory unless it says itself that it was deleted or moved.
-- A commit counts as reverted if a later one says so as `git revert` does, and as a memory's own if it touched
-  a file the memory changed, within a day of it.
-- That a newer memory contradicts an older one is not known. One about the same subject is named beside it.
-- A path without a folder is only known when it is at the top of the repository.
+This is a heuristic for a mark and a lower rank, never for hiding. Its limits:
+- A memory's own work is committed after the memory was made. The first commit to touch a file that the memory
+  changed counts as that work if it follows within a day or directly on the memory's commit. Later ones count
+  as changes, even if they belong to that work.
+- Times are author dates: a rebase does not make everything look changed, but a change written before the
+  memory and merged after it goes unnoticed.
+- A branch that was squashed or rebased into another and deleted looks as if it was never merged, unless the
+  memory's commit was already on the default branch.
+- A renamed file counts as a deleted file and a new one. Commits that touch very many files (such as a
+  formatter's) are ignored. A deleted file counts against a memory unless the memory itself mentions it.
+- A commit counts as reverted if a later one says so in the way `git revert` does. It counts as a memory's own
+  if it touched a file that the memory changed, within a day of it.
+- Contradictions between memories are not detected. A newer one on the same subject is named next to the
+  older.
+- A path without a folder is only recognized at the top of the repository.
 """
 
 from __future__ import annotations

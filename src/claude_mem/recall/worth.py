@@ -1,5 +1,5 @@
-"""Which lines are worth their place at a session's start: what can be understood by itself and still matters.
-Fewer lines are better than unwanted ones; what is left out here is still found by a search. Pure.
+"""Decides which lines are useful at a session's start: those that can be understood on their own and still
+matter. Fewer lines are better than unwanted ones; a search still finds what is left out here. Pure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Finds the transcripts of sessions and subagents, with their session, project and time; and a folder's project.
+"""Finds the transcripts of sessions and subagents, with their session, project and time; and a folder's
+project.
 
 Only the beginning and the end of a file are read. Links below the root are not followed: a target inside the
 root is found anyway, and any other is not ours. A folder's name is its project's path, with a dash for every

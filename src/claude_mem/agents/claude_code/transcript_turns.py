@@ -1,12 +1,13 @@
-"""Converts the lines of an agent's transcript to prompts, tool uses and ends of turns, as its hooks send them.
+"""Converts the lines of an agent's transcript to prompts, tool uses and ends of turns, as its hooks send
+them.
 
 What the agent says between two tool callsis an event too, `AgentMessage`, which no hook reports: at the end
 of a turn it is read from the transcript (`transcript_tail`), under the same name as here.
 
 A user line is anything sent in the user's role: prompts, but also the output of the client's commands,
-reminders and notices. A prompt has the form that the hook gets: `/greet Bob`, without the tags around it. What
-no hook would have reported is not an event: a tool that was denied or never ran, a call whose result was never
-written, a turn that was interrupted.
+reminders and notices. A prompt has the form that the hook gets: `/greet Bob`, without the tags around it.
+What no hook would have reported is not an event: a tool that was denied or never ran, a call whose result was
+never written, a turn that was interrupted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Follows transcripts as they grow, for agents without hooks.
 
-It checks sizes and times every few seconds: a thousand files take milliseconds, it needs no other program, and
-it works on network drives, which send no change notifications. The meaning of a line depends on the lines
-before it, so a file that has grown is read from its beginning, and what was already sent is skipped. How often
-that happens is limited by how long it takes. Files that existed when the watch began are left to
+It checks sizes and times every few seconds: a thousand files take milliseconds, it needs no other program,
+and it works on network drives, which send no change notifications. The meaning of a line depends on the lines
+before it, so a file that has grown is read from its beginning, and what was already sent is skipped. How
+often that happens is limited by how long it takes. Files that existed when the watch began are left to
 `claude-mem backfill` until they grow.
 """
 

@@ -3,8 +3,8 @@
 A line belongs to the session it names, and an event's id is derived from its line. Clients copy lines: a fork
 (and, in older versions, every resumed session) begins with the lines of the previous session, under the new
 session's id but with their original uuids. So a copied event has the id of the original and is stored once.
-The newest file is read first, so that a conversation is complete under its newest session, and older files only
-add the rest.
+The newest file is read first, so that a conversation is complete under its newest session, and older files
+only add the rest.
 """
 
 from __future__ import annotations

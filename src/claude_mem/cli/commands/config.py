@@ -1,8 +1,8 @@
 """`claude-mem config`: shows settings, and changes settings.json. `claude-mem embedder`: changes what makes
 the vectors.
 
-The viewer can change most settings too. Those that name a program, an address or a key can only be changed here,
-because the worker accepts them only over its socket, which nobody else can open.
+The viewer can change most settings too. Those that name a program, an address or a key can only be changed
+here, because the worker accepts them only over its socket, which nobody else can open.
 """
 
 from __future__ import annotations

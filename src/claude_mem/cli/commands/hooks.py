@@ -1,4 +1,5 @@
-"""The commands that Claude Code runs, as they appear in help: `claude-mem hooks`, `mcp`, `context`, and the hook verbs."""
+"""The commands that Claude Code runs, as they appear in help: `claude-mem hooks`, `mcp`, `context`, and the
+hook verbs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`claude-mem slash`, which Claude Code's command `/mem` runs; its output is shown to the model.
 
-The input is read from stdin, where no shell has interpreted it. The command always exits 0 and reports failures
-as text, because Claude Code would report a failed command as an error of `/mem` itself.
+The input is read from stdin, where no shell has interpreted it. The command always exits 0 and reports
+failures as text, because Claude Code would report a failed command as an error of `/mem` itself.
 """
 
 from __future__ import annotations

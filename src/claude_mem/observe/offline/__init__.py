@@ -1,8 +1,10 @@
-"""An observer that needs no model: it takes what the agent itself said of its work, held against what it did.
+"""The offline observer, which needs no model: it extracts what the agent said about its work and checks it
+against what the tools did.
 
-A batch is cut into `turns`, each tool call read into one of the `steps`; `commands` judges tests and finds
-commits, `message` sorts the agent's last words, `request` the user's, `titles` picks the sentence that says
-what came of it. `extract` puts observations and the turn's summary together.
+A batch is split into `turns`, and each tool call becomes one of the `steps`. `commands` evaluates tests and
+finds commits, `message` classifies the parts of the agent's last message, `request` condenses the user's
+request, and `titles` picks the sentence that states the outcome. `extract` builds the observations and the
+turn's summary.
 """
 
 from claude_mem.observe.offline.extract import Offline

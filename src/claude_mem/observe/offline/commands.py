@@ -1,4 +1,4 @@
-"""What a command line did: a test or a check and how it went, or a commit in its own words."""
+"""What a command did: the result of a test or a check, or a commit with its message."""
 
 from __future__ import annotations
 

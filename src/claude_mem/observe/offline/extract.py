@@ -1,4 +1,5 @@
-"""What a turn leaves behind: one observation of its work, or of what was found or decided; often none."""
+"""Extracts the memories of a turn: one observation of its work, or of what was found or decided; often
+none."""
 
 from __future__ import annotations
 

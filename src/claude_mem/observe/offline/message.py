@@ -1,4 +1,4 @@
-"""What an agent's message says, part by part: what was done, found, decided, checked, left to do."""
+"""Splits an agent's message into what was done, found, decided, checked and left to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's request in their own words: without what a client wrapped around it, and condensed."""
+"""Condenses the user's request, in their own words, without what the client added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences: where they end, where a long one may be cut, and which of them say something."""
+"""Sentences: where they end, where a long one may be cut, and which ones are informative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent did: each tool call read into a step, by its fields where its name says nothing."""
+"""Converts each tool call to a step, by the call's fields if its name is unknown."""
 
 from __future__ import annotations
 

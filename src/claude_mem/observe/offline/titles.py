@@ -1,4 +1,4 @@
-"""The title: the outcome of a turn in at most 72 characters, in the agent's own words where they say it."""
+"""Titles: the outcome of a turn in at most 72 characters, in the agent's own words if they state it."""
 
 from __future__ import annotations
 

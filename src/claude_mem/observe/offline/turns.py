@@ -1,4 +1,4 @@
-"""Where one turn ends and the next begins, and what was done in each."""
+"""Splits a batch into turns, with the steps of each."""
 
 from __future__ import annotations
 

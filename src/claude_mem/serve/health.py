@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Literal
 
@@ -24,7 +24,8 @@ from claude_mem.hook.notices import age
 from claude_mem.model.errors import StoreError
 from claude_mem.model.jobs import Job
 from claude_mem.serve.data_dir import PauseState, pause_state
-from claude_mem.serve.services import PROTOCOL, Running, Services, resident_bytes
+from claude_mem.serve.process_state import resident_bytes
+from claude_mem.serve.services import PROTOCOL, Running, Services
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
 """Always there, at 0 before anything was counted: a rate needs a first point."""
@@ -183,26 +184,19 @@ def prometheus(running: Running) -> str:
     return "".join(metrics)
 
 
-def metric(name: str, about: str, value: float | Mapping[str, float], label: str = "") -> str:
-    """`label`: what the keys of a mapping are values of."""
+def metric(
+    name: str, about: str, value: float | Mapping[str, float] | Mapping[tuple[str, ...], float], *labels: str
+) -> str:
+    """`labels`: what the keys of a mapping are values of."""
     name, kind = f"claude_mem_{name}", "counter" if name.endswith("_total") else "gauge"
     lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
     if isinstance(value, Mapping):
-        lines += [f'{name}{{{label}="{_escape(key)}"}} {count}' for key, count in value.items()]
+        for key, count in value.items():
+            parts = zip(labels, (key,) if isinstance(key, str) else key, strict=True)
+            of = ",".join(f'{label}="{_escape(part)}"' for label, part in parts)
+            lines.append(f"{name}{{{of}}} {count}")
     else:
         lines.append(f"{name} {value}")
-    return "\n".join([*lines, ""])
-
-
-def metric_of_labels(
-    name: str, about: str, labels: Sequence[str], values: Mapping[tuple[str, ...], float]
-) -> str:
-    """Of several labels, each with its value in the key."""
-    name, kind = f"claude_mem_{name}", "counter" if name.endswith("_total") else "gauge"
-    lines = [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
-    for key, value in values.items():
-        of = ",".join(f'{label}="{_escape(part)}"' for label, part in zip(labels, key, strict=True))
-        lines.append(f"{name}{{{of}}} {value}")
     return "\n".join([*lines, ""])
 
 

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -25,6 +24,7 @@ from claude_mem.serve.health import sample_queue
 from claude_mem.serve.http.app import worker_app
 from claude_mem.serve.http.signin import Visitors
 from claude_mem.serve.lock import Held, LockHeld
+from claude_mem.serve.process_state import until
 from claude_mem.serve.replacement import Handover
 from claude_mem.serve.services import QueueSampler, Running, Services, log
 from claude_mem.serve.sockets import Listeners
@@ -171,12 +171,6 @@ async def watch(running: Running, listeners: Listeners, held: Held) -> None:
         return
     await listeners.heal()
     await until(running.stopping, WATCH_EVERY_S)
-
-
-async def until(event: asyncio.Event, within_s: float) -> None:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within_s):
-            await event.wait()
 
 
 HANDOVER = Path("handover.json")

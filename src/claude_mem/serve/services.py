@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import resource
-import sys
-import threading
-import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct, field
@@ -35,8 +32,8 @@ from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.project_admin import ProjectAdmin
 from claude_mem.recall.record_exchange import Exporter, Importer
 from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.process_state import ProcessState
 from claude_mem.serve.retention import Retention
-from claude_mem.serve.worker_log import name_of
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
 from claude_mem.team.membership import Membership
@@ -181,55 +178,34 @@ class Announcement(Struct, frozen=True):
     refs: tuple[str, ...]
 
 
-class Running(Struct):
-    """A worker's state. Its methods may be called from any thread; its events belong to the event loop."""
+class Running(ProcessState):
+    """A worker's state."""
+
+    log: ClassVar[logging.Logger] = log
 
     services: Services
     port: int | None = None  # None: the loopback could not be had; the sockets serve alone
     pid: int = field(default_factory=os.getpid)
-    born: float = field(default_factory=time.monotonic)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something was queued: it may be due. Whoever looks takes it first; it is replaced when it is set, so
-    that no news between the look and the wait is missed, however many look."""
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something may be seen that could not be before. Taken and replaced as `news` is."""
-    listeners: int = 0
-    """Callers of /stream."""
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Something was queued: it may be due. Taken and replaced as `changed` is."""
     announcements: deque[Announcement] = field(default_factory=lambda: deque(maxlen=MOST_ANNOUNCEMENTS))
     """What people have recently changed in memory, by a number that only grows. Only the event loop
     touches it: iterating in a thread while the loop appends fails."""
     visitors: Visitors = field(default_factory=Visitors)
     """Browsers that have signed in."""
     handing_over_to: str | None = None
-    trouble: str | None = None  # why nothing can be taken in just now, as one sentence
     events_seen: bool = False
     """Events arrived since it started, including spooled ones: an agent is, or was, connected."""
     recording: object = None
     """The state of recording at the last look; None: it was not looked at yet."""
-    mishaps: Counter[str] = field(default_factory=Counter)
-    """Exceptions that the worker's loops survived, by the loop's name."""
     queue_history: QueueSampler = field(default_factory=QueueSampler)
     hung_asks: Callable[[], int] = lambda: 0
     """How many recall queries of hooks are still running although their callers have timed out."""
-    loop: asyncio.AbstractEventLoop | None = None
-    thread: int = field(default_factory=threading.get_ident)
-
-    @property
-    def uptime_s(self) -> float:
-        return time.monotonic() - self.born
 
     @property
     def last_announcement(self) -> int:
         return self.announcements[-1].number if self.announcements else 0
-
-    def in_loop(self, call: Callable[..., object], *given: object) -> None:
-        """Now, or from another thread soon."""
-        if self.loop is None or threading.get_ident() == self.thread:
-            call(*given)
-        else:
-            self.loop.call_soon_threadsafe(call, *given)
 
     def stop(self) -> None:
         self.in_loop(self.stopping.set)
@@ -237,32 +213,12 @@ class Running(Struct):
         self.notify_queued()
 
     def notify_queued(self) -> None:
-        self.in_loop(self._replace, "news")
+        self.in_loop(self.replace_event, "news")
         self.notify_change()
-
-    def notify_change(self) -> None:
-        self.in_loop(self._replace, "changed")
 
     def announce(self, what: str, refs: Sequence[str]) -> None:
         self.in_loop(self._announce, what, tuple(refs))
 
-    def record_mishap(self, where: str, error: BaseException) -> None:
-        """The worker's loops outlive any one failure; each is counted, and shown by /health and /metrics."""
-        self.mishaps[where] += 1
-        log.error("%s failed: %s", where, name_of(error), exc_info=error)
-
-    def _replace(self, name: str) -> None:
-        getattr(self, name).set()
-        setattr(self, name, asyncio.Event())
-
     def _announce(self, what: str, refs: tuple[str, ...]) -> None:
         self.announcements.append(Announcement(self.last_announcement + 1, what, refs))
-        self._replace("changed")
-
-
-def resident_bytes() -> int:
-    """The memory this process uses now (its peak, where the system reports only that)."""
-    if sys.platform == "linux":
-        with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - the kernel's file, on every scrape
-            return int(statm.read().split()[1]) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.replace_event("changed")

@@ -11,7 +11,6 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field, to_builtins
@@ -25,6 +24,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.serve.http import guard
 from claude_mem.serve.http.router import Call
+from claude_mem.serve.process_state import ProcessState, until
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Announcement, Running
 
@@ -55,7 +55,7 @@ class StreamPosition(Struct, frozen=True):
         return replace(self, **{kind: id})
 
 
-def format_event(name: str, cursor: StreamPosition, data: Mapping[str, object]) -> bytes:
+def format_event(name: str, cursor: StreamPosition | str, data: Mapping[str, object]) -> bytes:
     """Its name is in the data too, for clients that hear all events by one ear."""
     line = json.dumps({"type": name, **data}, ensure_ascii=False, separators=(",", ":"))
     return f"id: {cursor}\nevent: {name}\ndata: {line}\n\n".encode("utf-8", "replace")
@@ -80,12 +80,12 @@ def listen(call: Call, project: str) -> Response:
     running = call.running
     if call.request.method == "HEAD":
         return Response(media_type=MEDIA_TYPE)
-    if running.listeners >= MOST_LISTENERS:
+    if running.listeners.total() >= MOST_LISTENERS:
         retry = {"Retry-After": "5"}
         raise Refusal(503, "too_many", f"Too many listeners (at most {MOST_LISTENERS}).", headers=retry)
     since = StreamPosition.parse(call.request.headers.get("last-event-id", "").strip())
     listener = _Listener(running, call.recall.memory, project, since, visitor=visitor(call))
-    return _Stream(running, listener.events())
+    return EventStream(listener.events(), running)
 
 
 def visitor(call: Call) -> str | None:
@@ -95,19 +95,21 @@ def visitor(call: Call) -> str | None:
     return cookie if cookie is not None and call.running.visitors.knows(cookie) else None
 
 
-class _Stream(StreamingResponse):
+class EventStream(StreamingResponse):
     """Counts as a listener from the moment it was allowed to be one, whatever becomes of it."""
 
-    def __init__(self, running: Running, events: AsyncIterator[bytes]) -> None:
+    def __init__(self, events: AsyncIterator[bytes], state: ProcessState, key_id: int = 0) -> None:
         super().__init__(events, media_type=MEDIA_TYPE)
-        self._running = running
+        self._listeners, self._key_id = state.listeners, key_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._running.listeners += 1
+        self._listeners[self._key_id] += 1
         try:
             await super().__call__(scope, receive, send)
         finally:
-            self._running.listeners -= 1
+            self._listeners[self._key_id] -= 1
+            if not self._listeners[self._key_id]:
+                del self._listeners[self._key_id]
 
 
 class _Listener(Struct):
@@ -137,8 +139,8 @@ class _Listener(Struct):
                 announcements = tuple(self.running.announcements)  # here: the loop appends to them
                 for event in await asyncio.to_thread(self._states, announcements):
                     yield event
-                if await happens(changed, HEARTBEAT_S):
-                    await happens(self.running.stopping, GATHER_S)  # a burst is one reason to look
+                if await until(changed, HEARTBEAT_S):
+                    await until(self.running.stopping, GATHER_S)  # a burst is one reason to look
                 else:
                     yield b": still here\n\n"
         except StoreError:
@@ -238,10 +240,3 @@ class _Listener(Struct):
 
     def _event(self, name: str, **data: object) -> bytes:
         return format_event(name, self.cursor, {**data, "timestamp": self.running.services.clock()})
-
-
-async def happens(event: asyncio.Event, within_s: float) -> bool:
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within_s):
-            await event.wait()
-    return event.is_set()

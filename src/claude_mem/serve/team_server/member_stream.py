@@ -8,21 +8,19 @@ moment; a key that has ended or was revoked gets nothing more.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 
 from msgspec import Struct, to_builtins
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from claude_mem.api.filters import Page
 from claude_mem.api.system import StreamQuery
 from claude_mem.model.errors import InvalidInput, StoreError
 from claude_mem.serve.http.router import Answer, Routes
-from claude_mem.serve.http.stream import HEARTBEAT_S, MEDIA_TYPE, RETRY_MS, happens
+from claude_mem.serve.http.stream import HEARTBEAT_S, MEDIA_TYPE, RETRY_MS, EventStream, format_event
+from claude_mem.serve.process_state import until
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server.gate import KEY
-from claude_mem.serve.team_server.server_state import ServerState
 from claude_mem.serve.team_server.team_routes import TeamCall
 
 MOST_LISTENERS = 500
@@ -51,25 +49,7 @@ async def listen(call: TeamCall, query: StreamQuery) -> Response:
         raise Refusal(503, "too_many", "Too many listeners.", headers={"Retry-After": "5"})
     since = call.request.headers.get("last-event-id", "").strip()
     listener = _Listener(call, query.project, call.request.scope[KEY], since)
-    return _MemberStream(serving, key_id, listener.events())
-
-
-class _MemberStream(StreamingResponse):
-    """Counts as a listener from the moment it was allowed to be one, whatever becomes of it."""
-
-    def __init__(self, serving: ServerState, key_id: int, events: AsyncIterator[bytes]) -> None:
-        super().__init__(events, media_type=MEDIA_TYPE)
-        self._serving, self._key_id = serving, key_id
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        listeners = self._serving.listeners
-        listeners[self._key_id] += 1
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            listeners[self._key_id] -= 1
-            if not listeners[self._key_id]:
-                del listeners[self._key_id]
+    return EventStream(listener.events(), serving, key_id)
 
 
 class _Listener(Struct):
@@ -91,8 +71,8 @@ class _Listener(Struct):
                         yield event
                 if not await self._may_listen():
                     return
-                if await happens(changed, KEY_EVERY_S):
-                    await happens(serving.stopping, GATHER_S)  # a burst is one reason to look
+                if await until(changed, KEY_EVERY_S):
+                    await until(serving.stopping, GATHER_S)  # a burst is one reason to look
                     waited_s = 0.0
                 elif (waited_s := waited_s + KEY_EVERY_S) >= HEARTBEAT_S:
                     waited_s = 0.0
@@ -132,5 +112,4 @@ class _Listener(Struct):
         return events or ([f"id: {self.cursor}\n:\n\n".encode()] if found.more else [])
 
     def _event(self, name: str, **data: object) -> bytes:
-        line = json.dumps({"type": name, **data}, ensure_ascii=False, separators=(",", ":"))
-        return f"id: {self.cursor}\nevent: {name}\ndata: {line}\n\n".encode("utf-8", "replace")
+        return format_event(name, self.cursor, data)

@@ -20,7 +20,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.serve.http.server import Bounded, HttpServer
-from claude_mem.serve.lifecycle import raise_file_limit, run_aside, until
+from claude_mem.serve.lifecycle import raise_file_limit, run_aside
+from claude_mem.serve.process_state import until
 from claude_mem.serve.services import BACKLOG
 from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_of
 from claude_mem.serve.team_server.gate import Gate, GateRules

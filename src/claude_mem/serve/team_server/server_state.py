@@ -3,22 +3,19 @@ figures."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from typing import ClassVar
 
 from msgspec import Struct, field
 
 from claude_mem.model.clock import Clock
 from claude_mem.recall.memory_reader import MemoryReader
-from claude_mem.serve.health import histogram, metric, metric_of_labels
-from claude_mem.serve.services import resident_bytes
+from claude_mem.serve.health import histogram, metric
+from claude_mem.serve.process_state import ProcessState, resident_bytes
 from claude_mem.serve.team_server.admission import KeyChecker
-from claude_mem.serve.worker_log import name_of
 from claude_mem.store.base import Store
 from claude_mem.store.team import Directory, Identity, Sharing
 
@@ -77,50 +74,16 @@ class RequestFigures:
         return found
 
 
-class ServerState(Struct):
-    """A process's state. Its methods may be called from any thread; its events belong to the event loop."""
+class ServerState(ProcessState):
+    """A process's state."""
+
+    log: ClassVar[logging.Logger] = log
 
     services: TeamServices
     keys: KeyChecker
     figures: RequestFigures = field(default_factory=RequestFigures)
-    mishaps: Counter[str] = field(default_factory=Counter)
-    """Exceptions that were survived, by where."""
-    listeners: Counter[int] = field(default_factory=Counter)
-    """Callers of /stream, by their keys. Only the event loop touches it."""
     is_draining: bool = False
     """It is about to stop: `/health` says so, and connections are closed after their answer."""
-    trouble: str | None = None
-    """Why the database cannot be used; None: it can."""
-    stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    """Somebody has added something. Whoever looks takes it first; it is replaced when it is set, so that
-    nothing between the look and the wait is missed."""
-    born: float = field(default_factory=time.monotonic)
-    loop: asyncio.AbstractEventLoop | None = None
-    thread: int = field(default_factory=threading.get_ident)
-
-    @property
-    def uptime_s(self) -> float:
-        return time.monotonic() - self.born
-
-    def notify_change(self) -> None:
-        self.in_loop(self._replace_changed)
-
-    def in_loop(self, call: Callable[[], object]) -> None:
-        """Now, or from another thread soon."""
-        if self.loop is None or threading.get_ident() == self.thread:
-            call()
-        else:
-            self.loop.call_soon_threadsafe(call)
-
-    def record_mishap(self, where: str, error: BaseException) -> None:
-        """Counted, and written down without its words, which may quote a memory."""
-        self.mishaps[where] += 1
-        log.error("%s failed: %s", where, name_of(error), exc_info=error)
-
-    def _replace_changed(self) -> None:
-        self.changed.set()
-        self.changed = asyncio.Event()
 
 
 def prometheus_text(serving: ServerState) -> str:
@@ -133,7 +96,7 @@ def prometheus_text(serving: ServerState) -> str:
     refused: Mapping[str, float] = dict(figures.refused)
     return "".join(
         (
-            metric_of_labels("server_requests_total", "Requests answered.", ("route", "status"), requests),
+            metric("server_requests_total", "Requests answered.", requests, "route", "status"),
             metric("server_refused_total", "Requests refused before they were read.", refused, "code"),
             histogram(
                 "server_request_duration_seconds",

@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import secrets
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -16,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal
 
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from claude_mem.agents import CLAUDE_CODE, TITLES, agent_of
 from claude_mem.api.system import ContextState, IndexState, RecallProgress, VectorState
@@ -33,30 +32,89 @@ from claude_mem.vectors.indexer import VectorIndexer
 DIRECTORIES = 20
 """Of a project, the working directories that have a file: its last ones."""
 KEEP_S = 30 * 24 * 60 * 60
+AT_START = 50
+"""Projects whose context is rendered when the worker starts: the most recently used ones."""
+COMPACTED = 8
+"""Sessions whose own memory is kept rendered: the most recently compacted ones."""
 
 
-class ContextFiles:
+class ContextFiles(Struct):
     """`start`: what is injected at the start of an agent's session in a project (with one: if it goes on);
-    `facts_of`: queries git first, because what it says now stands until the next rendering."""
+    `facts_of`: queries git first, because what it says now stands until the next rendering; `relocated`:
+    returns a project with its current root."""
 
-    def __init__(
-        self,
-        data_dir: Path,
-        store: Store,
-        start: Callable[[Project, str, str], Rendered],
-        clock: Clock,
-        *,
-        facts_of: Callable[[str], object] | None = None,
-    ) -> None:
-        self._facts_of = facts_of
-        self._data_dir, self._store = data_dir, store
-        self._start, self._clock = start, clock
-        self._known: dict[str, tuple[int, str]] = {}  # file: of which project, and what it says
+    data_dir: Path
+    store: Store
+    start: Callable[[Project, str, str], Rendered]
+    clock: Clock
+    facts_of: Callable[[str], object] = lambda _root: None
+    relocated: Callable[[Project], Project] = lambda project: project
+    _known: dict[str, tuple[int, str]] = field(default_factory=dict)  # file: of which project, what it says
+    _marks: NewsMarks | None = None  # None: nothing was rendered yet
+    _again: set[int] = field(default_factory=set)  # projects whose memory has changed since
+    _compacted: dict[str, int] = field(default_factory=dict)  # session: project
+    _rendering: Lock = field(default_factory=Lock)
+
+    def anew(self, projects: Collection[int] | None = None) -> None:
+        """Something was forgotten or changed in these projects (None: in any). On return their rendered
+        contexts are gone, including any that was being written from the old state."""
+        with self._rendering:
+            self.clear(projects)
+            if projects is None:
+                self._marks = None
+            else:
+                self._again.update(projects)
+
+    def step(self) -> bool:
+        """Renders what changed; False: nothing did."""
+        with self._rendering:
+            return self._step()
+
+    def _step(self) -> bool:
+        news = self.store.statistics.news(self._marks)
+        if news.marks == self._marks and not self._again:
+            return False
+        if news.changed and self._marks is not None:
+            self.clear(news.changed)
+        changed = {project.id: project for project in self._changed(news)}
+        for project in changed.values():
+            self.render(project)
+        self._render_compacted(news, changed)
+        if self._marks is None:
+            self.drop_others()  # an earlier worker's, which may contain what was forgotten since
+        self._marks = news.marks
+        self._again.clear()
+        return True
+
+    def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
+        """Renders them again whenever something is new: most of what preceded a compaction is observed during
+        it."""
+        for project_id, session in news.compacted:
+            self._compacted.pop(session, None)
+            self._compacted[session] = project_id
+        for session in list(self._compacted)[:-COMPACTED]:
+            del self._compacted[session]
+        just_now = {session for _, session in news.compacted}
+        for session, project_id in self._compacted.items():
+            if session in just_now or project_id in changed:
+                project = changed.get(project_id) or self.store.projects.by_id(project_id)
+                if project is not None:
+                    self.render_session(project, session)
+
+    def _changed(self, news: News) -> list[Project]:
+        if self._marks is None:
+            return list(map(self.relocated, self.store.projects.newest(AT_START)))
+        found = map(self.store.projects.by_id, {*news.projects, *self._again})
+        return [self.relocated(project) for project in found if project is not None]
+
+    def is_due(self) -> bool:
+        """Whether there are changes that are not rendered yet."""
+        return bool(self._again) or self.store.statistics.news(self._marks).marks != self._marks
 
     def render(self, project: Project) -> None:
         """For each agent that has worked there: what others did has their names."""
-        directories = [os.fsencode(cwd) for cwd in self._store.sessions.directories(project.id, DIRECTORIES)]
-        clients = self._store.sessions.clients(project.id)
+        directories = [os.fsencode(cwd) for cwd in self.store.sessions.directories(project.id, DIRECTORIES)]
+        clients = self.store.sessions.clients(project.id)
         for agent in (name for name in TITLES if name == CLAUDE_CODE or name in clients):
             names = [paths.directory_context(cwd, agent) for cwd in directories]
             self._write(names, project.id, self._started(project, "", agent))
@@ -66,9 +124,9 @@ class ContextFiles:
         self._write([name], project.id, self._started(project, session, agent_of(session)))
 
     def _started(self, project: Project, session: str, agent: str) -> Rendered:
-        if self._facts_of is not None and project.root:
-            self._facts_of(project.root)
-        return self._start(project, session, agent)
+        if project.root:
+            self.facts_of(project.root)
+        return self.start(project, session, agent)
 
     def clear(self, projects: Collection[int] | None = None) -> None:
         """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,
@@ -101,7 +159,7 @@ class ContextFiles:
         return found
 
     def _files(self) -> Iterable[Path]:
-        folder = self._data_dir / paths.CONTEXT
+        folder = self.data_dir / paths.CONTEXT
         return list(folder.iterdir()) if folder.is_dir() else []
 
     def _write(self, names: list[str], project_id: int, rendered: Rendered) -> None:
@@ -110,12 +168,12 @@ class ContextFiles:
             return
         stamp = secrets.token_hex(8)
         if rendered.text:
-            self._store.injections.note_rendering(
-                stamp, [str(ref) for ref in rendered.refs], rendered.tokens, self._clock()
+            self.store.injections.note_rendering(
+                stamp, [str(ref) for ref in rendered.refs], rendered.tokens, self.clock()
             )
         answer = worker_link.answer_with(b"SessionStart", json.dumps(rendered.text).encode())
         for name in fresh:
-            path = self._data_dir / name
+            path = self.data_dir / name
             path.parent.mkdir(mode=0o700, exist_ok=True)
             write_file(path, stamp.encode() + b"\n" + (answer or b""))
             self._known[name] = project_id, rendered.text
@@ -134,7 +192,7 @@ log = logging.getLogger("claude_mem")
 class BackgroundWork:
     """`contexts` is set after construction, because it depends on objects that depend on this one."""
 
-    contexts: ContextUpdater
+    contexts: ContextFiles
 
     def __init__(
         self,
@@ -144,7 +202,7 @@ class BackgroundWork:
         clock: Clock,
     ) -> None:
         self._store, self._vectors, self._clock = store, vectors, clock
-        self._indexing, self._embedding = threading.Lock(), threading.Lock()
+        self._indexing, self._embedding = Lock(), Lock()
 
     def memory_changed(self, projects: Collection[int] | None) -> None:
         """Something changed in these projects (None: in any)."""
@@ -214,82 +272,3 @@ class BackgroundWork:
         return VectorState(
             state, vectors.waiting(), trouble, vectors.embedder, self._store.vectors.pgvector()
         )
-
-
-AT_START = 50
-"""Projects whose context is rendered when the worker starts: the most recently used ones."""
-
-COMPACTED = 8
-"""Sessions whose own memory is kept rendered: the most recently compacted ones."""
-
-
-class ContextUpdater:
-    """`relocated`: returns a project with its current root."""
-
-    def __init__(
-        self,
-        store: Store,
-        contexts: ContextFiles,
-        relocated: Callable[[Project], Project] = lambda project: project,
-    ) -> None:
-        self._store, self._contexts, self._relocated = store, contexts, relocated
-        self._marks: NewsMarks | None = None  # None: nothing was rendered yet
-        self._again: set[int] = set()  # projects whose memory has changed since
-        self._compacted: dict[str, int] = {}  # session: project
-        self._rendering = Lock()
-
-    def anew(self, projects: Collection[int] | None = None) -> None:
-        """Something was forgotten or changed in these projects (None: in any). On return their rendered
-        contexts are gone, including any that was being written from the old state."""
-        with self._rendering:
-            self._contexts.clear(projects)
-            if projects is None:
-                self._marks = None
-            else:
-                self._again.update(projects)
-
-    def step(self) -> bool:
-        """Renders what changed; False: nothing did."""
-        with self._rendering:
-            return self._step()
-
-    def _step(self) -> bool:
-        news = self._store.statistics.news(self._marks)
-        if news.marks == self._marks and not self._again:
-            return False
-        if news.changed and self._marks is not None:
-            self._contexts.clear(news.changed)
-        changed = {project.id: project for project in self._changed(news)}
-        for project in changed.values():
-            self._contexts.render(project)
-        self._render_compacted(news, changed)
-        if self._marks is None:
-            self._contexts.drop_others()  # an earlier worker's, which may contain what was forgotten since
-        self._marks = news.marks
-        self._again.clear()
-        return True
-
-    def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
-        """Renders them again whenever something is new: most of what preceded a compaction is observed during
-        it."""
-        for project_id, session in news.compacted:
-            self._compacted.pop(session, None)
-            self._compacted[session] = project_id
-        for session in list(self._compacted)[:-COMPACTED]:
-            del self._compacted[session]
-        just_now = {session for _, session in news.compacted}
-        for session, project_id in self._compacted.items():
-            if session in just_now or project_id in changed:
-                project = changed.get(project_id) or self._store.projects.by_id(project_id)
-                if project is not None:
-                    self._contexts.render_session(project, session)
-
-    def _changed(self, news: News) -> list[Project]:
-        if self._marks is None:
-            return list(map(self._relocated, self._store.projects.newest(AT_START)))
-        found = map(self._store.projects.by_id, {*news.projects, *self._again})
-        return [self._relocated(project) for project in found if project is not None]
-
-    def is_due(self) -> bool:
-        """Whether there are changes that are not rendered yet."""
-        return bool(self._again) or self._store.statistics.news(self._marks).marks != self._marks

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from claude_mem.api.projects import Batching, CostAnswer, CostBudget, CostRow, InjectedRow
@@ -25,30 +26,24 @@ _EXPLAINED = (
 )
 
 
-class CostReport:
+class CostReport(Struct, frozen=True, kw_only=True):
     """`instructions`: how many tokens every call begins with."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        settings: Settings,
-        instructions: int,
-    ) -> None:
-        self._store, self._clock, self._settings = store, clock, settings
-        self._instructions = instructions
+    store: Store
+    clock: Clock
+    settings: Settings
+    instructions: int
 
     def cost(self, project: str, *, days: int) -> CostAnswer:
         """`project`: a name or a key. The days are those of UTC, as the budget's are; today is the last."""
-        known = self._store.projects.find(project) if project else None
+        known = self.store.projects.find(project) if project else None
         project = known.name if known else project
-        now = self._clock()
+        now = self.clock()
         since = now - now % DAY_MS - (days - 1) * DAY_MS
-        rows = [row for row in self._store.queue.spending(since) if not project or row.project == project]
-        injected = self._store.statistics.injected(since, project or None)
+        rows = [row for row in self.store.queue.spending(since) if not project or row.project == project]
+        injected = self.store.statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
-        spent = self._store.queue.spent(0, now)
+        spent = self.store.queue.spent(0, now)
         events = sorted({each.event for each in injected})
         return CostAnswer(
             days=days,
@@ -62,12 +57,12 @@ class CostReport:
             injected_by_event=[
                 _injected((each for each in injected if each.event == event), event=event) for event in events
             ],
-            batching=self._batching(rows, self._store.statistics.observed_tool_uses(since, project or None)),
+            batching=self._batching(rows, self.store.statistics.observed_tool_uses(since, project or None)),
             budget=CostBudget(
-                daily_tokens=self._settings.daily_tokens,
-                daily_usd=self._settings.daily_usd,
-                session_tokens=self._settings.session_tokens,
-                session_usd=self._settings.session_usd,
+                daily_tokens=self.settings.daily_tokens,
+                daily_usd=self.settings.daily_usd,
+                session_tokens=self.settings.session_tokens,
+                session_usd=self.settings.session_usd,
                 today={"tokens": spent.daily_tokens, "usd": spent.daily_usd},
             ),
         )
@@ -76,7 +71,7 @@ class CostReport:
         total = _sum(rows)
         calls, sent = total.calls, total.input_tokens + total.cached_tokens
         more = max(0, uses - calls) if calls else 0
-        saved = more * self._instructions
+        saved = more * self.instructions
         whole, usd = sent + total.output_tokens, total.cost_usd
         return Batching(
             tool_uses=uses,
@@ -89,7 +84,7 @@ class CostReport:
                 uses=_many(uses, "tool use"),
                 calls=_many(calls, "call"),
                 more=_many(more, "call"),
-                instructions=self._instructions,
+                instructions=self.instructions,
             ),
         )
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 import json
 import os
 import stat
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from claude_mem.api import memories as api
@@ -203,43 +203,37 @@ def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:
 ContentTest = Callable[[bytes], bool]
 
 
-class OtherCopies:
+class OtherCopies(Struct, frozen=True, kw_only=True):
     """`unread` and `remove_unread`: the paths of spool files that could not be read and pass a test
     of their content."""
 
-    def __init__(
-        self,
-        *,
-        copies: Copies,
-        exports: ExportedFiles,
-        unread: Callable[[ContentTest], list[str]],
-        remove_unread: Callable[[ContentTest], list[str]],
-        data_path: Callable[[str], Path],
-    ) -> None:
-        self._copies, self._exports = copies, exports
-        self.copying = threading.Lock()
-        """Held while a copy of the database is made, so that none is made of what is being forgotten."""
-        self._unread, self._remove_unread, self._data_path = unread, remove_unread, data_path
+    copies: Copies
+    exports: ExportedFiles
+    unread: Callable[[ContentTest], list[str]]
+    remove_unread: Callable[[ContentTest], list[str]]
+    data_path: Callable[[str], Path]
+    copying: Lock = field(default_factory=Lock)
+    """Held while a copy of the database is made, so that none is made of what is being forgotten."""
 
     def look(self, request: DeletionRequest) -> list[CopyReport]:
         with self.copying:
             return [
-                *self._copies.look(request),
-                *self._exports.look(request),
-                *self._spooled(request, self._unread, "holds"),
+                *self.copies.look(request),
+                *self.exports.look(request),
+                *self._spooled(request, self.unread, "holds"),
             ]
 
     def forget(self, request: DeletionRequest, *, exports: bool) -> list[CopyReport]:
         with self.copying:
-            done = self._copies.forget(request)
-        written = self._exports.forget(request) if exports else self._exports.look(request)
-        return [*done, *written, *self._spooled(request, self._remove_unread, "removed")]
+            done = self.copies.forget(request)
+        written = self.exports.forget(request) if exports else self.exports.look(request)
+        return [*done, *written, *self._spooled(request, self.remove_unread, "removed")]
 
     def _spooled(
         self, request: DeletionRequest, find: Callable[[ContentTest], list[str]], done: str
     ) -> list[CopyReport]:
         test = _content_test(request)
-        return [CopyReport(str(self._data_path(path)), "spool", done) for path in find(test)] if test else []
+        return [CopyReport(str(self.data_path(path)), "spool", done) for path in find(test)] if test else []
 
 
 def _content_test(request: DeletionRequest) -> ContentTest | None:
@@ -270,11 +264,9 @@ _BY_A_PERSON = "it is a Markdown file: edit or delete it yourself"
 Record = dict[str, Any]
 
 
-class ExportedFiles:
-    """`listed`: the file that names every file an export has made."""
-
-    def __init__(self, listed: Path) -> None:
-        self._listed = listed
+class ExportedFiles(Struct, frozen=True):
+    listed: Path
+    """The file that names every file an export has made."""
 
     def look(self, request: DeletionRequest) -> list[CopyReport]:
         return [report for path in self._made() if (report := _report(path, request)) is not None]
@@ -285,7 +277,7 @@ class ExportedFiles:
     def _made(self) -> list[Path]:
         """Those that are still there, each once."""
         try:
-            lines = self._listed.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = self.listed.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
             return []
         paths = []

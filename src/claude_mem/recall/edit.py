@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, field
 
 from claude_mem.api.memories import (
     EditRequest,
@@ -160,16 +160,15 @@ class _Undo(Struct, frozen=True):
     after: tuple[Revision, ...]
 
 
-class Corrections:
+class Corrections(Struct, kw_only=True):
     """`clean`: removes from a text what must not be stored."""
 
-    def __init__(
-        self, *, store: Store, clock: Clock, clean: Callable[[str], str], on_change: OnChange
-    ) -> None:
-        self._memories, self._clock = store.memories, clock
-        self._clean, self._on_change = clean, on_change
-        self._undos: dict[str, _Undo] = {}
-        self._mutex = threading.Lock()
+    store: Store
+    clock: Clock
+    clean: Callable[[str], str]
+    on_change: OnChange
+    _undos: dict[str, _Undo] = field(default_factory=dict)
+    _mutex: Lock = field(default_factory=Lock)
 
     def edit(self, request: EditRequest) -> tuple[Ref, Undo]:
         meant = _observation(str(request.id))
@@ -183,8 +182,8 @@ class Corrections:
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
             raise InvalidInput("title", "The title must not be empty.")
-        _check_own("id", self._memories.cards([meant]))
-        values["edited_at_epoch"] = self._clock()
+        _check_own("id", self.store.memories.cards([meant]))
+        values["edited_at_epoch"] = self.clock()
         undo = self._revise("edit", [Revision(meant.id, values)])
         if undo is None:
             raise NotFound(f"No observation with id {request.id}.")
@@ -201,7 +200,7 @@ class Corrections:
         others = [ref for ref in dict.fromkeys(map(_observation, refs)) if ref != target]
         if not others:
             raise InvalidInput("ids", "Specify at least one other observation to merge.")
-        cards = {card.ref: card for card in self._memories.cards([target, *others])}
+        cards = {card.ref: card for card in self.store.memories.cards([target, *others])}
         missing = [str(ref) for ref in (target, *others) if ref not in cards]
         if missing:
             raise NotFound(f"No observation with id {', '.join(missing)}. Nothing was merged.")
@@ -214,9 +213,9 @@ class Corrections:
     def undo(self, token: str) -> UndoAnswer:
         with self._mutex:
             undo = self._undos.get(token)
-            if undo is None or undo.until < self._clock():
+            if undo is None or undo.until < self.clock():
                 raise NotFound("This change was already undone, or can no longer be undone.")
-            self._memories.revise(undo.before, expected=undo.after)
+            self.store.memories.revise(undo.before, expected=undo.after)
             del self._undos[token]
         self._notify(undo.before)
         return UndoAnswer("undone", undo.what, [str(each.id) for each in undo.before])
@@ -225,7 +224,9 @@ class Corrections:
         """Something was forgotten: nothing of it can be brought back."""
         with self._mutex:
             ids = {each.id for undo in self._undos.values() for each in undo.before}
-            there = {card.ref.id for card in self._memories.cards([Ref("observation", id) for id in ids])}
+            there = {
+                card.ref.id for card in self.store.memories.cards([Ref("observation", id) for id in ids])
+            }
             self._undos = {
                 token: undo
                 for token, undo in self._undos.items()
@@ -234,7 +235,7 @@ class Corrections:
 
     def _flag(self, name: str, refs: Sequence[str], value: bool) -> FlagAnswer:
         meant = [_observation(ref) for ref in refs]
-        there = {card.ref for card in self._memories.cards(meant)}
+        there = {card.ref for card in self.store.memories.cards(meant)}
         undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
         return FlagAnswer(
             [FlaggedMemory(str(ref), **{name: value}) for ref in meant if ref in there],
@@ -247,24 +248,24 @@ class Corrections:
         if not revisions:
             return None
         with self._mutex:
-            before = self._memories.revise(revisions)
+            before = self.store.memories.revise(revisions)
             if not before:
                 return None
             changed = {each.id for each in before}
             after = tuple(each for each in revisions if each.id in changed)
-            token, until = secrets.token_urlsafe(16), self._clock() + UNDO_MS
-            valid = [(name, undo) for name, undo in self._undos.items() if undo.until >= self._clock()]
+            token, until = secrets.token_urlsafe(16), self.clock() + UNDO_MS
+            valid = [(name, undo) for name, undo in self._undos.items() if undo.until >= self.clock()]
             self._undos = dict(valid[1 - MOST_UNDOS :])
             self._undos[token] = _Undo(until, what, tuple(before), after)
         self._notify(before)
         return Undo(token, until)
 
     def _notify(self, revised: Sequence[Revision]) -> None:
-        cards = self._memories.cards([Ref("observation", each.id) for each in revised])
-        self._on_change({card.project_id for card in cards})
+        cards = self.store.memories.cards([Ref("observation", each.id) for each in revised])
+        self.on_change({card.project_id for card in cards})
 
     def _text(self, name: str, value: str | None) -> str | None:
-        text = self._clean(value or "").strip()
+        text = self.clean(value or "").strip()
         if len(text) > TEXTS[name]:
             raise InvalidInput(name, f"`{name}` is longer than {TEXTS[name]:,} characters.")
         return text or None
@@ -273,7 +274,7 @@ class Corrections:
         items = value or ()
         if len(items) > MOST_ITEMS or any(len(item) > LONGEST_TEXT for item in items):
             raise InvalidInput(name, f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
-        return tuple(filter(None, (self._clean(item).strip() for item in items)))
+        return tuple(filter(None, (self.clean(item).strip() for item in items)))
 
 
 def _check_own(field: str, cards: Sequence[Card]) -> None:

@@ -8,6 +8,8 @@ import calendar
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
+from msgspec import Struct
+
 from claude_mem.agents import TITLES
 from claude_mem.api.filters import FilterRequest, column_filters
 from claude_mem.model.clock import Clock
@@ -25,22 +27,16 @@ OWN = ""
 """The store's name for the author of the user's own sessions on this machine."""
 
 
-class FilterResolver:
+class FilterResolver(Struct, frozen=True, kw_only=True):
     """`key_of`: the key of the project that a directory belongs to; `facts_of`: what git knows about a
     project's root; `member`: one's name in the team, if one has joined any."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        clock: Clock,
-        zone: Callable[[], tzinfo],
-        key_of: Callable[[str], str],
-        facts_of: Callable[[str], RepoFacts | None],
-        member: Callable[[], str | None] = lambda: None,
-    ) -> None:
-        self._store, self._clock, self._zone = store, clock, zone
-        self._key_of, self._facts_of, self._member = key_of, facts_of, member
+    store: Store
+    clock: Clock
+    zone: Callable[[], tzinfo]
+    key_of: Callable[[str], str]
+    facts_of: Callable[[str], RepoFacts | None]
+    member: Callable[[], str | None] = lambda: None
 
     def project(self, request: FilterRequest) -> Project | None:
         """None: all projects or, if a directory was given, one without memories."""
@@ -54,7 +50,7 @@ class FilterResolver:
     def _named(self, request: FilterRequest) -> Project | None:
         """If several have the name, the one whose directory was given as well."""
         try:
-            return self._store.projects.find(request.project)
+            return self.store.projects.find(request.project)
         except AmbiguousProject:
             here = self._here(request)
             if here is None or here.name != request.project:
@@ -62,7 +58,7 @@ class FilterResolver:
             return here
 
     def _here(self, request: FilterRequest) -> Project | None:
-        return self._store.projects.by_key(self._key_of(request.cwd)) if request.cwd else None
+        return self.store.projects.by_key(self.key_of(request.cwd)) if request.cwd else None
 
     def filters(self, request: FilterRequest) -> Filters:
         project = self.project(request)
@@ -88,7 +84,7 @@ class FilterResolver:
 
     def session(self, given: str) -> str:
         """The agent's own id of a session, given that id or the start of it."""
-        found = self._store.sessions.session(given.strip())
+        found = self.store.sessions.session(given.strip())
         if found is None:
             raise InvalidInput("session", f"No session {given!r}. To list all: claude-mem sessions")
         return str(found["claude_session_id"])
@@ -96,17 +92,17 @@ class FilterResolver:
     def _columns(self, request: FilterRequest) -> dict[str, str]:
         given = {name: value for name in column_filters() if (value := getattr(request, name))}
         client = given.get("client")
-        if client and client not in TITLES and client not in (known := self._store.sessions.clients()):
+        if client and client not in TITLES and client not in (known := self.store.sessions.clients()):
             names = ", ".join(dict.fromkeys([*TITLES, *known]))
             raise InvalidInput("client", f"Unknown agent {client!r}. Known: {names}.")
         return given
 
     def authors(self, given: str) -> tuple[str, ...]:
         """What the store calls a member's sessions. One's own from another machine have one's name."""
-        me = self._member()
+        me = self.member()
         if given in (ME, me):
             return (OWN, me) if me else (OWN,)
-        known = self._store.sessions.authors()
+        known = self.store.sessions.authors()
         if given not in known:
             names = ", ".join(dict.fromkeys([ME, *known]))
             raise InvalidInput("author", f"No memories of {given!r}. Known: {names}.")
@@ -114,7 +110,7 @@ class FilterResolver:
 
     def is_own(self, author: str | None) -> bool:
         """Whether a session is the user's own, on this machine or another one."""
-        return author is None or author == self._member()
+        return author is None or author == self.member()
 
     def time(self, field: str, words: str, project: Project | None) -> tuple[int | None, int | None]:
         """The start of the period that is meant, and the first moment after it."""
@@ -122,10 +118,10 @@ class FilterResolver:
             return None, None
 
         def tagged(word: str) -> int | None:
-            return when_tagged(self._facts_of(project.root), word) if project and project.root else None
+            return when_tagged(self.facts_of(project.root), word) if project and project.root else None
 
         try:
-            return interval(words, self._clock(), self._zone(), tagged)
+            return interval(words, self.clock(), self.zone(), tagged)
         except ValueError as error:
             raise InvalidInput(field, str(error)) from None
 

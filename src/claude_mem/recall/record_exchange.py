@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.model import records
@@ -109,22 +111,17 @@ PAGE = 1_000
 NOTHING = ExportSelection(project_id=0)
 
 
-class Exporter:
+class Exporter(Struct, frozen=True, kw_only=True):
     """`catch_up` brings the index in step."""
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        resolver: FilterResolver,
-        search: Search,
-        catch_up: Callable[[], None],
-    ) -> None:
-        self._store, self._resolver, self._search, self._catch_up = store, resolver, search, catch_up
+    store: Store
+    resolver: FilterResolver
+    search: Search
+    catch_up: Callable[[], None]
 
     def export(self, query: str, request: FilterRequest) -> Iterator[Record]:
         """What cannot be answered is refused here, before the first record."""
-        return self._store.transfer.records(self._chosen(query, self._resolver.filters(request)))
+        return self.store.transfer.records(self._chosen(query, self.resolver.filters(request)))
 
     def _chosen(self, query: str, filters: Filters) -> ExportSelection:
         kinds = filters.kinds
@@ -132,8 +129,8 @@ class Exporter:
             filters, kinds=tuple(kind for kind in kinds or WITHOUT_EVIDENCE if kind in WITHOUT_EVIDENCE)
         )
         if query.strip():
-            self._catch_up()
-            hits = self._search(query, understood, MOST_FOUND).hits
+            self.catch_up()
+            hits = self.search(query, understood, MOST_FOUND).hits
             # Near in meaning is not enough here: something is always nearest, and may be of another project.
             refs = tuple(hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"])
             return ExportSelection(refs=refs) if refs else NOTHING
@@ -160,30 +157,24 @@ class Exporter:
         found: list[Ref] = []
         passed = 0
         every = replace(filters, file=None)  # by the rows: the index may be behind
-        while cards := self._store.memories.list_cards(every, limit=PAGE, offset=passed, newest_first=False):
+        while cards := self.store.memories.list_cards(every, limit=PAGE, offset=passed, newest_first=False):
             found += [card.ref for card in cards if fits(card, filters)]
             passed += len(cards)
         return tuple(found)
 
 
-class Importer:
+class Importer(Struct, frozen=True, kw_only=True):
     """`clean` removes from a text what must not be stored; `import_observations`
     stores what other tools wrote, observations without a kind; `catch_up` brings the index in step."""
 
-    def __init__(
-        self,
-        *,
-        transfer: Transfer,
-        clock: Clock,
-        clean: Callable[[str], str],
-        import_observations: Callable[[Sequence[Mapping[str, object]]], ImportAnswer],
-        catch_up: Callable[[], None],
-    ) -> None:
-        self._transfer, self._clock, self._clean = transfer, clock, clean
-        self._import_observations, self._catch_up = import_observations, catch_up
+    transfer: Transfer
+    clock: Clock
+    clean: Callable[[str], str]
+    import_observations: Callable[[Sequence[Mapping[str, object]]], ImportAnswer]
+    catch_up: Callable[[], None]
 
     def absorb(self, records: Sequence[Mapping[str, object]], *, own: bool) -> ImportResult:
-        now = self._clock()
+        now = self.clock()
         places: list[int] = []
         fitting: list[Record] = []
         plain: list[tuple[int, Mapping[str, object]]] = []
@@ -194,23 +185,21 @@ class Importer:
                 plain += [(place, each if own else _without_session(each)) for each in _plain_records(record)]
                 continue
             try:
-                fitting.append(
-                    fit_own(record, self._clean) if own else fit_untrusted(record, self._clean, now)
-                )
+                fitting.append(fit_own(record, self.clean) if own else fit_untrusted(record, self.clean, now))
             except UnfitRecord as why:
                 refused.append((place, str(why)))
             else:
                 places.append(place)
-        done = self._transfer.absorb(fitting, own=own)
+        done = self.transfer.absorb(fitting, own=own)
         refused += [(places[number], why) for number, why in done.refused]
         taken, known = dict(done.taken), dict(done.known)
         if plain:
-            saved = self._import_observations([record for _, record in plain])
+            saved = self.import_observations([record for _, record in plain])
             taken["observation"] = taken.get("observation", 0) + (saved.imported or 0)
             known["observation"] = known.get("observation", 0) + (saved.skipped or 0)
             refused += [(plain[error.index][0], error.message) for error in saved.errors or ()]
         if any(taken.values()):
-            self._catch_up()
+            self.catch_up()
         return ImportResult(
             {kind: count for kind, count in taken.items() if count},
             {kind: count for kind, count in known.items() if count},

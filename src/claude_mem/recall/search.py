@@ -73,16 +73,11 @@ class SearchResults(Struct, frozen=True):
     covered: float = 0.0  # how much of them, where a rare word weighs more
 
 
-class Search:
-    def __init__(
-        self,
-        memories: Memories,
-        clock: Clock,
-        near: Similarity | None,
-        check_staleness: CheckStaleness,
-    ) -> None:
-        self._memories, self._clock, self._near = memories, clock, near
-        self._check_staleness = check_staleness
+class Search(Struct, frozen=True):
+    memories: Memories
+    clock: Clock
+    near: Similarity | None
+    check_staleness: CheckStaleness
 
     def __call__(
         self,
@@ -103,8 +98,8 @@ class Search:
             TextQuery(words, phrases, HURRIED_ROWS, is_hurried=True) if hurried else TextQuery(words, phrases)
         )
         # Who waits gets what the rarest words find; the rest is left out as it is come upon.
-        key_filter = None if hurried else self._memories.key_filter(filters)
-        matches = self._memories.match(wording, filters.project_id, key_filter)
+        key_filter = None if hurried else self.memories.key_filter(filters)
+        matches = self.memories.match(wording, filters.project_id, key_filter)
         if without is not None:
             matches = fuse.apart_from(matches, without)
         weighed = fuse.weigh(matches)
@@ -116,7 +111,7 @@ class Search:
         lifted = _passed(files, key_filter)
         only = None if key_filter is None else said.keys() | lifted.keys() | key_filter(cosines)
         kinds = filters.kinds
-        weight = self._near.weight if self._near else 0.0
+        weight = self.near.weight if self.near else 0.0
         if not said and not lifted and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
             return SearchResults([], legs, note, unknown=1.0)
         fused = fuse.fuse(
@@ -145,14 +140,14 @@ class Search:
         hurried: bool,
         key_filter: KeyFilter | None,
     ) -> tuple[dict[int, float], tuple[str, ...], str | None]:
-        if self._near is None or not query.strip() or (hurried and not self._near.is_ready()):
+        if self.near is None or not query.strip() or (hurried and not self.near.is_ready()):
             return {}, ("text",), None
         # Of equals the later session's, so that every store compares the same.
         leading = [
             key for _, _, key in nlargest(CHUNK, zip(words.values(), orders_at(words), words, strict=True))
         ]
         try:
-            found = self._near.cosines(query, project_id, leading, nearest=not hurried, key_filter=key_filter)
+            found = self.near.cosines(query, project_id, leading, nearest=not hurried, key_filter=key_filter)
         except VectorsStarting:
             return {}, ("text",), None
         except VectorsUnavailable as why:
@@ -176,15 +171,15 @@ class Search:
 
     def _touched(self, path: str, filters: Filters, key_filter: KeyFilter | None) -> dict[int, str]:
         """Where more is known of a file than is looked at, what passes is looked for on its own."""
-        found = dict(self._memories.keys_of_file(path, Filters(filters.project_id), MOST_OF_A_FILE))
+        found = dict(self.memories.keys_of_file(path, Filters(filters.project_id), MOST_OF_A_FILE))
         if key_filter is not None and len(found) >= MOST_OF_A_FILE:
-            found |= self._memories.keys_of_file(path, filters, MOST_OF_A_FILE)
+            found |= self.memories.keys_of_file(path, filters, MOST_OF_A_FILE)
         return found
 
     def _beside(self, folder: str, filters: Filters, key_filter: KeyFilter | None) -> list[tuple[int, str]]:
-        found = self._memories.in_folder(folder, filters.project_id, limit=MOST_BESIDE)
+        found = self.memories.in_folder(folder, filters.project_id, limit=MOST_BESIDE)
         if key_filter is not None and len(found) >= MOST_BESIDE:
-            found += self._memories.in_folder(folder, filters.project_id, key_filter, limit=MOST_BESIDE)
+            found += self.memories.in_folder(folder, filters.project_id, key_filter, limit=MOST_BESIDE)
         return found
 
     def _hits(
@@ -197,7 +192,7 @@ class Search:
     ) -> list[Hit]:
         """Looks on for those that say what was asked, though as many were found by meaning alone. `filters`:
         what is still to be left out; `enough`: how many in all, and of those that say it."""
-        now, (most, saying) = self._clock(), enough
+        now, (most, saying) = self.clock(), enough
         hits: list[Hit] = []
         said = looked_at = 0
         while (len(hits) < most or said < saying) and looked_at < MOST_LOOKED_AT:
@@ -206,10 +201,10 @@ class Search:
                 break
             looked_at += len(chunk)
             keys = {ref_at(key): key for key in chunk}
-            for card in self._memories.cards(list(keys)):
+            for card in self.memories.cards(list(keys)):
                 if filters is None or fits(card, filters):
                     key = keys[card.ref]
-                    marks, penalty = self._check_staleness(card)
+                    marks, penalty = self.check_staleness(card)
                     prior = rank.prior(card, now, work, penalty)
                     parts = fused.parts(key)
                     said += key in fused.words or key in fused.files

@@ -23,7 +23,7 @@ from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.queue.backfill import Backfill
 from claude_mem.queue.intake import Intake
 from claude_mem.queue.spool_reader import Spool
-from claude_mem.recall.background import BackgroundWork, ContextFiles, ContextUpdater
+from claude_mem.recall.background import BackgroundWork, ContextFiles
 from claude_mem.recall.cost import CostReport
 from claude_mem.recall.deletion import ExportedFiles, MemoryDeleter, OtherCopies
 from claude_mem.recall.edit import Corrections, MemoryWriter
@@ -181,14 +181,14 @@ def build_recall(
         command_hints=settings.command_hints == "on",
         relocated=projects.relocated,
     )
-    contexts = ContextFiles(
+    background.contexts = ContextFiles(
         settings.data_dir,
         store,
         lambda project, session, agent: injector.start(project, session, reader=agent),
         now,
         facts_of=git_facts.facts,
+        relocated=projects.relocated_by_sessions,
     )
-    background.contexts = ContextUpdater(store, contexts, projects.relocated_by_sessions)
     corrections = Corrections(store=store, clock=now, clean=clean, on_change=background.memory_changed)
     writer = MemoryWriter(
         store=store,
@@ -234,7 +234,7 @@ def build_recall(
         retention=Retention(
             settings=settings,
             store=store,
-            contexts=contexts,
+            contexts=background.contexts,
             stale_markers=spool.stale,
             tidy_spool=spool.tidy,
         ),

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.contracts.store_contract import NOON, ORIGIN, Events, SettableClock, new_events
 
@@ -41,7 +41,7 @@ class Told:
         return self.marks.get(card.ref, ((), 1.0))
 
 
-class TwoBackups(OtherCopies):
+class TwoBackups:
     """Memories lie in two backups, from which they can be taken."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class House:
         self.deleter = MemoryDeleter(
             store=store,
             resolver=self.resolver,
-            copies=TwoBackups(),
+            copies=cast(OtherCopies, TwoBackups()),
             drain=lambda: 0,
             on_change=self._changed,
             on_forget=lambda: None,

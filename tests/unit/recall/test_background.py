@@ -17,7 +17,7 @@ from tests.unit.recall.recall_store import DAY, House, house
 from claude_mem.hook import paths
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.recall.background import COMPACTED, KEEP_S, ContextFiles, ContextUpdater
+from claude_mem.recall.background import COMPACTED, KEEP_S, ContextFiles
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
 from claude_mem.recall.render import Rendered
 from claude_mem.store.values import Project
@@ -27,7 +27,6 @@ class Rendering:
     def __init__(self, memory: House, data: Path) -> None:
         self.memory, self.data = memory, data
         self.contexts = ContextFiles(data, memory.store, self.start, memory.clock)
-        self.fresh = ContextUpdater(memory.store, self.contexts)
 
     def start(self, project: Project, session: str, agent: str) -> Rendered:
         return self.memory.injector.start(project, session, reader=agent)
@@ -43,7 +42,7 @@ class Rendering:
         self.memory.store.events.accept(new_events(event))
 
     def settle(self) -> None:
-        while self.fresh.step():
+        while self.contexts.step():
             pass
 
     def files(self) -> set[str]:
@@ -126,13 +125,13 @@ def test_what_a_hook_showed_is_noted_once_however_often_it_is_reported(rendering
 
 
 def test_news_are_rendered_once_and_no_news_not_at_all(rendering: Rendering) -> None:
-    assert rendering.fresh.step(), "at the start, whatever there is"
-    assert not rendering.fresh.step()
+    assert rendering.contexts.step(), "at the start, whatever there is"
+    assert not rendering.contexts.step()
     rendering.work("tame the heron")
-    assert rendering.fresh.is_due()
-    assert rendering.fresh.step()
-    assert not rendering.fresh.step()
-    assert not rendering.fresh.is_due()
+    assert rendering.contexts.is_due()
+    assert rendering.contexts.step()
+    assert not rendering.contexts.step()
+    assert not rendering.contexts.is_due()
 
 
 def test_a_compacted_session_has_a_file_of_its_own_that_follows_what_is_understood_meanwhile(
@@ -157,14 +156,14 @@ def test_only_the_last_compacted_sessions_are_kept_up(rendering: Rendering) -> N
         rendering.work(f"work of {name}", name)
         rendering.compacted(name)
         rendering.settle()
-    assert list(rendering.fresh._compacted) == names[2:]
+    assert list(rendering.contexts._compacted) == names[2:]
 
 
 def test_what_is_forgotten_is_in_no_file_when_forgetting_returns(rendering: Rendering) -> None:
     rendering.work("tame the heron")
     rendering.compacted()
     rendering.settle()
-    rendering.fresh.anew()
+    rendering.contexts.anew()
     assert rendering.files() == set()
     rendering.settle()
     assert HERE in rendering.files(), "and what is left is rendered again"
@@ -212,15 +211,14 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
     with house(tmp_path) as memory, ThreadPoolExecutor(2) as threads:
         memory.turn("x")
         contexts = ContextFiles(tmp_path / "data", memory.store, slow_start, memory.clock)
-        fresh = ContextUpdater(memory.store, contexts)
-        step = threads.submit(fresh.step)
+        step = threads.submit(contexts.step)
         assert reading.wait(10)
-        fresh.anew()
+        contexts.anew()
         forgotten.set()
         step.result(10)
         left = [file.read_text() for file in (tmp_path / "data" / "context").glob("*")]
         assert left == []
-        assert fresh.is_due(), "and what is left of it is rendered next"
+        assert contexts.is_due(), "and what is left of it is rendered next"
 
 
 def test_each_agent_that_worked_here_is_told_who_did_what_the_others_did(rendering: Rendering) -> None:

@@ -1,7 +1,7 @@
-"""The worker's process: `python -m claude_mem.worker`, which hooks and commands start.
+"""The worker's entry point: `python -m claude_mem.worker`, which hooks and commands start.
 
-It has a separate entry point, because it needs nothing of the command line. `--from-hook`: exit quietly if
-another worker is running. `--replace`: but take the place of one that no longer answers.
+It is separate because it needs nothing from the command line. `--from-hook`: exit quietly if
+another worker is running. `--replace`: replace one that no longer answers.
 """
 
 from __future__ import annotations

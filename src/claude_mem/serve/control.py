@@ -1,4 +1,4 @@
-"""Starts, stops and queries the worker from another process. The lock says who it is; it says how it is."""
+"""Starts, stops and queries the worker from another process. The lock identifies the worker's process."""
 
 from __future__ import annotations
 

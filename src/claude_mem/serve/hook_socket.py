@@ -1,5 +1,5 @@
-"""`hook.sock`, on which hooks reach the worker: one JSON message per line, which is cheap to write without
-any library.
+"""Serves `hook.sock`, on which hooks reach the worker: one JSON message per line, which is cheap to write
+without a library.
 
 {"type":"observation","session_id":…,"tool_name":…}  ->  {"ok":true,"sessionDbId":…}   after the commit
 {"type":"finalize","session_id":…}                   ->  {"ok":true,…}
@@ -10,9 +10,9 @@ the same without a session_id                        ->  for the session last na
 {"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: the output of `/mem`, for the user
 anything else                                        ->  {"error":…}
 
-Recall queries are answered in a few threads of their own (`AskPool`). A hook waits for a fraction of a
-second, then gives up. So the queue is short, a query whose caller has left is not looked up, and a lookup
-that hangs blocks neither the worker's other threads nor its shutdown: another takes its place.
+Recall queries are answered in a few separate threads (`AskPool`). A hook waits for a fraction of a
+second, then gives up. So the queue is short, and a query whose caller has disconnected is dropped. A lookup
+that hangs blocks neither the worker's other threads nor its shutdown, because a new thread takes its place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The worker's life: start, the loops that run until it stops, winding down, making way for a new version."""
+"""The worker's lifecycle: start, the loops that run until it stops, shutdown, and handover to a new
+version."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The worker's lock: the worker of a data directory is the process that holds `worker.lock`; and whether it
 is still starting.
 
-The kernel frees the lock when its holder dies, and names the holder, so no worker is ever judged by a
-number in a file. A record lock has one trap: closing *any* descriptor of the file in the holding process
-drops it. The holder therefore opens the file once, and never calls `holder` for its own lock.
+The kernel releases the lock when its holder dies, and names the holder, so a pid in a file is never trusted.
+A record lock has one pitfall: closing *any* descriptor of the file in the holding process releases it. So the
+holder opens the file once, and never calls `holder` for its own lock.
 """
 
 from __future__ import annotations

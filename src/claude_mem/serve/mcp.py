@@ -1,8 +1,8 @@
 """Serves MCP at `/mcp`: one message in, one response out, no state in between.
 
-The protocol itself is implemented with the official SDK (`mcp_sdk`). Importing that takes most of a second
-and 56 MiB, so it is done at the first message, in a thread. A client may go on after the worker restarts:
-what must be known about it is in its session id.
+The official SDK implements the protocol (`mcp_sdk`). Importing it takes most of a second and 56 MiB, so it is
+imported at the first message, in a thread. A client can continue after the worker restarts, because
+everything that must be known about it is in its session id.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""MCP with the official SDK. Importing this file is expensive; only `mcp` does, at the first message.
+"""Implements MCP with the official SDK. Importing this file is expensive; only `mcp` does so, at the first
+message.
 
 It uses the low-level server: the other one configures the process's logging, and offers prompts and
-resources, of which we have none. Server and transport are created for each message, which takes microseconds
+resources, which we do not have. Server and transport are created for each message, which takes microseconds
 and leaves nothing open.
 """
 

@@ -1,4 +1,4 @@
-"""The tools a model queries memory with: what each takes, which question it is, its answer in few tokens."""
+"""The MCP tools: their parameters, the queries they run, and their compact answers."""
 
 from __future__ import annotations
 

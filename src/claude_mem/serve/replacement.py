@@ -1,14 +1,14 @@
-"""When one worker replaces another: a newer version takes over, or a worker that no longer answers is ended.
+"""Replaces one worker with another: a newer version takes over, or a worker that no longer answers is ended.
 
-Handover: an upgraded hook sends its version with every wake. A worker that receives a newer one stops between
-jobs and starts its own interpreter once more: after an upgrade in place that is the new version. If it is
-still the old one (two installs side by side), it finds the record of the handover and exits; the newer
-install's hooks start their own.
+Handover: an upgraded hook sends its version with every wake. A worker that receives a newer version stops
+between jobs and starts its own interpreter again. After an upgrade in place, that runs the new version. If it
+is still the old version (two installs side by side), it finds the record of the handover and exits, and the
+newer install's hooks start their own worker.
 
-A worker that holds the lock and does not answer is ended only when that is safe, and seldom. No number in a
-file is trusted: only the lock's holder, as the kernel names it at that moment, is ever
-signalled, and only if it is this user's, runs our worker detached, has once come up, and was not stopped by a
-signal or a debugger. What it had leased goes back to the queue; nothing that was accepted is lost.
+A worker that holds the lock and does not answer is ended only if that is safe, and rarely. No pid in a
+file is trusted: only the lock's holder, as the kernel names it at that moment, is signaled, and only if it
+belongs to this user, runs our worker in the background, has finished starting, and was not stopped by a
+signal or a debugger. What it had leased returns to the queue; nothing that was accepted is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads what callers send: JSON within bounds, checked against a struct of `api`; or refuses it."""
+"""Reads requests: JSON within limits, validated against a struct of `api`; rejects everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes expired data and reclaims disk space, and says how much."""
+"""Deletes expired data, reclaims disk space, and reports how much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker's log: written without a word of what was captured, and read from its end."""
+"""The worker's log: written without captured text, and read from its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every setting, declared once: name, default, what it takes, what it means. The docs are made of it."""
+"""All settings, declared once: name, default, allowed values, meaning. The docs are generated from this
+file."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What is set, where from, and how `settings.json` would read with some of it changed. Pure.
+"""Lists the settings with their origins, and applies changes to the text of `settings.json`. Pure.
 
-For a worker that runs: it must not look at its database's file, as `load` may (see `foreign_database`).
+For a running worker, which must not open its database's file, as `load` may (see `foreign_database`).
 """
 
 from __future__ import annotations

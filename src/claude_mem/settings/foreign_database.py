@@ -1,8 +1,8 @@
-"""What belongs to another program in a data directory that it used first: the database, and settings.
+"""Detects another program's database and settings in a data directory that it used first.
 
-The TypeScript claude-mem keeps its own under the same name, `~/.claude-mem/claude-mem.db`. What is there
-stays as it is, and ours is next to it. That is decided once: if ours exists, nothing else is checked.
-`settings.json` is one file for both.
+The TypeScript claude-mem uses the same name, `~/.claude-mem/claude-mem.db`. Its database is not changed, and
+ours is created next to it. This is decided once: if ours exists, nothing else is checked.
+Both programs share `settings.json`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The settings in force, from the environment and `settings.json`, and the warnings about the others.
+"""Resolves the effective settings from the environment and `settings.json`, with warnings about invalid ones.
 
-Nothing that is set wrongly stops anybody: it is left out, something safe holds instead, and a warning says
-so. This package is the only reader of both. (A hook cannot afford it. What it needs of the user's choices the
-worker writes into the spool's ledger, or `privacy/rules.py` reads under the same names.)
+An invalid setting never stops the program: it is ignored, a safe value applies, and a warning says so. Only
+this package reads both sources. (Hooks do not import it, because that would cost too much. The worker writes
+the spool's limits into the ledger, and `privacy/rules.py` reads the privacy settings.)
 """
 
 from __future__ import annotations

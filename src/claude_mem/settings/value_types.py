@@ -1,4 +1,4 @@
-"""The types of settings' values: how each is parsed, and what is refused."""
+"""The types of settings' values: how each is parsed, and what is rejected."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Which variables of its environment the worker uses, if they could send memory elsewhere or delete it.
+"""Decides which sensitive environment variables the worker uses: those that could send memory elsewhere or
+delete it.
 
 A hook starts the worker with the environment of an agent's session, and a repository's settings can add to
-that: a proxy, certificates, a model's address, a database, a receiver of traces. Such variables are used with
-the value that a command of the user approved (`install`, `join`, `worker start`, `worker restart`, `worker
-run`), or that the settings of Claude Code give them, the user's own or the administrator's. Values are stored
-as hashes: no key is copied.
+that: a proxy, certificates, a model's URL, a database, a trace receiver. Such a variable is used only with a
+value that the user approved with a command (`install`, `join`, `worker start`, `worker restart`, `worker
+run`), or that comes from the user's or the administrator's Claude Code settings. Values are stored as hashes,
+so no key is copied.
 """
 
 from __future__ import annotations

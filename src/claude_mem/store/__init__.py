@@ -1,2 +1,2 @@
-"""The store: the only code that knows SQL. `base` says what a store is; `sqlite` and `postgres` are the two
-there are, and `relational` has what both run."""
+"""The store: the only code that knows SQL. `base` declares what a store is; `sqlite` and `postgres` are the
+implementations, and `relational` has what they share."""

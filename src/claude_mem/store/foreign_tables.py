@@ -1,7 +1,7 @@
-"""Reads another program's SQLite file: as it is at one moment, and without leaving a trace.
+"""Reads another program's SQLite file, as of one moment and without changing anything.
 
-Merely opening a database that has a write-ahead log writes beside it. So one with a log is read from a copy,
-and one without as a file that nobody changes.
+Opening a database that has a write-ahead log writes files next to it. So a database with a log is read from a
+copy, and one without a log is opened as immutable.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The exchange with the team's server, in steps of bounded work: send what is due, report what is forgotten,
-pull what is new, acknowledge. It may be killed after any line: whatever was not noted as done is done again,
+"""The exchange with the team's server, in limited steps: send what is due, report deletions,
+pull what is new, acknowledge. It may be killed at any point: what was not recorded as done is repeated,
 which changes nothing.
 """
 

@@ -1,4 +1,4 @@
-"""A machine's membership of a team: joining, leaving, what it shares, and how that goes."""
+"""A machine's membership in a team: joining, leaving, what it shares, and the state of the exchange."""
 
 from __future__ import annotations
 

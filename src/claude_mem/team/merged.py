@@ -1,10 +1,11 @@
-"""Whether a memory's branch is in the default branch: only then is it shared.
+"""Decides whether a memory's branch was merged into the default branch, because only then is the memory
+shared.
 
-The default branch is what origin/HEAD says, else main or master; it counts as it is here and as it was last
-fetched. A branch is in it if its last known tip is, if each of its commits is there under another name (a
-rebase), or if one commit there makes the same changes as all of it (a squash). A branch that has had no
-commit of its own, or none since it was merged, stands on a commit of the default branch, too: its work is not
-in there for that. Where git does not say, a memory waits.
+The default branch is origin/HEAD's or, without one, main or master, both locally and as last fetched. A
+branch is merged if its last known tip is in the default branch, if each of its commits is there under another
+name (rebase), or if one commit there makes the same changes as the whole branch (squash). The tip of a branch
+without a commit of its own since the last merge is in the default branch too, but that does not mean that its
+work is. If git cannot tell, a memory waits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a memory leaves this machine, and what it goes by. Pure."""
+"""Selects what of a memory is sent to the team, and under which name. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the exchange decides. Pure: a week of failures is tested in microseconds.
+"""The decisions of the exchange. Pure, so that a week of failures is tested in microseconds.
 
-When the server is called again after a call that failed; and which forgets wait for the user's consent. A
-forget from elsewhere deletes what this machine has shared, here too, so whoever administers a project, or
-the server itself, could delete all of it.
+They are: when the server is called again after a failed call, and which deletions wait for the user's
+consent. A deletion from another member also deletes what this machine has shared on this machine, so an admin
+of a project, or the server itself, could delete all of it.
 """
 
 from __future__ import annotations

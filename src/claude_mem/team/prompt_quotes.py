@@ -1,9 +1,11 @@
-"""What of a memory repeats the user's prompts, where prompts stay on this machine: it stays, too. Pure.
+"""Finds text in a memory that repeats the user's prompts, so that it is not sent where prompts are not
+shared. Pure.
 
-The offline observer takes titles, reasons and wishes from the request word for word; a model may quote it. A
-text repeats a prompt if most of its words come in a sentence of it, or in two, in their order, or if a run of
-words does; a request or a subtitle also if most of its words come in the prompts at all. So what the agent
-says in nearly the user's words stays as well. In writing without spaces, characters count as words.
+The offline observer takes titles, reasons and wishes from the request verbatim, and a model may quote it. A
+text repeats a prompt if most of its words occur in one or two of its sentences in the same order, or if a run
+of words does; a request or a subtitle also if most of its words occur in the prompts at all. So what the
+agent says in nearly the user's words is not sent either. In scripts without spaces, characters count as
+words.
 """
 
 from __future__ import annotations

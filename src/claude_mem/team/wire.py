@@ -1,6 +1,6 @@
-"""The server as a machine of its team sees it: each request within a deadline, and what was in its way.
+"""The HTTP client for the team's server: each request has a deadline, and a failure has a reason.
 
-The key goes to the address that was joined and nowhere else: redirects are not followed.
+The key is sent only to the address that was joined: redirects are not followed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an embedder and a vector backend can do, and the backend that loads its libraries late."""
+"""The interfaces of embedders and vector backends, and a backend that loads its libraries late."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""How the closest of many vectors are found: all are compared, in blocks of one byte a dimension.
+"""Finds the closest of many vectors by comparing all of them, in blocks of one byte per dimension.
 
-A vector is stored as integers from -127 to 127, its largest one at the end of that range. No scale is
-stored: a cosine does not change with length. A block fits the processor's cache when it is widened to single
-precision, which makes it a quarter of the memory and still faster than comparing singles (see docs/adr/0006).
+A vector is stored as integers from -127 to 127, with its largest value at the end of that range. No scale is
+stored, because a cosine does not depend on length. A block still fits in the processor's cache when it is
+widened to single precision. This takes a quarter of the memory and is faster than comparing single-precision
+vectors (see docs/adr/0006).
 
-Blocks never change. Whoever reads one needs no lock; whoever changes something makes another.
+Blocks are immutable: readers need no lock, and a change creates a new block.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Chroma as the vector backend, in its own folder or behind an address."""
+"""Chroma as the vector backend, in its own folder or on a server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How long callers wait for a library without deadlines: as long as they say, one call at a time.
+"""Adds deadlines to a library that has none, one call at a time.
 
-A call that is never answered holds one thread, not one more with every query.
+A call that never returns occupies one thread, not one more with every query.
 """
 
 from __future__ import annotations

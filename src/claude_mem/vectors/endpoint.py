@@ -1,7 +1,7 @@
-"""A model behind an address that speaks OpenAI's embeddings API: Ollama, LM Studio, vLLM, llama.cpp, OpenAI.
+"""An embedder on a server with OpenAI's embeddings API: Ollama, LM Studio, vLLM, llama.cpp, OpenAI.
 
-What is sent is the text of memories, which was scrubbed before it was stored, and queries, which are scrubbed
-here. Nobody waits long for it, and nobody twice: after a failure it is left alone for a while.
+It sends the text of memories, which was scrubbed before it was stored, and queries, which are scrubbed
+here. Callers do not wait long for it, and after a failure it is not called for a while.
 """
 
 from __future__ import annotations

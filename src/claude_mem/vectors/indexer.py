@@ -1,7 +1,7 @@
-"""Keeps the vectors in step with the memories, and computes how close a query is to them.
+"""Updates the vectors when memories change, and computes how close a query is to them.
 
-Nothing depends on it: while the backend or the model cannot be used, full text answers alone, the reason is
-shown by `doctor`, and what is missing is made when they are back.
+Nothing depends on it: while the backend or the model cannot be used, search uses full text only, `doctor`
+shows the reason, and missing vectors are added later.
 """
 
 from __future__ import annotations

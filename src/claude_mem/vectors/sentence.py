@@ -1,7 +1,7 @@
 """Sentence models in this process: a folder with an ONNX file and a tokenizer, or fastembed's models by name.
 
-Both need what is installed on request (`claude-mem-py[onnx]`, `claude-mem-py[fastembed]`), imported late. One
-core is used: the others are the user's.
+Both need extras (`claude-mem-py[onnx]`, `claude-mem-py[fastembed]`), imported late. They use one core, to
+leave the others to the user.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What commands do to the database without a worker: look at it, copy it, restore it, try an import on a
+"""What commands do with the database without a worker: inspect it, copy it, restore it, try an import on a
 copy.
 """
 

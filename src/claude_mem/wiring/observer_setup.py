@@ -1,4 +1,4 @@
-"""Puts the observing half together: the chosen provider, the options, the budget, the pump."""
+"""Builds the observing part: the chosen provider, the options, the budget, the pump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Builds what a team's server works with: the store on PostgreSQL, and search for a member's eyes."""
+"""Builds the services of a team's server: the store on PostgreSQL, and search limited to what a member may
+see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP application: every route there is, one way in for requests, one way out for answers and errors."""
+"""The HTTP application: all routes, with one path for requests and one for responses and errors."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Whether a request may reach the application: one check before routing, for every route alike.
+"""Decides whether a request may reach the application: one check before routing, for all routes.
 
-On the TCP port anybody on this machine and any web page in its browsers can knock. Host keeps out names that
-were rebound to the loopback, Origin and Sec-Fetch-Site keep out other sites' pages, and the token, or the
-cookie of a browser that has signed in, keeps out everyone else. On the unix socket the file's permissions
-have already been authenticated.
+Any user of this machine, and any web page in their browsers, can connect to the TCP port. Checking Host
+rejects names that were rebound to the loopback address, checking Origin and Sec-Fetch-Site rejects other
+sites' pages, and the token, or the cookie of a signed-in browser, rejects everyone else. On the Unix socket,
+the file's permissions have already authenticated the caller.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A route: a function, the structs in its signature, and its answers. The route table is a list of them."""
+"""A route: a function, the structs in its signature, and its responses. The route table is a list of
+routes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs the HTTP application on one listening socket, by uvicorn.
+"""Runs the HTTP application on one listening socket, with uvicorn.
 
-Started and shut down by its own two methods instead of `serve()`: that would take the signals, and wake ten
-times a second to look at a flag.
+It uses `startup()` and `shutdown()` instead of `serve()`, which would handle the signals, and wake ten times
+a second to check a flag.
 """
 
 from __future__ import annotations

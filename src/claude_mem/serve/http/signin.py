@@ -1,11 +1,12 @@
 """Signing in to the viewer: a single-use link is exchanged for a cookie, which lasts a month, and a page key.
 
-Browsers send a cookie to every port of 127.0.0.1, so to servers of other users too. So a cookie opens only
-the viewer's own files. All else needs the page key as well, which the page keeps in its storage, where only
-pages of this address and port can read it, and sends as a header. The key is made of the cookie and the
-token: there is nothing more to store.
+Browsers send a cookie to every port of 127.0.0.1, including the servers of other users. So a cookie gives
+access only to the viewer's files. Everything else also needs the page key. The page keeps it in its storage,
+where only pages of this address and port can read it, and sends it as a header. The key is derived from the
+cookie and the token, so nothing more is stored.
 
-Cookies are kept as hashes, so that who reads the file cannot come in by it; they survive the worker.
+Cookies are stored as hashes, so that a reader of the file cannot sign in. They stay valid when the worker
+restarts.
 """
 
 from __future__ import annotations

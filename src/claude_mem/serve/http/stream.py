@@ -1,8 +1,8 @@
 """`/stream`: live updates as server-sent events.
 
-Each gets what came after the last event it was sent, at its own pace: there is no buffer to overflow, a slow
-listener holds up nobody, and one that comes back with Last-Event-ID is merely further behind. While nobody
-listens, nobody looks.
+Each listener gets what came after the last event it was sent, at its own pace: there is no buffer to
+overflow, a slow listener does not delay others, and one that reconnects with Last-Event-ID is only further
+behind. Without listeners, the database is not polled.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The server of a team's memory: any number of processes on one PostgreSQL database."""
+"""The team's server: any number of processes on one PostgreSQL database."""

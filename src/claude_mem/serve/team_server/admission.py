@@ -1,6 +1,6 @@
-"""Whether a request may reach a team server's application: whose key it shows, and how much that key may ask.
+"""Decides whether a request may reach a team server's application: authentication and rate limits.
 
-Nothing here knows HTTP beyond headers, and nothing reads a clock or the database by itself.
+It knows nothing of HTTP except headers, and does not read a clock or the database itself.
 """
 
 from __future__ import annotations

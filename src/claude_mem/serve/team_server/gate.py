@@ -1,7 +1,7 @@
-"""The one way in to a team server: whose key a request shows, whether that key may do this, and how often.
+"""The guard of a team server: authenticates each request, and checks the key's scope and rate limit.
 
-Everything behind it runs for the member whose key it is: the database itself lets through what that member
-may see, and shows nothing to whoever comes without.
+Everything after it runs as the member to whom the key belongs: the database returns only what that member
+may see, and nothing without a member.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`/stream` of a team server: what is new, as server-sent events, for a member's eyes.
+"""`/stream` of a team server: live updates as server-sent events, limited to what the member may see.
 
-An event's id is a cursor that follows transactions, so a listener that comes back with Last-Event-ID
-misses nothing, whichever process of the server it comes to. What is sent is read as the member, at that
-moment; a key that has ended or was revoked gets nothing more.
+An event's id is a cursor that follows transactions, so a listener that reconnects with Last-Event-ID
+misses nothing, even on another process of the server. Events are read as the member, when they are
+sent. A key that has expired or was revoked gets nothing more.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the MCP tools read and change on a team server: only what the member may see, and by the same ways as
-the member's machines do."""
+"""The MCP tools' access to memory on a team server: only what the member may see, in the same way as the
+member's machines."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A team server's process: it starts, answers, keeps what is derived in step, and stops without breaking off
-a request. It has no state of its own: as many as are wanted serve one database, and any may come and go.
+"""A process of a team server: starts, answers requests, updates indexes and vectors, and stops without
+interrupting a request. It has no state of its own: any number of processes can serve one database, and start
+or stop anytime.
 """
 
 from __future__ import annotations

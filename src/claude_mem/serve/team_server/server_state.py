@@ -1,5 +1,4 @@
-"""What a process of a team server works with, the state that its routes, streams and loops share, and its
-figures."""
+"""The state that the routes, streams and loops of a team server's process share, and its metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All the routes of a team server, each with the scope that a key needs. What is not here does not exist."""
+"""All routes of a team server, each with the scope that a key needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A team server's own routes: what machines send and pull, what is forgotten, and what admins manage.
+"""A team server's own routes: push, pull, deletions, and management by admins.
 
-Who may do what is the database's to say; a key's scope is checked before any of this is called.
+The database decides who may do what. A key's scope is checked before any of these functions is called.
 """
 
 from __future__ import annotations

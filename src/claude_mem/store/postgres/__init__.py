@@ -1,4 +1,4 @@
-"""The store on PostgreSQL: for several machines, a team, a company."""
+"""The store on PostgreSQL, for several machines or a team."""
 
 from claude_mem.store.postgres import survey, upkeep
 from claude_mem.store.postgres.store import PostgresStore

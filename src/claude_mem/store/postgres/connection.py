@@ -1,7 +1,7 @@
-"""Connections to a PostgreSQL database: how they are opened and lent, and what an error means.
+"""Connections to a PostgreSQL database: opening, pooling, and the meaning of errors.
 
-psycopg is an extra, imported when a database of this kind is opened. Parameters are bound in the server: its
-log quotes a statement that fails, and then has no memory's words in it.
+psycopg is an extra, imported only when a PostgreSQL database is opened. Parameters are bound in the server.
+Its log quotes statements that fail, and so does not contain memory text.
 """
 
 from __future__ import annotations

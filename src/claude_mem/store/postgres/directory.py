@@ -1,7 +1,7 @@
-"""A team's members, their keys, what each may do in which project, and what admins did.
+"""A team's members, their keys, their access to projects, and the audit log.
 
-The database's rules say who sees and changes what (access.sql): nothing here asks it again. What is not
-permitted raises StoreForbidden, or is not there.
+The database's rules decide who sees and changes what (access.sql), so this code does not check it again. What
+is not permitted raises StoreForbidden, or is not found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The extension pgvector, where a database has it: a copy of the vectors that PostgreSQL compares itself.
+"""Uses the extension pgvector, if a database has it: a copy of the vectors that PostgreSQL compares itself.
 
-Without it nothing is missing: each process then compares the vectors that it holds. It may be created,
-dropped or updated at any time; a process that starts makes what is missing (`pgvector.sql`) and copies in
+Without it, each process compares the vectors that it holds. The extension may be created,
+dropped or updated at any time; a starting process creates what is missing (`pgvector.sql`) and copies in
 steps.
 """
 

@@ -1,8 +1,8 @@
-"""How other processes know that this one lives: a number, and an advisory lock of that number.
+"""Shows other processes that this one is alive: a number, and an advisory lock on that number.
 
-The lock is held by a connection that does nothing else. It is lost with the connection, as when the server is
-restarted, and taken again as soon as this process notices; until then a process that starts takes our leases
-for dead, and what we observe is observed twice and settled once.
+The lock is held by a connection that does nothing else. It is lost with the connection, for example when the
+server restarts, and acquired again as soon as this process notices. Until then, a starting process assumes
+that our leases are dead, so what we are observing is observed twice and stored once.
 """
 
 from __future__ import annotations

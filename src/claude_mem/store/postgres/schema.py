@@ -1,7 +1,7 @@
-"""Brings a PostgreSQL database to the schema this version knows, or leaves it exactly as it is.
+"""Migrates a PostgreSQL database to this version's schema, or leaves it exactly as it is.
 
-Our tables are in a schema of their own, so a database may have others'. Several processes may start at once:
-one migrates, the others wait for it.
+Our tables are in a separate schema, so a database may contain other tables. Several processes may start at
+the same time: one migrates, and the others wait for it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What members share: sent, pulled, forgotten, and what of that each machine has carried out.
+"""What members share: push, pull, deletions, and which machines have applied those.
 
-Everything here runs as the member who is acting, so the database's rules decide what is seen and taken
-(access.sql). Where rows must be cleaned up that are no member's to touch, the transaction first lets the
-rules say which memories the member may delete, and only then goes on as the owner of the tables.
+Everything here runs as the acting member, so the database's rules decide what is visible and accepted
+(access.sql). Where rows must be cleaned up that no member may touch, the transaction first lets the
+rules decide which memories the member may delete, and only then continues as the owner of the tables.
 """
 
 from __future__ import annotations

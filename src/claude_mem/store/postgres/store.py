@@ -1,6 +1,6 @@
 """The store on a PostgreSQL database, in parts: each call of a part is one transaction.
 
-As many processes as there are may open one database. By `presence.py` each knows whose leases are dead.
+Any number of processes may open one database. `presence.py` tells each of them which leases are dead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A database on a server, seen from outside: for doctor, and figures for stats without a worker."""
+"""Inspects a PostgreSQL database without a worker: for doctor, and for the figures of stats."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The full-text index, on a table of words: kept in step with the rows.
+"""The full-text index, in a table of words.
 
-What is not indexed yet is listed in a table, by the transaction that adds the memory: whichever commits
-first, none is passed over, and several processes index side by side. A memory's row is locked while its words
-are written, so whoever changes or forgets it comes before or after, never in between.
+The transaction that adds a memory also lists it in a table of memories to be indexed. So whatever the order
+of commits, none is skipped, and several processes can index at the same time. A memory's row is locked while
+its words are written, so a change or deletion happens before or after, never in between.
 """
 
 from __future__ import annotations

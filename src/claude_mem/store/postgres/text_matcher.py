@@ -1,4 +1,4 @@
-"""Matches in the table of words, weighed by BM25 as SQLite's FTS5 weighs them: same words, same figures."""
+"""Finds matches in the table of words and scores them with BM25, with the same results as SQLite's FTS5."""
 
 from __future__ import annotations
 

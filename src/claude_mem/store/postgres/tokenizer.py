@@ -1,7 +1,7 @@
-"""The words of a text, as SQLite's full-text index tells them apart.
+"""Splits a text into the same words as SQLite's full-text index.
 
-A word table in PostgreSQL has exactly the words that FTS5 would have, because FTS5 makes them: in memory,
-with the same options. So both stores find the same memories, and weigh them alike.
+The word table in PostgreSQL has exactly the words that FTS5 would have, because FTS5 produces them, in memory
+and with the same options. So both stores find the same memories with the same scores.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What PostgreSQL does in its own way: news, figures, forgetting, backups, space, and trial imports."""
+"""What PostgreSQL does differently: change notifications, figures, forgetting, backups, space, and trial
+imports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How the vectors follow the rows: which memories have none is listed in a table, by the transaction that
-adds them.
+"""The vectors in PostgreSQL. The transaction that adds a memory lists it in a table of memories without a
+vector.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The parts of a store that any relational database runs: decisions here, statements in `sql/`."""
+"""The parts of a store that both databases share: logic here, statements in `sql/`."""

@@ -1,4 +1,4 @@
-"""Rows of memory as cards, and in full."""
+"""Reads rows of memory as cards, and in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accepts events, each of them once: live ones, and past ones from transcripts."""
+"""Accepts events, each exactly once: live ones, and past ones from transcripts."""
 
 from __future__ import annotations
 

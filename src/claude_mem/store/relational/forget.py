@@ -1,5 +1,5 @@
-"""Deletes memories for good: what a request comes to, by what it is known in copies, and how it leaves every
-table and index."""
+"""Deletes memories permanently: what a request selects, how its memories are identified in copies, and how
+they are removed from every table and index."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which memories pass the filters: for lists, by time; for a search, which ranks and truncates only these.
+"""Decides which memories pass the filters: for lists, by time, and for searches, which rank only these.
 
-If few memories of a kind pass, they are listed at once along an index. If many do, or no index helps, the
-candidates of a search are looked up, each once.
+If few memories of a kind pass, they are all listed using an index. If many do, or no index helps, each
+candidate of a search is looked up once.
 """
 
 from __future__ import annotations

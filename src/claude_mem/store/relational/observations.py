@@ -1,4 +1,4 @@
-"""Writes observations: once, with their provenance, in the place of what they supersede; corrects them."""
+"""Writes observations, each once and with its provenance; marks what they supersede; corrects them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the parts of a store stand on: a connection that runs named statements, who reads, and who writes.
+"""The base of a store's parts: a connection that runs named statements, for readers and writers.
 
-The statements are in `.sql` files: those that all stores run as they are here, the others under the same
-names, with the same parameters and columns, in each store's own folder.
+The statements are in `.sql` files: shared ones here, the others in each store's own folder, under the same
+names and with the same parameters and columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Projects: finding, renaming, moving and merging them, with their index entries.
 
-A memory's key begins with its project, so whatever is moved is taken out of the indexes and put back, a
-session to a transaction. First of all the key is given away: what comes in meanwhile is the other's
-already, and a merge that a kill interrupts is known by a project whose key is no longer its own.
+A memory's key begins with its project, so what is moved is removed from the indexes and added again, one
+session per transaction. First, the project's key is assigned to the other project: what arrives in the
+meantime already goes there, and an interrupted merge is recognized by a project whose key belongs to another.
 """
 
 from __future__ import annotations

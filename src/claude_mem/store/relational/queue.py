@@ -1,4 +1,4 @@
-"""The queue of events that are to be observed: leased in order within a session, one lease per session at a
+"""The queue of events to be observed: leased in order within a session, with one lease per session at a
 time."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How values become a statement's parameters, and rows become values."""
+"""Converts values to a statement's parameters, and rows to values."""
 
 from __future__ import annotations
 

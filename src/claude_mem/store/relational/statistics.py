@@ -1,4 +1,4 @@
-"""Figures about the store: for stats, for the viewer, and what is new since a moment."""
+"""Figures about the store for stats and the viewer, and what is new since a given moment."""
 
 from __future__ import annotations
 

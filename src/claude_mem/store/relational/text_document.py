@@ -1,4 +1,4 @@
-"""Which words and which files a memory is found by. Pure: an entry is made again to be taken out."""
+"""Builds a memory's index entry: its words and files. Pure: to remove an entry, it is built again."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Full-text matching at a bounded cost: rare words first, and no more matches weighed than there is time for.
+"""Full-text matching at a limited cost: rare words first, and no more matches scored than there is time for.
 
-Counting matches costs a thirtieth of weighing them, so every word is counted first. Frequent words add
-little to BM25 and would take nearly all of its time; they are left out as soon as the rarer ones fill the
-bound. Under a filter they are looked for among those that pass, within the same bound: few of those may have
-them.
+Counting matches costs a thirtieth of scoring them, so every word is counted first. Frequent words add little
+to BM25 and would take nearly all of its time; they are left out as soon as the rarer words reach the limit.
+With a filter, they are searched for among the memories that pass, within the same limit, because few of those
+may contain them.
 
-Decisions only: how an index counts, weighs and lists is the store's.
+This module only decides; each store implements counting, scoring and listing.
 """
 
 from __future__ import annotations

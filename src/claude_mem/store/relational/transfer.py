@@ -1,4 +1,4 @@
-"""Export and import: memories as records, out of the store and into it, losing nothing."""
+"""Export and import: converts memories to records and back, without loss."""
 
 from __future__ import annotations
 

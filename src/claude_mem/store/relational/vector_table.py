@@ -1,4 +1,4 @@
-"""Vectors in the database, and what is noted of them."""
+"""Vectors in the database, and the state of indexing them."""
 
 from __future__ import annotations
 

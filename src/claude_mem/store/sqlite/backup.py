@@ -1,4 +1,4 @@
-"""Backups of the database: when one is due, how it is made, which ones are retained; and databases that were
+"""Backups of the database: when one is due, how it is made, which are kept; and databases that were
 moved aside."""
 
 from __future__ import annotations

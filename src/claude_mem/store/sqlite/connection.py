@@ -1,8 +1,8 @@
-"""Connections to the one SQLite file: how they are opened, who reads, who writes, and what an error means.
+"""Connections to the SQLite file: opening, readers, the writer, and the meaning of errors.
 
-An fsync costs the same for one caller as for sixty-four. Callers of the writer hand in a function of the
-connection and block; each function runs in its own savepoint, and no caller is released before the group's
-commit is on the disk.
+An fsync costs the same for one caller as for sixty-four. Callers of the writer pass a function of the
+connection and block. Each function runs in its own savepoint, and callers return only when the group's
+commit is on disk.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Copies of the database in `backups/`: forgetting in each of them, and those that are no longer needed."""
+"""Copies of the database in `backups/`: deletes memories from each, and removes expired copies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The database's files: readable only by their owner, never opened through a link, durable; and what a file's
-header says."""
+"""The database's files: readable only by their owner, never opened through a link, durable; and the contents
+of a file's header."""
 
 from __future__ import annotations
 

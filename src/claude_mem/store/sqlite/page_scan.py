@@ -1,12 +1,12 @@
-"""Whether copies of forgotten rows are left in the unused middle of the database's pages.
+"""Checks whether copies of deleted rows remain in the unused middle of the database's pages.
 
-SQLite overwrites what it frees, but not what it leaves behind when it sets a page anew and some of its rows
-move to another. No statement can see these bytes. So the file is read page by page, as its format is
-documented, and what lies between a page's list of cells and the cells is compared with pieces of what was
-forgotten.
+SQLite overwrites freed space, but not the copies that remain when it rebuilds a page and some of its rows
+move to another. No statement can access these bytes. So the file is read page by page, according to its
+documented format, and the space between a page's cell list and its cells is compared with parts of the
+deleted text.
 
-It is read by a separate process (this file, run as a script): closing a file lets go of all locks that a
-process has on it, also of those of SQLite.
+A separate process reads it (this file, run as a script), because closing a file releases all locks that a
+process has on it, including SQLite's.
 """
 
 from __future__ import annotations

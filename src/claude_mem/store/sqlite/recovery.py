@@ -1,5 +1,5 @@
-"""Restores a backup: at the user's request, or because the database is damaged.
-What was there is moved aside, not deleted."""
+"""Restores a backup, at the user's request or because the database is damaged.
+The previous database is moved aside, not deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings a database to the schema this version knows, or leaves it exactly as it is."""
+"""Migrates a database to this version's schema, or leaves it exactly as it is."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Getting forgotten words out of the file: where deleted bytes may stay, and how each place is cleaned.
+"""Removes deleted text from the file: where its bytes may remain, and how each place is cleaned.
 
-- The full-text index only marks deleted words, until it is merged into one piece: done in short steps.
-- Freed space is overwritten by SQLite itself (`secure_delete`), but when a page is set anew to make room,
-  copies of rows that moved away may stay in its unused middle. `page_scan` looks for them; if there are any,
-  the file is written anew, which is rare and takes about as long as copying it.
-- The log keeps old pages until it is cut off, for which no reader may be looking at them.
+- The full-text index only marks deleted words until its segments are merged into one, which is done in short
+  steps.
+- SQLite overwrites freed space itself (`secure_delete`), but when it rebuilds a page to make room, copies of
+  rows that moved may remain in its unused middle. `page_scan` looks for them. If there are any, the file is
+  rewritten, which is rare and takes about as long as copying it.
+- The write-ahead log keeps old pages until it is truncated, which requires that no reader uses them.
 """
 
 from __future__ import annotations

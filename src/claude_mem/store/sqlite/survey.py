@@ -1,4 +1,4 @@
-"""A database file seen from outside: for doctor, and figures for stats without a worker."""
+"""Inspects a database file without a worker: for doctor, and for the figures of stats."""
 
 from __future__ import annotations
 

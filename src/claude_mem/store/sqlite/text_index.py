@@ -1,8 +1,8 @@
-"""The full-text index, on FTS5: kept in step with the rows, counted and weighed.
+"""The full-text index, on FTS5: updating it from the rows, counting and scoring.
 
-The index follows the rows by a mark for each kind (ids only grow). Words are prepared while reading and
-written in a short transaction, so that no hook waits behind them; whatever was changed or forgotten in
-between is noticed by the generation, and read again.
+A mark for each kind shows up to which id rows are indexed (ids only grow). Words are prepared while reading
+and written in a short transaction, so that hooks do not wait for it. If rows were changed or deleted in
+between, the generation number shows it, and they are read again.
 """
 
 from __future__ import annotations

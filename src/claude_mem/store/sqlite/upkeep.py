@@ -1,7 +1,7 @@
 """Maintenance in the background: backups, checkpoints, and returning unused space to the file system.
 
-A database of this version gives pages back from its end, a few at a time. One that an older version made must
-be rewritten once for that: at once if it is small, otherwise on request.
+A database of this version returns pages from its end, a few at a time. One from an older version must be
+rewritten once to allow this: immediately if it is small, otherwise on request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The built-in vectors, in the same file as the rows they are made of; and how far any backend's vectors are.
+"""The built-in vectors, in the same file as the rows they are made from; and the progress of any backend.
 
-The second is true also of a backend that keeps its vectors elsewhere. A mark for each kind says up to which
-id there are vectors (ids only grow). What was forgotten is noted in the transaction that forgot it, until the
-backend has forgotten it too, however long it is out of reach.
+Progress is also tracked for a backend that stores its vectors elsewhere. A mark for each kind shows up to
+which id there are vectors (ids only grow). The transaction that deletes a memory records this until the
+backend has deleted its vector too, however long the backend is unavailable.
 """
 
 from __future__ import annotations

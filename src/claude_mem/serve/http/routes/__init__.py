@@ -1,1 +1,2 @@
-"""The routes, one file per noun. What a handler takes and answers is declared in `claude_mem.api`."""
+"""The routes, one file per noun. The parameters and responses of handlers are declared in
+`claude_mem.api`."""

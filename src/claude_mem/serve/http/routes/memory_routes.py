@@ -1,4 +1,4 @@
-"""Memories: search, lists, reading in full, saving, correcting, forgetting, export and import."""
+"""Routes for memories: search, lists, reading in full, saving, correcting, forgetting, export and import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Projects: lists and pages, costs, the context of their next session, renaming, merging, clean-up."""
+"""Routes for projects: lists and pages, costs, the context of the next session, renaming, merging,
+cleanup."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Both generations of the documents' session API: `/sessions/{id}/…` and `/api/sessions/…`; and
-`report`, which stores an event reported over HTTP or `hook.sock`, in the format of a hook's payload."""
+"""Routes for sessions, in both generations of the specified API: `/sessions/{id}/…` and `/api/sessions/…`;
+and `report`, which stores an event reported over HTTP or `hook.sock`, in the format of a hook's payload."""
 
 from __future__ import annotations
 

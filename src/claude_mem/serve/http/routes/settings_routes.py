@@ -1,4 +1,5 @@
-"""Settings: each with its origin, and changing `settings.json`. Secrets go in and never come out."""
+"""Routes for settings: lists each with its origin, and changes `settings.json`. Secrets are never
+returned."""
 
 from __future__ import annotations
 

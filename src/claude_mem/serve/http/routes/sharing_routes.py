@@ -1,5 +1,5 @@
-"""What this machine shares with its team: joining, leaving, sharing, the exchange; and, for an admin, the
-team's members, keys and grants: requests that the worker forwards to the team's server with this machine's
+"""Routes for sharing with a team: joining, leaving, sharing, the exchange; and, for an admin, the
+team's members, keys and grants. The worker forwards those to the team's server with this machine's
 key, which the caller never sees."""
 
 from __future__ import annotations

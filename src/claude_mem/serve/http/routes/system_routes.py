@@ -1,4 +1,4 @@
-"""The worker itself: health, metrics, queue, recording, logs, backfill, MCP, and stopping it."""
+"""Routes for the worker itself: health, metrics, queue, recording, logs, backfill, MCP, and stopping it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The viewer: its files, signing browsers in and out, and the stream of what happens."""
+"""Routes for the viewer: its files, signing browsers in and out, and the stream of events."""
 
 from __future__ import annotations
 

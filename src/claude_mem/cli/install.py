@@ -32,18 +32,17 @@ def add(commands: Commands) -> None:
     install = commands.add(
         "install",
         more=(
-            "Connects every coding agent that it finds, or those that you name:\n"
-            f"{', '.join(name for name in TITLES if name not in NOT_RUN)}.\n"
-            "These were not tested with claude-mem. It connects them only if you name them:\n"
-            f"{', '.join(NOT_RUN)}.\n"
-            "For Claude Code, it installs a plugin with Claude Code's own commands or, with\n"
-            "--settings, edits its settings file. For the others, it edits their settings.\n"
-            "Running it again changes nothing, or updates the connection. If no agent is\n"
-            "installed yet, it prepares the connection to Claude Code.\n"
-            "\n"
-            "It asks once which observer turns events into memories, and saves the answer as\n"
-            "CLAUDE_MEM_PROVIDER. With --yes and without --observer, it is your own Claude\n"
-            "Code if that is logged in, otherwise offline."
+            "Connects every coding agent that it finds, or those that you name: "
+            f"{', '.join(name for name in TITLES if name not in NOT_RUN)}. "
+            "These were not tested with claude-mem. It connects them only if you name them: "
+            f"{', '.join(NOT_RUN)}.\n\n"
+            "For Claude Code, it installs a plugin with Claude Code's own commands or, with --settings, edits "
+            "its settings file. For the others, it edits their settings. Running it again changes nothing, or "
+            "updates the connection. If no agent is installed yet, it prepares the connection to Claude "
+            "Code.\n\n"
+            "It asks once which observer turns events into memories, and saves the answer as "
+            "CLAUDE_MEM_PROVIDER. With --yes and without --observer, it is your own Claude Code if that is "
+            "logged in, otherwise offline."
         ),
         example=(
             "claude-mem install --dry-run\n"
@@ -57,13 +56,9 @@ def add(commands: Commands) -> None:
     install.add_argument("--scope", choices=scopes, default="user", help=where)
     install.flag("--statusline", "also add a segment to the status line")
     install.flag("--beside", "leave another claude-mem enabled")
-    install.add_argument(
-        "--observer",
-        choices=observer_choice.NAMES,
-        help="what turns events into memories; without it you are asked once",
-    )
-    more = "Your memory stays in the data directory until you delete it."
-    uninstall = commands.add("uninstall", more=more, run=_uninstall)
+    observer = "what turns events into memories; without it you are asked once"
+    install.add_argument("--observer", choices=observer_choice.NAMES, help=observer)
+    uninstall = commands.add("uninstall", run=_uninstall)
     which = "only this agent; may be repeated"
     for parser in (install, uninstall):
         parser.argument("--agent", "NAME", which, action="append", type=_agent_name, choices=tuple(TITLES))
@@ -299,6 +294,7 @@ def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: boo
 
 
 def _uninstall(args: argparse.Namespace) -> int:
+    """Your memory stays in the data directory until you delete it."""
     with _lock():
         # Whatever lies in the data directory: a user who wants to be rid of us must be able to.
         chosen = replace(settings.load(), data_dir=settings.data_directory().absolute())

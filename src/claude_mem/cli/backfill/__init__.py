@@ -32,24 +32,7 @@ INDEXED_WITHIN_S = 60.0
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "backfill",
-        more=(
-            "Finds an agent's transcripts (of all projects unless you pass --project),\n"
-            "shows what it found and asks before it imports. Imported sessions are scrubbed\n"
-            "and observed like live ones, newest first. Unless you pass --provider auto, no\n"
-            "model is used and it costs nothing. You can interrupt it at any time and run it\n"
-            "again to continue. Sessions that were captured live are skipped."
-        ),
-        example=(
-            "claude-mem backfill\n"
-            "claude-mem backfill --project . --git\n"
-            "claude-mem backfill --agent codex --dry-run\n"
-            "claude-mem backfill --from ~/old/projects --since 'last month' --yes\n"
-            "claude-mem backfill --provider auto --budget-usd 1.50"
-        ),
-        run=backfill,
-    )
+    parser = commands.add("backfill", run=backfill)
     parser.argument("--from", "DIR", "import transcripts from this folder instead", dest="folder")
     parser.argument("--project", "P", "only this project: a directory such as . or a name")
     parser.argument("--since", "WHEN", "yesterday, 'last month', 2026-01-31, …")
@@ -149,6 +132,18 @@ class BackfillRun:
 
 
 def backfill(args: argparse.Namespace) -> int:
+    """Finds an agent's transcripts (of all projects unless you pass --project), shows what it found and asks
+    before it imports. Imported sessions are scrubbed and observed like live ones, newest first. Unless you
+    pass --provider auto, no model is used and it costs nothing. You can interrupt it at any time and run it
+    again to continue. Sessions that were captured live are skipped.
+
+    Example:
+      claude-mem backfill
+      claude-mem backfill --project . --git
+      claude-mem backfill --agent codex --dry-run
+      claude-mem backfill --from ~/old/projects --since 'last month' --yes
+      claude-mem backfill --provider auto --budget-usd 1.50
+    """
     if args.provider == "offline" and (args.budget_usd or args.budget_tokens):
         raise UsageError("A budget needs --provider auto: offline observing is free.")
     chosen = client.load_settings()

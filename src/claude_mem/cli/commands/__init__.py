@@ -1,6 +1,7 @@
 """The command line: a table of all commands, of which only the one that was typed is imported.
 
-A command's module has a function `add`, which adds its parser (or several) to `Commands`.
+A command's module has a function `add`, which adds its parser (or several) to `Commands`. The help of a command
+is the docstring of the function that runs it: what the table does not say, and examples.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ELSEWHERE = {"status": "`claude-mem doctor` or `claude-mem worker status`"}
 """What is at home in another command than the one whose name is most similar."""
 ALIKE = 0.7  # how similar a mistyped command must be to be suggested
 NAME_WIDTH = 12
+WIDEST = 80  # of the sentences in a help
 
 GROUPS = {  # heading: name: (module, purpose)
     "Connect": {
@@ -131,6 +133,8 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
 class Parser(argparse.ArgumentParser):
     """Of one command. It suggests the subcommand that may be meant, instead of listing all there are."""
 
+    purpose = more = example = ""  # as `Commands.add` has them
+
     def flag(self, name: str, help: str, **more: Any) -> None:
         self.add_argument(name, action="store_true", help=help, **more)
 
@@ -140,6 +144,24 @@ class Parser(argparse.ArgumentParser):
 
     def subcommands(self, title: str = "commands") -> Commands:
         return Commands(self.add_subparsers(title=title, metavar="COMMAND"))
+
+    def format_help(self) -> str:
+        """Paragraphs are fitted to the terminal; indented lines stay as they are."""
+        from inspect import cleandoc
+        from textwrap import dedent, fill, indent
+
+        if self.purpose:  # the first level says what it has to say itself
+            document = self.more or cleandoc(self.get_default("run").__doc__ or "")
+            text, _, example = document.partition("Example:\n")
+            paragraphs = [f"{self.purpose[0].upper()}{self.purpose[1:]}.", *text.strip().split("\n\n")]
+            width = min(WIDEST, terminal_width())
+            fitted = (
+                each if "\n " in f"\n{each}" else fill(each, width, break_on_hyphens=False)
+                for each in paragraphs
+            )
+            self.description = "\n\n".join(fitted).rstrip()
+            self.epilog = "Example:\n" + indent(self.example or dedent(example).rstrip() or self.prog, "  ")
+        return super().format_help()
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -156,19 +178,13 @@ class Commands:
     def add(
         self, name: str, purpose: str = "", *, run: Run, more: str = "", example: str = "", json: bool = True
     ) -> Parser:
-        """Without a purpose it is the one in the table; without an example, the command alone. `json`: it has
-        the flag --json."""
+        """Without a purpose it is the one in the table. `more` and `example`: where the docstring of `run` does
+        not say it; of nothing else, the example is the command alone. `json`: it has the flag --json."""
         purpose = purpose or COMMANDS[name][1]
         parser: Parser = self._subparsers.add_parser(
-            name,
-            help=purpose,
-            description=f"{purpose[0].upper()}{purpose[1:]}." + (f"\n\n{more}" if more else ""),
-            formatter_class=Formatter,
-            allow_abbrev=False,
+            name, help=purpose, formatter_class=Formatter, allow_abbrev=False
         )
-        parser.epilog = "Example:\n" + "\n".join(
-            f"  {line}" for line in (example or parser.prog).splitlines()
-        )
+        parser.purpose, parser.more, parser.example = purpose, more, example
         parser.set_defaults(run=run, parser=parser)
         if json:
             parser.flag("--json", "print JSON")

@@ -44,24 +44,21 @@ class Source(Struct, frozen=True):
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "adopt",
-        more=(
-            "Without a PATH, it imports the database of the TypeScript claude-mem from its\n"
-            "default location. The source is never changed; secrets are redacted. Run it\n"
-            "again to import what is new."
-        ),
-        example=(
-            "claude-mem adopt --dry-run\nclaude-mem adopt ~/old/claude-mem.db --yes\nclaude-mem adopt --notes"
-        ),
-        run=_run,
-    )
+    parser = commands.add("adopt", run=_run)
     parser.argument("path", "PATH", "a database, its folder, or a .jsonl file", nargs="?", type=Path)
     parser.flag("--notes", "import the notes that Claude Code's agent keeps (MEMORY.md)")
     change_flags(parser, "be imported")
 
 
 def _run(args: argparse.Namespace) -> int:
+    """Without a PATH, it imports the database of the TypeScript claude-mem from its default location. The
+    source is never changed; secrets are redacted. Run it again to import what is new.
+
+    Example:
+      claude-mem adopt --dry-run
+      claude-mem adopt ~/old/claude-mem.db --yes
+      claude-mem adopt --notes
+    """
     chosen = client.load_settings()
     path = args.path.expanduser() if args.path else None
     if path is not None and not path.exists():

@@ -44,16 +44,7 @@ def add(commands: Commands) -> None:
     verbs.add("list", "list all settings, with their values and where they are set", run=_list)
     example = "claude-mem config get CLAUDE_MEM_PROVIDER"
     get = verbs.add("get", "print the value of a setting", example=example, run=_get)
-    change = verbs.add(
-        "set",
-        "change a setting in settings.json",
-        more=(
-            "Without VALUE, reads it from stdin. Use that for secrets: other users can see\n"
-            "the arguments of commands."
-        ),
-        example="claude-mem config set CLAUDE_MEM_BASE_URL http://127.0.0.1:11434/v1",
-        run=_set,
-    )
+    change = verbs.add("set", "change a setting in settings.json", run=_set)
     unset = verbs.add(
         "unset",
         "remove a setting from settings.json, so that its default applies",
@@ -93,6 +84,12 @@ def _shown(setting: dict[str, Any]) -> str:
 
 
 def _set(args: argparse.Namespace) -> int:
+    """Without VALUE, reads it from stdin. Use that for secrets: other users can see the arguments of
+    commands.
+
+    Example:
+      claude-mem config set CLAUDE_MEM_BASE_URL http://127.0.0.1:11434/v1
+    """
     value = args.value if args.value is not None else _read(args.key)
     if not value.strip():
         raise UsageError(f"The value is empty. To remove it: claude-mem config unset {args.key}")
@@ -151,12 +148,6 @@ def _add_embedder(commands: Commands) -> None:
     use = verbs.add(
         "use",
         "change the embedder",
-        more=(
-            "Tests the embedder before anything is changed. Then the setting is saved, the\n"
-            "worker restarts, and all vectors are rebuilt in the background; until then,\n"
-            "search mostly uses full text. With a URL, the text of memories and queries is\n"
-            "sent there, without secrets and private text that were recognized."
-        ),
         example=(
             f"claude-mem embedder use {embedders.RECOMMENDED}\n"
             "claude-mem embedder use ~/models/all-MiniLM-L6-v2\n"
@@ -192,6 +183,10 @@ def _list_embedders(args: argparse.Namespace) -> int:
 
 
 def _use_embedder(args: argparse.Namespace) -> int:
+    """Tests the embedder before anything is changed. Then the setting is saved, the worker restarts, and all
+    vectors are rebuilt in the background; until then, search mostly uses full text. With a URL, the text of
+    memories and queries is sent there, without secrets and private text that were recognized.
+    """
     settings = client.load_settings()
     value = _absolute(args.embedder)
     kind = embedders.kind_of(value)

@@ -17,19 +17,7 @@ NEAR = 3  # names that may have been meant
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "remember",
-        more=(
-            "Saved in this directory's project unless you pass --project. To start a project\n"
-            "that does not exist yet, add --new-project. A lone `-` reads the text from\n"
-            "stdin. <private> text is removed."
-        ),
-        example=(
-            "claude-mem remember Deploys need the VPN.\n"
-            "claude-mem remember --type decision --file db/schema.sql - < notes.txt"
-        ),
-        run=_run_remember,
-    )
+    parser = commands.add("remember", run=_run_remember)
     parser.argument("text", "TEXT", "the text to save, or -", nargs="+")
     parser.argument("--title", "T", "its title (default: made from the text)")
     parser.argument("--type", "T", "its type: " + ", ".join(TYPES), choices=TYPES)
@@ -45,6 +33,13 @@ def add(commands: Commands) -> None:
 
 
 def _run_remember(args: argparse.Namespace) -> int:
+    """Saved in this directory's project unless you pass --project. To start a project that does not exist
+    yet, add --new-project. A lone `-` reads the text from stdin. <private> text is removed.
+
+    Example:
+      claude-mem remember Deploys need the VPN.
+      claude-mem remember --type decision --file db/schema.sql - < notes.txt
+    """
     text = _stdin() if args.text == ["-"] else " ".join(args.text)
     if not text.strip():
         raise UsageError("No text to save.")
@@ -119,20 +114,7 @@ FILTERS = ("session", "project", "file", "since", "until", "text")
 
 
 def _add_forget(commands: Commands) -> None:
-    parser = commands.add(
-        "forget",
-        more=(
-            "Shows everything that matches all the filters, asks, and deletes it, also from\n"
-            "backups. Lists the files written by `export` that contain it; --also-exports\n"
-            "removes it from them too."
-        ),
-        example=(
-            "claude-mem forget 123 s4\n"
-            "claude-mem forget --project shop --until 2025-12-31 --dry-run\n"
-            "claude-mem forget --text 'internal host name' --yes"
-        ),
-        run=_run_forget,
-    )
+    parser = commands.add("forget", run=_run_forget)
     parser.argument("refs", "ID", "an id from `search`: 123, s4 or p5", nargs="*")
     parser.argument("--session", "ID", "everything in this session")
     parser.argument("--project", "P", "everything in this project (name or key)")
@@ -146,6 +128,14 @@ def _add_forget(commands: Commands) -> None:
 
 
 def _run_forget(args: argparse.Namespace) -> int:
+    """Shows everything that matches all the filters, asks, and deletes it, also from backups. Lists the files
+    written by `export` that contain it; --also-exports removes it from them too.
+
+    Example:
+      claude-mem forget 123 s4
+      claude-mem forget --project shop --until 2025-12-31 --dry-run
+      claude-mem forget --text 'internal host name' --yes
+    """
     if args.status:
         return _run_status(args)
     given = {"ids": args.refs} | {name: getattr(args, name) for name in FILTERS}

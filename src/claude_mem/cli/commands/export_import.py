@@ -30,21 +30,7 @@ FILES = (".jsonl", ".json", ".md")
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "export",
-        more=(
-            "Writes one JSON object per line, which `import` can restore; or, with\n"
-            "--markdown, a journal for people. Without a QUERY, it exports whole sessions\n"
-            "with all their events; with one, only matching memories. Only you can read the\n"
-            "file (0600)."
-        ),
-        example=(
-            "claude-mem export -o memory.jsonl\n"
-            "claude-mem export --here --markdown -o JOURNAL.md\n"
-            "claude-mem export login --since 'last week' | gzip > login.jsonl.gz"
-        ),
-        run=_run_export,
-    )
+    parser = commands.add("export", run=_run_export)
     parser.argument("query", "QUERY", "only the results of this search", nargs="*")
     filter_flags.project(parser)
     parser.argument("--session", "ID", "only this session")
@@ -52,27 +38,22 @@ def add(commands: Commands) -> None:
     parser.flag("--markdown", "write a readable journal, by day and session")
     parser.add_argument("-o", "--output", metavar="FILE", help="the file to write; - is stdout (the default)")
     parser.flag("--force", "replace FILE if it exists")
-    parser = commands.add(
-        "import",
-        more=(
-            "Existing memory stays as it is: importing again changes nothing, and continues\n"
-            "after an interruption. Without --own the file is untrusted: secrets are\n"
-            "redacted, everything is marked as read but not verified, and none of your own\n"
-            "memory is extended or replaced."
-        ),
-        example=(
-            "claude-mem import --own memory.jsonl\n"
-            "claude-mem import --dry-run from-ada.jsonl\n"
-            "zcat memory.jsonl.gz | claude-mem import --own -"
-        ),
-        run=_run_import,
-    )
+    parser = commands.add("import", run=_run_import)
     parser.argument("file", "FILE", "one JSON object per line; - is stdin")
     parser.flag("--own", "trust the file: it is your own export")
     parser.flag("--dry-run", "show what would be imported, and stop")
 
 
 def _run_export(args: argparse.Namespace) -> int:
+    """Writes one JSON object per line, which `import` can restore; or, with --markdown, a journal for people.
+    Without a QUERY, it exports whole sessions with all their events; with one, only matching memories. Only
+    you can read the file (0600).
+
+    Example:
+      claude-mem export -o memory.jsonl
+      claude-mem export --here --markdown -o JOURNAL.md
+      claude-mem export login --since 'last week' | gzip > login.jsonl.gz
+    """
     from claude_mem import settings
 
     if args.output is None:
@@ -139,6 +120,15 @@ LONGEST_LINE = 8 << 20
 
 
 def _run_import(args: argparse.Namespace) -> int:
+    """Existing memory stays as it is: importing again changes nothing, and continues after an interruption.
+    Without --own the file is untrusted: secrets are redacted, everything is marked as read but not verified,
+    and none of your own memory is extended or replaced.
+
+    Example:
+      claude-mem import --own memory.jsonl
+      claude-mem import --dry-run from-ada.jsonl
+      zcat memory.jsonl.gz | claude-mem import --own -
+    """
     sent = Sent("line")
     with ExitStack() as stack:
         path = Path(args.file).expanduser()

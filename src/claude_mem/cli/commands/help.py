@@ -45,14 +45,7 @@ def add(commands: Commands) -> None:
         "help", example="claude-mem help\nclaude-mem help worker start", run=_help, json=False
     )
     helping.argument("words", "COMMAND", "the command to show help for", nargs="*")
-    completion = commands.add(
-        "completion",
-        more="Load it in your shell's start-up file.",
-        example='eval "$(claude-mem completion bash)"    # in ~/.bashrc\n'
-        "claude-mem completion fish > ~/.config/fish/completions/claude-mem.fish",
-        run=_completion,
-        json=False,
-    )
+    completion = commands.add("completion", run=_completion, json=False)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
     commands.add("version", run=_version)
 
@@ -78,6 +71,12 @@ def _version(args: argparse.Namespace) -> int:
 
 
 def _completion(args: argparse.Namespace) -> int:
+    """Load it in your shell's start-up file.
+
+    Example:
+      eval "$(claude-mem completion bash)"    # in ~/.bashrc
+      claude-mem completion fish > ~/.config/fish/completions/claude-mem.fish
+    """
     levels = list(_levels(build(), ()))
     sys.stdout.write(_fish(levels) if args.shell == "fish" else _bash(levels, args.shell))
     return OK
@@ -91,7 +90,7 @@ def _levels(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[
             below = dict(action.choices)
         elif action.help != argparse.SUPPRESS:
             options |= {name: action.help or "" for name in action.option_strings if name.startswith("--")}
-    purposes = {name: (each.description or "").partition(".")[0] for name, each in below.items()}
+    purposes = {name: each.purpose for name, each in below.items()}
     yield path, purposes, options
     for name, each in below.items():
         yield from _levels(each, (*path, name))

@@ -23,46 +23,13 @@ SOURCES = ("startup", "resume", "clear", "compact")
 
 
 def add(commands: Commands) -> None:
-    hooks = commands.add(
-        "hooks",
-        more=(
-            "Use this to edit your settings by hand; `claude-mem install` writes them for\n"
-            "you. Each hook is a short process that always exits 0."
-        ),
-        example="claude-mem hooks > hooks.json",
-        run=_run_hooks,
-        json=False,
-    )
+    hooks = commands.add("hooks", run=_run_hooks, json=False)
     which = f"for which agent (default: {AGENT})"
     hooks.argument("--agent", "NAME", which, choices=tuple(TITLES), default=AGENT)
     for verb, payload in PAYLOADS.items():
         _add_verb(commands, verb, payload)
-    commands.add(
-        "mcp",
-        more=(
-            "A coding agent runs this and gets the tools search, timeline, get_observations,\n"
-            "get_session, file_history, remember and forget. The worker answers requests, and\n"
-            "is started if it is not running. In a terminal, this prints the entry to add to\n"
-            "the agent's settings."
-        ),
-        example="claude-mem mcp > mcp.json",
-        run=_run_mcp,
-        json=False,
-    )
-    context = commands.add(
-        "context",
-        more=(
-            "In a terminal, with a flag, or with no input (</dev/null) it prints the context.\n"
-            "Otherwise it is the SessionStart hook: it reads one JSON object from stdin,\n"
-            "records it, prints the hook's response and always exits 0."
-        ),
-        example=(
-            "claude-mem context\n"
-            "claude-mem context --project shop --json\n"
-            'echo \'{"session_id":"s1","source":"startup"}\' | claude-mem context'
-        ),
-        run=_run_context,
-    )
+    commands.add("mcp", run=_run_mcp, json=False)
+    context = commands.add("context", run=_run_context)
     filter_flags.project(context)
     how = "how the session starts (default: startup)"
     context.add_argument("--source", choices=SOURCES, default="startup", help=how)
@@ -89,6 +56,12 @@ def _add_verb(commands: Commands, verb: str, payload: str) -> None:
 
 
 def _run_hooks(args: argparse.Namespace) -> int:
+    """Use this to edit your settings by hand; `claude-mem install` writes them for you. Each hook is a short
+    process that always exits 0.
+
+    Example:
+      claude-mem hooks > hooks.json
+    """
     from claude_mem.agents import catalog
 
     output.print_json(catalog.load(args.agent).hooks(launcher.this_machine()))
@@ -96,13 +69,29 @@ def _run_hooks(args: argparse.Namespace) -> int:
 
 
 def _run_mcp(_: argparse.Namespace) -> int:
-    """Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used."""
+    """A coding agent runs this and gets the tools search, timeline, get_observations, get_session,
+    file_history, remember and forget. The worker answers requests, and is started if it is not running. In a
+    terminal, this prints the entry to add to the agent's settings.
+
+    Example:
+      claude-mem mcp > mcp.json
+    """
+    # Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used.
     server = launcher.STDIO | launcher.mcp_server(launcher.this_machine())
     output.print_json({"mcpServers": {launcher.SERVER: server}})
     return OK
 
 
 def _run_context(args: argparse.Namespace) -> int:
+    """In a terminal, with a flag, or with no input (</dev/null) it prints the context. Otherwise it is the
+    SessionStart hook: it reads one JSON object from stdin, records it, prints the hook's response and always
+    exits 0.
+
+    Example:
+      claude-mem context
+      claude-mem context --project shop --json
+      echo '{"session_id":"s1","source":"startup"}' | claude-mem context
+    """
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
     return output.result(found, clean(str(found["plain"])).rstrip(), as_json=args.json)

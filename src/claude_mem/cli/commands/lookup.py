@@ -23,31 +23,13 @@ NEAR = 3  # shown to a person, of what no word was found in
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "search",
-        more="Without a QUERY it lists the newest memories. Starts the worker if it is not\nrunning.",
-        example=(
-            "claude-mem search why does login fail\n"
-            "claude-mem search --here --since 'last week' flaky test\n"
-            "claude-mem search --file src/login.py --type bugfix --json"
-        ),
-        run=_run_search,
-    )
+    parser = commands.add("search", run=_run_search)
     parser.argument("query", "QUERY", "what to look for", nargs="*")
     filter_flags.flags(parser)
     filter_flags.paging(parser, RESULTS)
     parser.flag("--explain", "show how each score is computed")
     slash_flag(parser)
-    parser = commands.add(
-        "timeline",
-        more="Without an ANCHOR or --query it shows the most recent memories.",
-        example=(
-            "claude-mem timeline 123\n"
-            "claude-mem timeline --here 'last monday'\n"
-            "claude-mem timeline --query 'login fails' --before 3 --after 10"
-        ),
-        run=_run_timeline,
-    )
+    parser = commands.add("timeline", run=_run_timeline)
     parser.argument("anchor", "ANCHOR", "an id (123, s4, p5), a session, or a time", nargs="?")
     parser.argument("--query", "Q", "use the best result of this search as the anchor")
     around = filter_flags.up_to(MOST_AROUND, least=0)
@@ -66,6 +48,13 @@ def add(commands: Commands) -> None:
 
 
 def _run_search(args: argparse.Namespace) -> int:
+    """Without a QUERY it lists the newest memories. Starts the worker if it is not running.
+
+    Example:
+      claude-mem search why does login fail
+      claude-mem search --here --since 'last week' flaky test
+      claude-mem search --file src/login.py --type bugfix --json
+    """
     query = {"q": " ".join(args.query), "explain": "true" if args.explain else None}
     found = request("GET", "/api/search", query | filter_flags.query(args))
     if args.json:
@@ -97,6 +86,13 @@ MOST_AROUND = 50
 
 
 def _run_timeline(args: argparse.Namespace) -> int:
+    """Without an ANCHOR or --query it shows the most recent memories.
+
+    Example:
+      claude-mem timeline 123
+      claude-mem timeline --here 'last monday'
+      claude-mem timeline --query 'login fails' --before 3 --after 10
+    """
     query = {"anchor": args.anchor, "q": args.query, "before": args.before, "after": args.after}
     found = request("GET", "/api/timeline", query | filter_flags.query(args))
     anchor = found["anchor"]
@@ -122,16 +118,7 @@ DELETED = "Private or deleted prompt"
 
 
 def _add_show(commands: Commands) -> None:
-    parser = commands.add(
-        "show",
-        more=(
-            "Use the ids that `search` shows: 123 is an observation, s4 a summary, p5 a\n"
-            "prompt, e6 an event with a tool's full input and output. For a session, use the\n"
-            "agent's own id, or the start of it, as `sessions` shows it."
-        ),
-        example="claude-mem show 123 s4\nclaude-mem show --session 5694c0de",
-        run=_run_show,
-    )
+    parser = commands.add("show", run=_run_show)
     parser.argument("refs", "ID", "memories, or one session", nargs="*")
     parser.argument("--session", "ID", "this session, even if it looks like a memory id")
     parser = commands.add(
@@ -146,6 +133,14 @@ def _add_show(commands: Commands) -> None:
 
 
 def _run_show(args: argparse.Namespace) -> int:
+    """Use the ids that `search` shows: 123 is an observation, s4 a summary, p5 a prompt, e6 an event with a
+    tool's full input and output. For a session, use the agent's own id, or the start of it, as `sessions`
+    shows it.
+
+    Example:
+      claude-mem show 123 s4
+      claude-mem show --session 5694c0de
+    """
     if bool(args.session) == bool(args.refs):
         raise UsageError("Specify either memory ids or --session.")
     strange = [ref for ref in args.refs if Ref.parse(ref) is None]

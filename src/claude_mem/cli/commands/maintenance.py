@@ -28,42 +28,19 @@ ITEMS = {
 
 
 def add(commands: Commands) -> None:
-    daily = (
-        "Safe while the worker is running. The worker makes one backup a day and keeps\n"
-        "the last of each of the seven newest days. This applies to your own backups too:\n"
-        "copy one to another folder to keep it."
-    )
-    commands.add("backup", more=daily, run=_backup)
-    parser = commands.add(
-        "restore",
-        more=(
-            "Without a FILE it uses the newest intact backup. The current database is moved\n"
-            "aside, not deleted, and events in the spool are kept. A running worker is\n"
-            "restarted."
-        ),
-        example="claude-mem restore\nclaude-mem restore --yes claude-mem-20260131-090000.db",
-        run=_restore,
-    )
+    commands.add("backup", run=_backup)
+    parser = commands.add("restore", run=_restore)
     parser.argument("file", "FILE", "the backup to restore", nargs="?", type=Path)
     yes_flag(parser)
-    parser = commands.add(
-        "gc",
-        more=(
-            "Deletes raw tool events past their retention limits, old backups and unused\n"
-            "files. Of backups, the last of each of the seven newest days is kept, two from\n"
-            "before upgrades, and three replaced and three damaged databases. All others are\n"
-            "deleted, including those you made with `claude-mem backup`. Observations,\n"
-            "summaries and prompts are never deleted. The worker does this gradually, every\n"
-            "hour; gc does it all now. --dry-run lists what would be deleted."
-        ),
-        example="claude-mem gc --dry-run\nclaude-mem gc",
-        run=_gc,
-    )
+    parser = commands.add("gc", run=_gc)
     parser.flag("--dry-run", "show what would be deleted, and stop")
     _add_queue(commands)
 
 
 def _backup(args: argparse.Namespace) -> int:
+    """Safe while the worker is running. The worker makes one backup a day and keeps the last of each of the
+    seven newest days. This applies to your own backups too: copy one to another folder to keep it.
+    """
     from claude_mem.wiring import database
 
     chosen = client.load_settings()
@@ -75,6 +52,13 @@ def _backup(args: argparse.Namespace) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
+    """Without a FILE it uses the newest intact backup. The current database is moved aside, not deleted, and
+    events in the spool are kept. A running worker is restarted.
+
+    Example:
+      claude-mem restore
+      claude-mem restore --yes claude-mem-20260131-090000.db
+    """
     chosen = client.load_settings()
     if not chosen.data_dir.is_dir():
         raise ClaudeMemError(f"Nothing to restore: {chosen.data_dir} does not exist.")
@@ -114,6 +98,16 @@ def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path |
 
 
 def _gc(args: argparse.Namespace) -> int:
+    """Deletes raw tool events past their retention limits, old backups and unused files. Of backups, the last
+    of each of the seven newest days is kept, two from before upgrades, and three replaced and three damaged
+    databases. All others are deleted, including those you made with `claude-mem backup`. Observations,
+    summaries and prompts are never deleted. The worker does this gradually, every hour; gc does it all now.
+    --dry-run lists what would be deleted.
+
+    Example:
+      claude-mem gc --dry-run
+      claude-mem gc
+    """
     body = {"dry_run": args.dry_run}
     report = slow_request("Scanning the data directory ...", "POST", "/api/gc", body)
     return output.result(report, gc_text(report), as_json=args.json)
@@ -154,35 +148,13 @@ def _add_queue(commands: Commands) -> None:
         example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
         run=_list_events,
     )
-    listing.add_argument(
-        "--state",
-        choices=EVENT_STATES,
-        default="parked",
-        help="parked: failed (default); ready: waiting; leased: being processed",
-    )
+    states = "parked: failed (default); ready: waiting; leased: being processed"
+    listing.add_argument("--state", choices=EVENT_STATES, default="parked", help=states)
     listing.argument("--limit", "N", "at most N (default: 20)", type=COUNT, default=20)
-    retry = verbs.add(
-        "retry",
-        "retry parked events now",
-        more=(
-            "Without an ID, all of them. If calls to the model were paused after an error,\n"
-            "they resume now. A batch that was processed offline is retried completely."
-        ),
-        example="claude-mem queue retry\nclaude-mem queue retry 41 42",
-        run=_retry_events,
-    )
+    retry = verbs.add("retry", "retry parked events now", run=_retry_events)
     retry.argument("ids", "ID", "an id from `queue list`", nargs="*", type=COUNT)
     retry.flag("--all", "all parked events (the default)")
-    drop = verbs.add(
-        "drop",
-        "drop parked events, so that they never become memory",
-        more=(
-            "The events stay in the database as evidence. So do memories the offline observer\n"
-            "made from them."
-        ),
-        example="claude-mem queue drop 41 42",
-        run=_drop_events,
-    )
+    drop = verbs.add("drop", "drop parked events, so that they never become memory", run=_drop_events)
     drop.argument("ids", "ID", "an id from `queue list`", nargs="+", type=COUNT)
     yes_flag(drop)
 
@@ -221,6 +193,13 @@ def events_table(jobs: list[dict[str, Any]]) -> str:
 
 
 def _retry_events(args: argparse.Namespace) -> int:
+    """Without an ID, all of them. If calls to the model were paused after an error, they resume now. A batch
+    that was processed offline is retried completely.
+
+    Example:
+      claude-mem queue retry
+      claude-mem queue retry 41 42
+    """
     if args.all and args.ids:
         raise UsageError("Specify either --all or IDs, not both.")
     ids = list(dict.fromkeys(args.ids)) or None
@@ -232,6 +211,11 @@ def _retry_events(args: argparse.Namespace) -> int:
 
 
 def _drop_events(args: argparse.Namespace) -> int:
+    """The events stay in the database as evidence. So do memories the offline observer made from them.
+
+    Example:
+      claude-mem queue drop 41 42
+    """
     ids = list(dict.fromkeys(args.ids))
     question = f"Drop {output.plural(len(ids), 'event')}? They will not become memory."
     if code := output.confirm(question, "drop is permanent", yes=args.yes):

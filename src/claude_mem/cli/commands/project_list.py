@@ -18,41 +18,18 @@ NAME, AGE, COUNT, SIZE = 20, 8, 8, 10
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "projects",
-        more=(
-            "A project is a git remote or, without one, a directory. If two projects seem to\n"
-            "be the same (a moved directory, a remote that was added later), the command to\n"
-            "merge them is shown."
-        ),
-        example=(
-            "claude-mem projects\n"
-            "claude-mem projects rename shop 'the shop'\n"
-            "claude-mem projects merge /home/ada/old-shop shop\n"
-            "claude-mem projects remove scratch --dry-run"
-        ),
-        run=_list,
-    )
+    parser = commands.add("projects", run=_list)
     verbs = parser.subcommands()
-    more, example = "Applies to existing and future memory.", "claude-mem projects rename shop 'the shop'"
-    rename = verbs.add("rename", "rename a project", more=more, example=example, run=_rename)
+    rename = verbs.add("rename", "rename a project", run=_rename)
     rename.argument("old", "OLD", "its name or key")
     rename.argument("new", "NEW", "the new name")
-    merge = verbs.add(
-        "merge",
-        "move everything in one project into another",
-        more="Moves sessions, memories and index entries; future sessions follow.",
-        example="claude-mem projects merge /home/ada/old-shop shop --dry-run",
-        run=_merge,
-    )
+    merge = verbs.add("merge", "move everything in one project into another", run=_merge)
     merge.argument("gone", "FROM", "the project to merge: its name or key")
     merge.argument("into", "INTO", "the project to keep")
     remove = verbs.add(
         "remove",
         "delete a project permanently",
-        more="Same as `claude-mem forget --project`: shows what will be deleted, and asks.",
-        example="claude-mem projects remove scratch --dry-run",
-        run=lambda args: corrections.forget({"project": _one(args.name)["key"]}, args),
+        run=_remove,
     )
     remove.argument("name", "NAME", "its name or key")
     remove.flag("--also-exports", corrections.ALSO_EXPORTS)
@@ -66,6 +43,15 @@ def _overview() -> dict[str, Any]:
 
 
 def _list(args: argparse.Namespace) -> int:
+    """A project is a git remote or, without one, a directory. If two projects seem to be the same (a moved
+    directory, a remote that was added later), the command to merge them is shown.
+
+    Example:
+      claude-mem projects
+      claude-mem projects rename shop 'the shop'
+      claude-mem projects merge /home/ada/old-shop shop
+      claude-mem projects remove scratch --dry-run
+    """
     found = _overview()
     hints = "\n".join(map(merge_hint, found["hints"]))
     page = output.page(found, "items")
@@ -97,6 +83,11 @@ def merge_hint(hint: dict[str, Any]) -> str:
 
 
 def _rename(args: argparse.Namespace) -> int:
+    """Applies to existing and future memory.
+
+    Example:
+      claude-mem projects rename shop 'the shop'
+    """
     if args.dry_run:
         item = _one(args.old)
         answer = {"dry_run": True, "key": item["key"], "before": item["name"], "name": args.new}
@@ -108,6 +99,11 @@ def _rename(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
+    """Moves sessions, memories and index entries; future sessions follow.
+
+    Example:
+      claude-mem projects merge /home/ada/old-shop shop --dry-run
+    """
     body: dict[str, object] = {"from": args.gone, "into": args.into}
     answer = request("POST", "/api/projects/merge", body=body | {"dry_run": True})
     counts = [output.plural(answer[f"{one}s"], one) for one in ("session", "observation")]
@@ -119,6 +115,15 @@ def _merge(args: argparse.Namespace) -> int:
         answer = slow_request("Merging ...", "POST", "/api/projects/merge", body | {"confirm": True})
     verb = "would become" if args.dry_run else "is now"
     return output.result(answer, f"{what} {verb} part of {into}.", as_json=args.json)
+
+
+def _remove(args: argparse.Namespace) -> int:
+    """Same as `claude-mem forget --project`: shows what will be deleted, and asks.
+
+    Example:
+      claude-mem projects remove scratch --dry-run
+    """
+    return corrections.forget({"project": _one(args.name)["key"]}, args)
 
 
 def _one(given: str) -> dict[str, Any]:

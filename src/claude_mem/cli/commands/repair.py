@@ -48,22 +48,20 @@ class RepairResult(Struct, frozen=True):
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "repair",
-        more=(
-            "Fixes problems that `claude-mem doctor` reports and that can be fixed\n"
-            "automatically: broken hooks, an outdated copy of the plugin, a missing MCP\n"
-            "server, permissions, leftover sockets, a hung worker, damaged settings (a copy\n"
-            "is saved). For anything else it says what you need to do, and exits 1. It\n"
-            "changes an agent's settings only if you connected it with `claude-mem install`."
-        ),
-        example="claude-mem repair --dry-run\nclaude-mem repair",
-        run=_run,
-    )
+    parser = commands.add("repair", run=_run)
     parser.flag("--dry-run", "show what would be fixed, and stop")
 
 
 def _run(args: argparse.Namespace) -> int:
+    """Fixes problems that `claude-mem doctor` reports and that can be fixed automatically: broken hooks, an
+    outdated copy of the plugin, a missing MCP server, permissions, leftover sockets, a hung worker, damaged
+    settings (a copy is saved). For anything else it says what you need to do, and exits 1. It changes an
+    agent's settings only if you connected it with `claude-mem install`.
+
+    Example:
+      claude-mem repair --dry-run
+      claude-mem repair
+    """
     lock = output.waiting("Waiting for another claude-mem install to finish ...")
     with file_changes.install_lock(lock), output.waiting("Repairing ..."):
         outcomes = [_mended(fault, dry_run=args.dry_run) for fault in faults()]

@@ -46,51 +46,17 @@ def add(commands: Commands) -> None:
     init.argument("--admin", "NAME", "the first admin", type=member_name, default="admin")
     init.argument("--machine", "NAME", "the machine that uses the key (default: this one)")
     init.argument("--url", "URL", "the address that members use", type=_url)
-    run = verbs.add(
-        "run",
-        "run the server in the foreground",
-        more=(
-            "Several processes can serve the same database. On SIGTERM, /health answers 503\n"
-            "for --drain seconds, requests finish, and the process exits. On SIGHUP, it\n"
-            "reloads the certificate. The log is JSON, on stderr."
-        ),
-        example=(
-            "claude-mem server run\n"
-            "claude-mem server run --listen 0.0.0.0:443 --cert cert.pem --key key.pem \\\n"
-            "    --public-url https://memory.example.com"
-        ),
-        run=_run,
-        json=False,
-    )
-    run.argument(
-        "--listen",
-        "HOST:PORT",
-        f"where to listen (default: {DEFAULT_LISTEN})",
-        type=_listen,
-        default=DEFAULT_LISTEN,
-    )
+    run = verbs.add("run", "run the server in the foreground", run=_run, json=False)
+    where = f"where to listen (default: {DEFAULT_LISTEN})"
+    run.argument("--listen", "HOST:PORT", where, type=_listen, default=DEFAULT_LISTEN)
     run.argument("--cert", "FILE", "the TLS certificate chain (PEM)", type=Path)
     run.argument("--key", "FILE", "its private key (PEM)", type=Path)
-    run.argument(
-        "--public-url",
-        "URL",
-        "the address that members use; requests with other Host headers are rejected",
-        type=_url,
-    )
-    run.argument(
-        "--drain",
-        "SECONDS",
-        "how long /health answers 503 before the process stops (default: 2)",
-        type=_seconds,
-        default=2.0,
-    )
-    run.argument(
-        "--rate",
-        "N",
-        "requests per second and key (default: 50), with bursts of four times as many",
-        type=up_to(100_000),
-        default=50,
-    )
+    address = "the address that members use; requests with other Host headers are rejected"
+    run.argument("--public-url", "URL", address, type=_url)
+    drain = "how long /health answers 503 before the process stops (default: 2)"
+    run.argument("--drain", "SECONDS", drain, type=_seconds, default=2.0)
+    rate = "requests per second and key (default: 50), with bursts of four times as many"
+    run.argument("--rate", "N", rate, type=up_to(100_000), default=50)
     PeopleCommands("claude-mem server", _team).add(verbs)
 
 
@@ -136,6 +102,14 @@ def _init(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    r"""Several processes can serve the same database. On SIGTERM, /health answers 503 for --drain seconds,
+    requests finish, and the process exits. On SIGHUP, it reloads the certificate. The log is JSON, on stderr.
+
+    Example:
+      claude-mem server run
+      claude-mem server run --listen 0.0.0.0:443 --cert cert.pem --key key.pem \
+          --public-url https://memory.example.com
+    """
     from claude_mem.serve.team_server import server_process
     from claude_mem.wiring import team_services
 

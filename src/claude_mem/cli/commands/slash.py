@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import redirect_stderr
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from claude_mem.cli import filter_flags, output, status
@@ -42,7 +43,7 @@ In a terminal: claude-mem --help"""
 def add(commands: Commands) -> None:
     commands.add(
         "slash",
-        more=f"Reads what was typed after /mem from stdin. Always exits 0.\n\n{HELP}",
+        more=f"Reads what was typed after /mem from stdin. Always exits 0.\n\n{indent(HELP, '  ')}",
         example="echo 'search why does login fail' | claude-mem slash",
         run=_run,
         json=False,

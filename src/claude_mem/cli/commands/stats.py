@@ -27,12 +27,7 @@ COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost",
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "stats",
-        more="Days are in UTC, as for budgets. The worker does not have to be running.",
-        example="claude-mem stats\nclaude-mem stats --days 30\nclaude-mem stats --since 2026-01-31 --json",
-        run=_run,
-    )
+    parser = commands.add("stats", run=_run)
     period = parser.add_mutually_exclusive_group()
     period.add_argument("--since", type=_day, metavar="DATE", help="from this date on, such as 2026-01-31")
     days = f"the last N days, including today (default: {DAYS})"
@@ -40,6 +35,13 @@ def add(commands: Commands) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
+    """Days are in UTC, as for budgets. The worker does not have to be running.
+
+    Example:
+      claude-mem stats
+      claude-mem stats --days 30
+      claude-mem stats --since 2026-01-31 --json
+    """
     from claude_mem.wiring import database
 
     chosen = client.load_settings()

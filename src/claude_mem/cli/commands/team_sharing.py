@@ -25,41 +25,28 @@ def add(commands: Commands) -> None:
 
 
 def _add_membership(commands: Commands) -> None:
-    parser = commands.add(
-        "join",
-        more=(
-            "You need a key: an admin of the team creates one with `claude-mem team key add`\n"
-            "or `claude-mem server key add`. The command asks for it, or reads it from stdin\n"
-            "or a file. It is not an argument, because other users of this machine can see\n"
-            "arguments. Nothing is shared until you run `claude-mem share`."
-        ),
-        example=(
-            "claude-mem join https://memory.example\n"
-            "claude-mem join https://memory.example --key-file key.txt"
-        ),
-        run=_run_join,
-    )
+    parser = commands.add("join", run=_run_join)
     parser.argument("url", "URL", "the server's address")
     parser.argument("--key-file", "F", "a file that contains the key")
     moved = "the server that you joined has this address now: with the same key, nothing is lost"
     parser.flag("--moved", moved)
     parser.argument("--ca", "F", "a CA certificate to trust, if the server's is private")
     parser.flag("--insecure-http", "allow plain HTTP to another machine, although others can read the key")
-    parser = commands.add(
-        "leave",
-        more=(
-            "What you shared is deleted from the server and from other members' machines. It\n"
-            "stays on this machine, and cannot be shared with that team again. Other members'\n"
-            "memories are deleted from this machine unless you pass --keep-copies."
-        ),
-        run=_run_leave,
-    )
+    parser = commands.add("leave", run=_run_leave)
     parser.flag("--keep-copies", "keep other members' memories on this machine")
     parser.flag("--without-server", "leave even if the server cannot be reached; what you shared stays on it")
     yes_flag(parser)
 
 
 def _run_join(args: argparse.Namespace) -> int:
+    """You need a key: an admin of the team creates one with `claude-mem team key add` or `claude-mem server
+    key add`. The command asks for it, or reads it from stdin or a file. It is not an argument, because other
+    users of this machine can see arguments. Nothing is shared until you run `claude-mem share`.
+
+    Example:
+      claude-mem join https://memory.example
+      claude-mem join https://memory.example --key-file key.txt
+    """
     body = {
         "url": args.url,
         "key": "" if args.moved else _key(args.key_file),
@@ -97,6 +84,10 @@ def _key(file: str | None) -> str:
 
 
 def _run_leave(args: argparse.Namespace) -> int:
+    """What you shared is deleted from the server and from other members' machines. It stays on this machine,
+    and cannot be shared with that team again. Other members' memories are deleted from this machine unless
+    you pass --keep-copies.
+    """
     question = "Leave the team, and delete what you shared from its server?"
     if code := output.confirm(question, "leave deletes what you shared", yes=args.yes):
         return code
@@ -118,37 +109,14 @@ def _left(left: dict[str, Any]) -> str:
 
 
 def _add_sharing(commands: Commands) -> None:
-    parser = commands.add(
-        "share",
-        more=(
-            "Sends the project's observations and summaries to the team's server, and from\n"
-            "there to the members who may read the project. Prompts are sent only with\n"
-            "--prompts; tool inputs and outputs are never sent. Memories from a branch are\n"
-            "sent when the branch has been merged, or immediately with --now."
-        ),
-        example="claude-mem share --here\nclaude-mem share shop --prompts\nclaude-mem share --now",
-        run=_run_share,
-    )
+    parser = commands.add("share", run=_run_share)
     _which(parser, "share all projects, including future ones")
     parser.flag("--prompts", "share prompts too")
     parser.flag("--now", "send all waiting memories, even of unmerged branches")
-    parser = commands.add(
-        "unshare",
-        more=(
-            "What was shared stays with the team. With --take-back it is deleted from the\n"
-            "server and from other members' machines, and cannot be shared again."
-        ),
-        example="claude-mem unshare shop\nclaude-mem unshare --all --take-back",
-        run=_run_unshare,
-    )
+    parser = commands.add("unshare", run=_run_unshare)
     _which(parser, "all projects")
     parser.flag("--take-back", "also delete what was shared, permanently")
-    parser = commands.add(
-        "team",
-        more="With --sync, exits 1 if the exchange fails or this machine has joined no team.",
-        example="claude-mem team\nclaude-mem team --sync",
-        run=_run_team,
-    )
+    parser = commands.add("team", run=_run_team)
     parser.flag("--sync", "exchange memories with the server first")
     answer = parser.add_mutually_exclusive_group()
     accept = "delete your own memories that others want deleted and that wait for your consent"
@@ -175,6 +143,15 @@ def _chosen(args: argparse.Namespace, *, optional: bool = False) -> dict[str, ob
 
 
 def _run_share(args: argparse.Namespace) -> int:
+    """Sends the project's observations and summaries to the team's server, and from there to the members who
+    may read the project. Prompts are sent only with --prompts; tool inputs and outputs are never sent.
+    Memories from a branch are sent when the branch has been merged, or immediately with --now.
+
+    Example:
+      claude-mem share --here
+      claude-mem share shop --prompts
+      claude-mem share --now
+    """
     if args.now:
         chosen = _chosen(args, optional=True)
         chosen.pop("all", None)
@@ -195,6 +172,13 @@ def _settings(status: dict[str, Any]) -> tuple[bool, set[tuple[str, bool]]]:
 
 
 def _run_unshare(args: argparse.Namespace) -> int:
+    """What was shared stays with the team. With --take-back it is deleted from the server and from other
+    members' machines, and cannot be shared again.
+
+    Example:
+      claude-mem unshare shop
+      claude-mem unshare --all --take-back
+    """
     body = _chosen(args) | {"take_back": args.take_back}
     status = request("POST", "/api/sharing/unshare", body=body)
     said = "Sharing is off."
@@ -203,6 +187,12 @@ def _run_unshare(args: argparse.Namespace) -> int:
 
 
 def _run_team(args: argparse.Namespace) -> int:
+    """With --sync, exits 1 if the exchange fails or this machine has joined no team.
+
+    Example:
+      claude-mem team
+      claude-mem team --sync
+    """
     if args.accept_deletions or args.refuse_deletions:
         body = {"accept": args.accept_deletions}
         held = sum(each["memories"] for each in request("GET", "/api/sharing")["held"])

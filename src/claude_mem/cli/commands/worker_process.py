@@ -8,7 +8,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +74,15 @@ def add(commands: Commands) -> None:
     for name, purpose, run in (
         ("start", "start the worker and wait until it is ready", _start),
         ("stop", "stop the worker after its current job; queued events are kept", _stop),
-        ("restart", "restart the worker, even if it is not responding", partial(_start, restart=True)),
+        (
+            "restart",
+            "restart the worker, even if it is not responding",
+            lambda args: _start(args, restart=True),
+        ),
     ):
         verbs.add(name, purpose, run=run)
-    verbs.add(
-        "status",
-        "show whether the worker is running, and how long its queue is",
-        more="Exits 1 unless it is running.",
-        example="claude-mem worker status --json",
-        run=_report,
-    )
-    more = "Press Ctrl-C to stop it after its current job."
-    foreground = verbs.add("run", "run the worker in the foreground", more=more, run=_run, json=False)
+    verbs.add("status", "show whether the worker is running, and how long its queue is", run=_report)
+    foreground = verbs.add("run", "run the worker in the foreground", run=_run, json=False)
     foreground.flag("--from-hook", "exit quietly if another worker is running")
     example = "claude-mem worker logs -n 100 -f"
     logs = verbs.add("logs", "print the worker's log", example=example, run=_logs, json=False)
@@ -114,6 +110,11 @@ def _stop(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
+    """Exits 1 unless it is running.
+
+    Example:
+      claude-mem worker status --json
+    """
     now = worker_report(settings.Settings(data_dir=settings.data_directory()))
     code = OK if now["state"] == "running" else WRONG
     return output.result(now, describe(now), as_json=args.json, code=code)
@@ -131,6 +132,7 @@ def describe(now: dict[str, Any]) -> str:
 
 
 def _run(args: argparse.Namespace) -> int:
+    """Press Ctrl-C to stop it after its current job."""
     from claude_mem import worker
 
     if not args.from_hook:
@@ -182,22 +184,12 @@ def worker_report(settings: Settings) -> dict[str, Any]:
 
 
 def _add_open(commands: Commands) -> None:
-    parser = commands.add(
-        "open",
-        more=(
-            "The link works once, within a minute; the browser then stays signed in for a\n"
-            "month. Starts the worker if it is not running. Without a display, or with\n"
-            "--print, it prints the link instead."
-        ),
-        example="claude-mem open\nclaude-mem open 123\nclaude-mem open --print\nclaude-mem open --sign-out",
-        run=_run_open,
-    )
+    parser = commands.add("open", run=_run_open)
     parser.argument("what", "ID", "the memory to show, an id from `search` (12, s3, p4)", nargs="?")
     parser.flag("--print", "print the link instead of opening it", dest="only_print")
     parser.flag("--sign-out", "sign out all browsers")
     commands.add(
         "token",
-        more="The worker creates it at its first start. It gives access to all your memory.",
         example=(
             'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
         ),
@@ -206,6 +198,15 @@ def _add_open(commands: Commands) -> None:
 
 
 def _run_open(args: argparse.Namespace) -> int:
+    """The link works once, within a minute; the browser then stays signed in for a month. Starts the worker
+    if it is not running. Without a display, or with --print, it prints the link instead.
+
+    Example:
+      claude-mem open
+      claude-mem open 123
+      claude-mem open --print
+      claude-mem open --sign-out
+    """
     from claude_mem.cli.install import is_connected
     from claude_mem.model.refs import Ref
 
@@ -246,6 +247,7 @@ def _opened(link: str) -> bool:
 
 
 def _run_token(args: argparse.Namespace) -> int:
+    """The worker creates it at its first start. It gives access to all your memory."""
     from claude_mem.serve.data_dir import read_token
 
     token = read_token(settings.data_directory() / paths.TOKEN)

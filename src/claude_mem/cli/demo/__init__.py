@@ -38,18 +38,14 @@ ANSWER = {"continue": True, "suppressOutput": True}
 
 
 def add(commands: Commands) -> None:
-    parser = commands.add(
-        "demo",
-        more=(
-            "Runs the real hook command and a real worker in a throwaway data directory: no\n"
-            "account, no network, your own memory untouched. Leaves nothing behind."
-        ),
-        run=_demo,
-    )
+    parser = commands.add("demo", run=_demo)
     parser.flag("--keep", "keep the directory and leave its worker running, to look around")
 
 
 def _demo(args: argparse.Namespace) -> int:
+    """Runs the real hook command and a real worker in a throwaway data directory: no account, no network,
+    your own memory untouched. Leaves nothing behind.
+    """
     payloads = recorded()
     show = output.message if args.json else print
     show(

@@ -23,10 +23,11 @@ MARGIN = 21
 
 
 def add(commands: Commands) -> None:
-    commands.add("doctor", more="Changes nothing. Exits 1 if something is wrong.", run=_run)
+    commands.add("doctor", run=_run)
 
 
 def _run(args: argparse.Namespace) -> int:
+    """Changes nothing. Exits 1 if something is wrong."""
     with output.waiting("Checking ..."):
         facts = gather()
     findings = judge(facts)

@@ -1,7 +1,7 @@
 """The command line: a table of all commands, of which only the one that was typed is imported.
 
-A command's module has a function `add`, which adds its parser (or several) to `Commands`. The help of a command
-is the docstring of the function that runs it: what the table does not say, and examples.
+A command's module has a function `add`, which adds its parser (or several) to `Commands`. The help of a
+command is the docstring of the function that runs it: what the table does not say, and examples.
 """
 
 from __future__ import annotations
@@ -178,8 +178,8 @@ class Commands:
     def add(
         self, name: str, purpose: str = "", *, run: Run, more: str = "", example: str = "", json: bool = True
     ) -> Parser:
-        """Without a purpose it is the one in the table. `more` and `example`: where the docstring of `run` does
-        not say it; of nothing else, the example is the command alone. `json`: it has the flag --json."""
+        """Without a purpose it is the one in the table. `more` and `example`: if the docstring of `run` does
+        not say it. The example is otherwise the command alone. `json`: it has the flag --json."""
         purpose = purpose or COMMANDS[name][1]
         parser: Parser = self._subparsers.add_parser(
             name, help=purpose, formatter_class=Formatter, allow_abbrev=False

@@ -14,13 +14,15 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from claude_mem.serve.http.server import ADMIT
 from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.process_state import ProcessState
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
 from claude_mem.serve.worker_log import REQUEST
@@ -34,6 +36,7 @@ PAGE_KEY = b"x-claude-mem-key"
 FILES = "/viewer/"
 ROUTE = "claude_mem.route"
 """The scope's key of the route's path as it is declared: the value of `{id}` may be a file's name."""
+UNKNOWN_ROUTE = "unknown"
 TRUSTED = "claude_mem.trusted"
 """The scope's key that says the request came over the unix socket."""
 BY_PROGRAM = "claude_mem.by_program"
@@ -97,10 +100,7 @@ def judge(
         return refusal
     if key is not None and not is_open and (refusal := _unauthenticated(found, key, method, is_file)):
         return refusal
-    length = found.get(b"content-length", [b"0"])[0]
-    if not length.isdigit() or len(length) > 18:
-        return Refusal(400, "bad_length", "Content-Length is not a number.")
-    return too_large(most_bytes) if int(length) > most_bytes else None
+    return judge_length(found.get(b"content-length", []), most_bytes)
 
 
 def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
@@ -159,13 +159,85 @@ def _holds_token(given: list[bytes], token: str) -> bool:
     return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token.encode())
 
 
+def judge_length(given: Sequence[bytes], most_bytes: int) -> Verdict:
+    """By the Content-Length headers."""
+    length = given[0] if given else b"0"
+    if len(given) > 1 or not length.isdigit() or len(length) > 18:
+        return Refusal(400, "bad_length", "Content-Length is not a number.")
+    return too_large(most_bytes) if int(length) > most_bytes else None
+
+
 def too_large(most_bytes: int) -> Refusal:
     return Refusal(413, "too_large", f"The body is larger than {most_bytes} bytes.")
 
 
-class Guard:
-    """The outer layer: calls `judge`, reads the body within its bounds, and only then calls the application.
-    `open_to_all`: paths that need no key; `pages`: those that a person opens."""
+class Middleware:
+    """The outer layer: admits a request, reads its body within bounds, and only then calls the application;
+    hardens the answer's headers, and writes down what became of it. `owner`: whose log."""
+
+    stopping: Refusal | None = None
+    """What is answered when the process ends, and has waited for as long as it may; None: nothing."""
+
+    def __init__(self, app: ASGIApp, state: ProcessState, owner: str) -> None:
+        self._app, self._state, self._owner = app, state, owner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        id, began, status = os.urandom(6).hex(), time.monotonic(), 0
+        REQUEST.set(id)  # each request is a separate task
+
+        async def send_hardened(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                ours = ((b"x-request-id", id.encode()), *self._headers())
+                message["headers"] = [*hardened(message.get("headers", ())), *ours]
+            await send(message)
+
+        try:
+            body = await self._admit(scope, receive)
+            if body is not None:
+                with self._on_behalf(scope):
+                    await self._app(scope, replay(body, receive), send_hardened)
+        except Refusal as refusal:
+            await self._refuse(scope, send_hardened, refusal)
+        except asyncio.CancelledError:
+            if self.stopping is None:
+                raise
+            if not status:
+                await refuse(send_hardened, self.stopping)
+        except Exception as error:  # the application has raised it on, for us to write down
+            self._state.record_mishap("request", error)
+            if not status:
+                message = f"Something went wrong; see request {id} in the {self._owner}'s log."
+                await refuse(send_hardened, Refusal(500, "internal", message))
+        finally:
+            self._write_down(scope, status, time.monotonic() - began)
+
+    async def _admit(self, scope: Scope, receive: Receive) -> bytes | None:
+        """The request's body; None: the caller has gone. Raises Refusal."""
+        raise NotImplementedError
+
+    def _on_behalf(self, scope: Scope) -> AbstractContextManager[None]:
+        del scope
+        return nullcontext()
+
+    def _headers(self) -> Headers:
+        """More of them, for every answer."""
+        return ()
+
+    async def _refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
+        del scope
+        await refuse(send, refusal)
+
+    def _write_down(self, scope: Scope, status: int, took_s: float) -> None:
+        raise NotImplementedError
+
+
+class Guard(Middleware):
+    """The worker's: admits what `judge` allows. `open_to_all`: paths that need no key; `pages`: those that a
+    person opens."""
 
     def __init__(
         self,
@@ -176,50 +248,19 @@ class Guard:
         open_to_all: Collection[str] = (),
         pages: Collection[str] = (),
     ) -> None:
-        self._app, self._running, self._key = app, running, key
+        super().__init__(app, running, "worker")
+        self._key = key
         self._open, self._pages = frozenset(open_to_all), frozenset(pages)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        id, began = os.urandom(6).hex(), time.monotonic()
-        REQUEST.set(id)  # each request is a separate task
-        status = 0
-
-        async def send_guarded(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*hardened(message.get("headers", ())), (b"x-request-id", id.encode())]
-            await send(message)
-
-        await self._answer(scope, receive, send_guarded, lambda: bool(status))
-        if log.isEnabledFor(logging.DEBUG):
-            took = int((time.monotonic() - began) * 1000)
-            route = scope.get(ROUTE, "unknown")
-            log.debug("method=%s route=%s status=%d ms=%d", scope["method"], route, status, took)
-
-    async def _answer(
-        self, scope: Scope, receive: Receive, send: Send, has_started: Callable[[], bool]
-    ) -> None:
-
-        body = self._judge(scope) or await read_body(receive)
-        if body is None:
-            return
-        if isinstance(body, Refusal):
-            await refuse(send, body, as_page=self._is_looked_at(scope))
-            return
+    async def _admit(self, scope: Scope, receive: Receive) -> bytes | None:
+        if refusal := self._judge(scope):
+            raise refusal
+        body = await read_body(receive)
         scope[TRUSTED] = self._key is None
         scope[BY_PROGRAM] = self._key is None or self._shows_token(scope)
-        if ADMIT in scope and scope["path"] not in self._open:
+        if body is not None and ADMIT in scope and scope["path"] not in self._open:
             scope[ADMIT]()
-        try:
-            await self._app(scope, replay(body, receive), send)
-        except Exception as error:  # the application has answered 500 and raised it on, for us to write down
-            self._running.record_mishap("request", error)
-            if not has_started():
-                message = f"Something went wrong; see request {REQUEST.get()} in the worker's log."
-                await refuse(send, Refusal(500, "internal", message))
+        return body
 
     def _judge(self, scope: Scope) -> Verdict:
         is_open = scope["path"] in self._open and scope["method"] in _SAFE
@@ -230,9 +271,14 @@ class Guard:
         given = [value.strip() for name, value in scope["headers"] if name == b"authorization"]
         return self._key is not None and _holds_token(given, self._key.token)
 
-    def _is_looked_at(self, scope: Scope) -> bool:
+    async def _refuse(self, scope: Scope, send: Send, refusal: Refusal) -> None:
         accepts = [value for name, value in scope["headers"] if name == b"accept"]
-        return scope["path"] in self._pages and any(b"text/html" in value for value in accepts)
+        is_looked_at = scope["path"] in self._pages and any(b"text/html" in value for value in accepts)
+        await refuse(send, refusal, as_page=is_looked_at)
+
+    def _write_down(self, scope: Scope, status: int, took_s: float) -> None:
+        route = scope.get(ROUTE, UNKNOWN_ROUTE)
+        log.debug("method=%s route=%s status=%d ms=%d", scope["method"], route, status, took_s * 1000)
 
 
 def hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
@@ -242,8 +288,9 @@ def hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [*given, *_ALWAYS]
 
 
-async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | Refusal | None:
-    """The complete body; None if the caller has gone. Counted as it arrives: a chunked one has no length."""
+async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | None:
+    """The complete body; None if the caller has gone. Counted as it arrives: a chunked one has no length.
+    Raises Refusal."""
     chunks, size = [], 0
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):
@@ -257,8 +304,10 @@ async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | R
                     break
     except TimeoutError:
         hang_up = {"Connection": "close"}
-        return Refusal(408, "too_slow", "The body did not arrive in time.", headers=hang_up)
-    return b"".join(chunks) if size <= most_bytes else too_large(most_bytes)
+        raise Refusal(408, "too_slow", "The body did not arrive in time.", headers=hang_up) from None
+    if size > most_bytes:
+        raise too_large(most_bytes)
+    return b"".join(chunks)
 
 
 def replay(body: bytes, receive: Receive) -> Receive:

@@ -150,16 +150,6 @@ def judge_host(headers: Headers, hosts: frozenset[bytes] | None) -> Refusal | No
     return Refusal(421, "foreign_host", "The Host header is not this server's. Its address is --public-url.")
 
 
-def judge_length(headers: Headers, most_bytes: int) -> Refusal | None:
-    given = [value.strip() for name, value in headers if name == b"content-length"]
-    length = given[0] if given else b"0"
-    if len(given) > 1 or not length.isdigit() or len(length) > 18:
-        return Refusal(400, "bad_length", "Content-Length is not a number.")
-    if int(length) > most_bytes:
-        return Refusal(413, "too_large", f"The body is larger than {most_bytes} bytes.")
-    return None
-
-
 def no_key() -> Refusal:
     """The same for a key that is missing, unknown, ended or revoked."""
     return Refusal(

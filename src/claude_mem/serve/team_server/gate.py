@@ -7,13 +7,12 @@ may see, and nothing without a member.
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct
-from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import ASGIApp, Receive, Send
 from starlette.types import Scope as AsgiScope
 
 from claude_mem.model.errors import StoreError
@@ -22,10 +21,11 @@ from claude_mem.serve.http.guard import (
     MOST_BYTES,
     ROUTE,
     TRUSTED,
-    hardened,
+    UNKNOWN_ROUTE,
+    Headers,
+    Middleware,
+    judge_length,
     read_body,
-    refuse,
-    replay,
 )
 from claude_mem.serve.http.router import Endpoint, Router
 from claude_mem.serve.http.server import ADMIT
@@ -34,21 +34,19 @@ from claude_mem.serve.team_server.admission import (
     Allowance,
     RateLimiter,
     judge_host,
-    judge_length,
     key_in,
     no_key,
     no_scope,
     too_many,
 )
 from claude_mem.serve.team_server.server_state import ServerState, log
-from claude_mem.serve.worker_log import REQUEST, name_of
+from claude_mem.serve.worker_log import name_of
 from claude_mem.store.team import Identity
 
 IDENTITY = "claude_mem.identity"
 """The scope's key of the member, and the key, that a request is for."""
 KEY = "claude_mem.key"
 """The scope's key of the key itself: a stream asks again whether it is still good."""
-UNKNOWN_ROUTE = "unknown"
 
 
 class GateRules(Struct, frozen=True, kw_only=True):
@@ -60,7 +58,14 @@ class GateRules(Struct, frozen=True, kw_only=True):
     most_bytes: int = MOST_BYTES
 
 
-class Gate:
+class Gate(Middleware):
+    stopping = Refusal(
+        503,
+        "stopping",
+        "This process is stopping. Try again.",
+        headers={"Retry-After": "1", "Connection": "close"},
+    )
+
     def __init__(
         self,
         app: ASGIApp,
@@ -69,61 +74,18 @@ class Gate:
         rules: GateRules,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._app, self._serving, self._rules, self._now_s = app, serving, rules, now_s
+        super().__init__(app, serving, "server")
+        self._serving, self._rules, self._now_s = serving, rules, now_s
         self._router, self._rates = Router(table), RateLimiter(rules.allowance)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        id, began, status = os.urandom(6).hex(), time.monotonic(), 0
-        REQUEST.set(id)  # each request is a task of its own
-        figures = self._serving.figures
-        figures.running += 1
-
-        async def send_guarded(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*hardened(message.get("headers", ())), *self._more_headers(id)]
-            await send(message)
-
+        self._serving.figures.running += 1
         try:
-            await self._answer(scope, receive, send_guarded, lambda: bool(status))
+            await super().__call__(scope, receive, send)
         finally:
-            took_s = time.monotonic() - began
-            figures.running -= 1
-            route = scope.get(ROUTE, UNKNOWN_ROUTE)
-            figures.note(route, status, took_s)
-            self._write_down(scope, route, status, took_s)
+            self._serving.figures.running -= 1
 
-    async def _answer(
-        self, scope: AsgiScope, receive: Receive, send: Send, has_started: Callable[[], bool]
-    ) -> None:
-        try:
-            body = await self._admitted(scope, receive)
-            if body is None:
-                return
-            identity: Identity | None = scope.get(IDENTITY)
-            services = self._serving.services
-            with services.acting_as(identity) if identity else nullcontext():
-                await self._app(scope, replay(body, receive), send)
-        except Refusal as refusal:
-            self._serving.figures.refused[refusal.code] += 1
-            await refuse(send, refusal)
-        except asyncio.CancelledError:  # the process ends, and has waited for as long as it may
-            if not has_started():
-                stopping = {"Retry-After": "1", "Connection": "close"}
-                await refuse(
-                    send, Refusal(503, "stopping", "This process is stopping. Try again.", headers=stopping)
-                )
-        except Exception as error:  # the application has raised it on, for us to write down
-            self._serving.record_mishap("request", error)
-            if not has_started():
-                message = f"Something went wrong; see request {REQUEST.get()} in the server's log."
-                await refuse(send, Refusal(500, "internal", message))
-
-    async def _admitted(self, scope: AsgiScope, receive: Receive) -> bytes | None:
-        """The request's body, and whom it is for in the scope. None: the caller has gone. Raises Refusal."""
+    async def _admit(self, scope: AsgiScope, receive: Receive) -> bytes | None:
         endpoint = self._endpoint(scope)
         if endpoint is not None:
             scope[ROUTE] = endpoint.path
@@ -140,13 +102,11 @@ class Gate:
             # What does not exist is the application's to say, to whoever has a key.
             if endpoint is not None and endpoint.scope not in identity.scopes:
                 raise no_scope(str(endpoint.scope))
-        if refusal := judge_length(headers, most_bytes):
+        lengths = [value.strip() for name, value in headers if name == b"content-length"]
+        if refusal := judge_length(lengths, most_bytes):
             raise refusal
-        body = await read_body(receive, most_bytes)
-        if isinstance(body, Refusal):
-            raise body
         scope[TRUSTED], scope[BY_PROGRAM] = False, not is_open
-        return body
+        return await read_body(receive, most_bytes)
 
     async def _identified(self, scope: AsgiScope) -> Identity:
         key = key_in(scope["headers"])
@@ -171,16 +131,25 @@ class Gate:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         return methods.get(method)
 
-    def _more_headers(self, id: str) -> list[tuple[bytes, bytes]]:
-        more = [(b"x-request-id", id.encode())]
-        if self._rules.tls:
-            more.append((b"strict-transport-security", b"max-age=31536000"))
-        if self._serving.is_draining:
-            more.append((b"connection", b"close"))  # the next request goes to another process
-        return more
+    def _on_behalf(self, scope: AsgiScope) -> AbstractContextManager[None]:
+        """Of the member whose key it is."""
+        identity: Identity | None = scope.get(IDENTITY)
+        return self._serving.services.acting_as(identity) if identity else nullcontext()
 
-    def _write_down(self, scope: AsgiScope, route: str, status: int, took_s: float) -> None:
+    def _headers(self) -> Headers:
+        if self._rules.tls:
+            yield b"strict-transport-security", b"max-age=31536000"
+        if self._serving.is_draining:
+            yield b"connection", b"close"  # the next request goes to another process
+
+    async def _refuse(self, scope: AsgiScope, send: Send, refusal: Refusal) -> None:
+        self._serving.figures.refused[refusal.code] += 1
+        await super()._refuse(scope, send, refusal)
+
+    def _write_down(self, scope: AsgiScope, status: int, took_s: float) -> None:
         """Never what was asked for: only which route, by whom, and what became of it."""
+        route = scope.get(ROUTE, UNKNOWN_ROUTE)
+        self._serving.figures.note(route, status, took_s)
         if route == "/health" and status == 200:
             return
         identity: Identity | None = scope.get(IDENTITY)

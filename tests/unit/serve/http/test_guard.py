@@ -114,6 +114,7 @@ def test_the_scheme_is_read_in_any_case() -> None:
         (b"%d" % (MOST_BYTES + 1), 413),
         (b"9" * 30, 400),
         (b"-1", 400),
+        (b"x", 400),
     ],
 )
 def test_the_size_is_bounded_on_both_listeners(key: Key | None, length: bytes, status: int | None) -> None:

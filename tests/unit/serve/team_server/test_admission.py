@@ -151,12 +151,3 @@ def test_a_request_without_a_host_or_with_two_is_refused() -> None:
         refusal = admission.judge_host(headers, hosts)
         assert refusal is not None
         assert refusal.status == 421
-
-
-@pytest.mark.parametrize(("length", "status"), [(b"11", 413), (b"-1", 400), (b"x", 400), (b"9" * 19, 400)])
-def test_a_body_that_is_too_long_is_refused_by_its_length(length: bytes, status: int) -> None:
-    refusal = admission.judge_length([(b"content-length", length)], 10)
-    assert refusal is not None
-    assert refusal.status == status
-    assert admission.judge_length([(b"content-length", b"10")], 10) is None
-    assert admission.judge_length([], 10) is None

@@ -31,7 +31,17 @@ from claude_mem.privacy.prose_secrets import (
     secret_before,
     value_end,
 )
-from claude_mem.privacy.secret_values import MARK, is_hex, is_password, is_random, is_secret, is_uuid, run_end
+from claude_mem.privacy.secret_values import (
+    BLANKS,
+    MARK,
+    is_hex,
+    is_password,
+    is_random,
+    is_secret,
+    is_uuid,
+    past,
+    run_end,
+)
 
 _NAME_LOOK = 40
 _NAME_MARKS = "_-.$"
@@ -131,14 +141,9 @@ def _kind_by_word_before(text: str, at: int) -> str | None:
 
 def _past_name(text: str, end: int) -> tuple[int, bool]:
     """Behind what closes a name (quotes, brackets), and whether it was quoted."""
-    after = end
-    while text.startswith("\\", after):
-        after += 1
+    after = past(text, end, "\\", len(text))
     if text[after : after + 1] in QUOTES and after < len(text):
-        after += 1
-        while text[after : after + 1] in ("]", ")") and after < end + 16:
-            after += 1
-        return after, True
+        return past(text, after + 1, "])", end + 16), True
     after = end
     while text.startswith(("[]", "]", "*", "?"), after) and after < end + 2:
         after += 1 + text.startswith("[", after)
@@ -172,9 +177,7 @@ def _compared(text: str, end: int, space: int, kind: str) -> Span | None:
     operator = next((sign for sign in _COMPARISONS if text.startswith(sign, space)), "")
     start = _skip(text, space + len(operator))
     if not operator:
-        start = end
-        while text[start : start + 1] and text[start] in "\\\"'])" and start < end + 8:
-            start += 1
+        start = past(text, end, "\\\"'])", end + 8)
         if not text.startswith(".", start):
             return None
         start += 1
@@ -190,9 +193,7 @@ def _continuations(text: str, at: int) -> list[Span]:
     """More literals of a value: "X" "Y", "X" + "Y", "X" -> "Y", ["X", "Y"], over lines as well."""
     spans: list[Span] = []
     while text[at : at + 1] and text[at] in QUOTES and len(spans) < 16:
-        start = at + 1
-        while text[start : start + 1] and text[start] in " \t\r\n\\+.,->" and start < at + 32:
-            start += 1
+        start = past(text, at + 1, " \t\r\n\\+.,->", at + 32)
         stop = text.find(text[at], start + 1, start + LOOK) if text[start : start + 1] == text[at] else -1
         if stop < 0 or text[stop + 1 : stop + 2] in (":", "="):
             break
@@ -205,10 +206,7 @@ def _continuations(text: str, at: int) -> list[Span]:
 
 
 def _skip(text: str, at: int) -> int:
-    start = at
-    while text[at : at + 1] in (" ", "\t") and at < start + 32:
-        at += 1
-    return at
+    return past(text, at, " \t", at + 32)
 
 
 def _separator(text: str, at: int) -> str:
@@ -260,9 +258,7 @@ def _literal_prefix(text: str, at: int) -> int:
     if text[at : at + 1] in tuple("brfuNL@$&") and text[at + 1 : at + 2] in ('"', "'", "`"):
         return 1
     if text[at : at + 1] in ("[", "("):
-        start = at + 1
-        while text[start : start + 1] in (" ", "\t", "\r", "\n") and start < at + 32:
-            start += 1
+        start = past(text, at + 1, BLANKS, at + 32)
         return start - at if _opens_quote(text, start) else 0
     inner = text[at + 1 : at + 64].partition("}")[0]
     return (
@@ -353,10 +349,7 @@ def _sibling(text: str, at: int, kind: str) -> Span | None:
     for word in ("value", "default"):
         found = window.find(word)
         if found >= 0 and window[:found].count("\n") < 4 and "}" not in window[:found]:
-            end = at + found + len(word)
-            while text[end : end + 1] in ("\\", '"', "'"):
-                end += 1
-            end = _skip(text, end)
+            end = _skip(text, past(text, at + found + len(word), "\\\"'", len(text)))
             separator = _separator(text, end)
             if separator:
                 return _assigned(text, at, _skip(text, end + len(separator)), kind, "x", False)
@@ -371,18 +364,14 @@ def _in_next_element(text: str, at: int, kind: str) -> Span | None:
 
 def _in_element(text: str, at: int) -> int:
     """Where the text of the next element begins, if that is all that follows; else `at`."""
-    start = at
-    while text[start : start + 1] in (" ", "\t", "\r", "\n") and start < at + 40:
-        start += 1
+    start = past(text, at, BLANKS, at + 40)
     close = text.find(">", start, start + 40)
     return close + 1 if text.startswith("<", start) and text[start + 1 : close].isalnum() else at
 
 
 def _on_next_line(text: str, at: int, kind: str) -> Span | None:
     """A value that stands alone on the next line that is not empty; or `value: …` does."""
-    start = at
-    while text[start : start + 1] and text[start] in "\r\n \t|>-+" and start < at + 48:
-        start += 1
+    start = past(text, at, "\r\n \t|>-+", at + 48)
     line = text[start : run_end(text, start, start + LOOK, ("\n",))].strip()
     name, colon, rest = line.partition(":")
     if colon and name.strip("\"' ").lower() == "value":

@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Split = tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
 # A glob without a slash is matched against the path's last part, one with a slash against all of the path.
 DEFAULT_GLOBS: tuple[str, ...] = (
     # Variables, and files of a tool's settings that exist for its secrets.
@@ -115,11 +117,7 @@ def prints_environment(command: str) -> bool:
             return True
         if name == "env" and all(word.startswith("-") or "=" in word for word in rest):
             return True
-        if (
-            name in ("export", "declare", "typeset")
-            and rest
-            and all(word in ("-p", "-x", "-px") for word in rest)
-        ):
+        if name in ("export", "declare", "typeset") and rest and {"-p", "-x", "-px"}.issuperset(rest):
             return True
     return False
 
@@ -180,12 +178,10 @@ def _is_excluded(path: str, globs: tuple[str, ...], folder: str = "") -> bool:
     return any(_matches(parts, glob) for glob in others)
 
 
-_splits: dict[tuple[str, ...], tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {}
+_splits: dict[tuple[str, ...], Split] = {}
 
 
-def _split(
-    globs: tuple[str, ...],
-) -> tuple[frozenset[str], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+def _split(globs: tuple[str, ...]) -> Split:
     """Names, beginnings and ends of names, which are looked up; and the others, which are matched one by one:
     a command may have thousands of words."""
     if globs not in _splits:
@@ -269,40 +265,6 @@ def _meet(one: str, other: str) -> bool:
     return len(other) in reached
 
 
-def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] | None = None) -> bool:
-    fits = fits or like
-    if "/" not in glob:
-        return fits(parts[-1], glob)
-    last = glob.rpartition("/")[2]
-    if fits is like and last != parts[-1] and "*" not in last and "?" not in last:
-        return False
-    wanted = glob.removeprefix("~/").split("/")
-    if wanted[0] not in ("", "**"):
-        wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
-    return walk(parts, wanted, fits)
-
-
-def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] | None = None) -> bool:
-    """Matches path parts against glob parts; `**` matches any number of them."""
-    fits = fits or like
-    at = goal = 0
-    star = mark = -1
-    while at < len(parts):
-        if goal < len(wanted) and wanted[goal] == "**":
-            star, mark = goal, at
-            goal += 1
-        elif goal < len(wanted) and fits(parts[at], wanted[goal]):
-            at += 1
-            goal += 1
-        elif star >= 0:
-            # Only the last star is ever retried: what an earlier one matched cannot need to change.
-            mark += 1
-            at, goal = mark, star + 1
-        else:
-            return False
-    return all(rest == "**" for rest in wanted[goal:])
-
-
 def like(name: str, glob: str) -> bool:
     """Match a name against a glob of literals, * and ?; fnmatch would cost the import of re.
 
@@ -330,3 +292,35 @@ def _at(name: str, at: int, chunk: str) -> bool:
         return name.startswith(chunk, at)
     here = name[at : at + len(chunk)]
     return len(here) == len(chunk) and all(c in ("?", h) for c, h in zip(chunk, here, strict=True))
+
+
+def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] = like) -> bool:
+    if "/" not in glob:
+        return fits(parts[-1], glob)
+    last = glob.rpartition("/")[2]
+    if fits is like and last != parts[-1] and "*" not in last and "?" not in last:
+        return False
+    wanted = glob.removeprefix("~/").split("/")
+    if wanted[0] not in ("", "**"):
+        wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
+    return walk(parts, wanted, fits)
+
+
+def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] = like) -> bool:
+    """Matches path parts against glob parts; `**` matches any number of them."""
+    at = goal = 0
+    star = mark = -1
+    while at < len(parts):
+        if goal < len(wanted) and wanted[goal] == "**":
+            star, mark = goal, at
+            goal += 1
+        elif goal < len(wanted) and fits(parts[at], wanted[goal]):
+            at += 1
+            goal += 1
+        elif star >= 0:
+            # Only the last star is ever retried: what an earlier one matched cannot need to change.
+            mark += 1
+            at, goal = mark, star + 1
+        else:
+            return False
+    return all(rest == "**" for rest in wanted[goal:])

@@ -24,6 +24,7 @@ from claude_mem.privacy.secret_values import (
     is_placeholder,
     is_random,
     is_wordy,
+    past,
     run_end,
 )
 
@@ -126,9 +127,7 @@ def _ascii_part(word: str) -> str:
 
 def alone_on_next_line(text: str, at: int, kind: str) -> Span | None:
     """A value that is alone on the next non-empty line. YAML marks it with | or >-."""
-    start = at
-    while text[start : start + 1] and text[start] in '\r\n \t|>"-+' and start < at + 48:
-        start += 1
+    start = past(text, at, '\r\n \t|>"-+', at + 48)
     end = run_end(text, start, start + LOOK, ("\n",))
     line = text[start:end].strip()
     if " " in line or line.endswith((":", ";", "{", ",", ")")) or "=" in line.rstrip("="):

@@ -36,17 +36,8 @@ IDENTITY_KEYS = (
 PATH_KEYS = (
     *("file_path", "path", "notebook_path", "absolute_path", "filePath", "paths", "glob"),
     # Other agents' and editors': `observe.tool_calls` reads files by the same names.
-    *(
-        "target_file",
-        "TargetFile",
-        "AbsolutePath",
-        "filename",
-        "fileName",
-        "filepath",
-        "file",
-        "uri",
-        "fsPath",
-    ),
+    *("target_file", "TargetFile", "AbsolutePath", "filename", "fileName", "filepath", "file"),
+    *("uri", "fsPath"),
 )
 COMMAND_KEYS = ("command", "commands", "input")
 PATCH = "*** Begin Patch"
@@ -62,7 +53,7 @@ def scrub(
 ) -> tuple[dict[str, object], bool]:
     """Return the payload without what must not be stored, and whether private text was among it.
 
-    `globs` are `exclude.DEFAULT_GLOBS` unless given.
+    `globs` are `excluded_files.DEFAULT_GLOBS` unless given.
     """
     scrubber = _Scrubber(payload, field_cap, extra_rules, globs)
     clean = scrubber.mapping(payload, 1, IDENTITY_KEYS)
@@ -197,7 +188,7 @@ class _Scrubber:
     def text(self, text: str) -> str:
         """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is stored."""
         if not self.is_far_too_long(text):
-            return trim(self.redacted(text), self.cap)
+            return trim(secrets.redact(text, self.extra, self.rules), self.cap)
         head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
         if any(secrets.redact(end, self.extra) != end for end in (head, tail)):
             # Marks are short, and may bring the cut into what is stored: then no half of a secret, which no
@@ -218,9 +209,6 @@ class _Scrubber:
         self.hid_private = self.hid_private or private
         self.close_tags()
         return text
-
-    def redacted(self, text: str) -> str:
-        return secrets.redact(text, self.extra, self.rules)
 
     def excluded(self, owner: dict[str, object]) -> tuple[str, bool]:
         """The excluded file a tool use is about ("" for none), and whether all of it is about that file."""
@@ -263,10 +251,8 @@ class _Scrubber:
 def _paths(tool_input: dict[str, object]) -> list[str]:
     """The files that a tool is given: by their keys, as a list of objects (Cline), or in a patch (Codex)."""
     listed = tool_input.get("files")
-    objects = [
-        tool_input,
-        *(each for each in (listed if isinstance(listed, list) else ()) if isinstance(each, dict)),
-    ]
+    several = listed if isinstance(listed, list) else ()
+    objects = [tool_input, *(each for each in several if isinstance(each, dict))]
     named = [path for each in objects for key in PATH_KEYS for path in _strings(each.get(key))]
     patch = _command(tool_input)
     if PATCH in patch:

@@ -33,15 +33,8 @@ BY_VERB = {
     "cleanup": "SessionEnd",
 }
 BARE_KEYS = (
-    "session_id",
-    "transcript_path",
-    "cwd",
-    "hook_event_name",
-    "prompt_id",
-    "prompt_number",
-    "permission_mode",
-    "trigger",
-    "project",
+    *("session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id", "prompt_number"),
+    *("permission_mode", "trigger", "project"),
 )
 """All that is stored of an event whose text is private."""
 
@@ -251,9 +244,8 @@ def _closed(head: str) -> str:
                 closers.pop()
             member_end = token.end()
         elif closers[-1:] == ["}"] and not head[end:start].rstrip().endswith(":"):
-            member_end = max(
-                member_end, head.rfind(",", end, start)
-            )  # a key; before it, a number may have ended
+            # A key; before it, a number may have ended.
+            member_end = max(member_end, head.rfind(",", end, start))
             key = mark
         elif token.group(1):
             member_end = token.end()

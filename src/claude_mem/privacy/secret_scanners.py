@@ -12,6 +12,7 @@ from claude_mem.privacy.secret_values import (
     is_placeholder,
     is_random,
     is_wordy,
+    past,
     run_end,
 )
 
@@ -157,21 +158,15 @@ def cookies(text: str) -> list[Span]:
 
 def _header_value(text: str, at: int, end: int, following: int) -> Span | None:
     """Where the value of this header starts and ends: with its quote, its line, or the next header."""
-    start = end
-    while text[start : start + 1] in ("\\", '"', "'", "`", "]", ")") and start < end + 9:
-        start += 1
-    while text[start : start + 1] == " " and start < end + 12:
-        start += 1
+    start = past(text, end, "\\\"'`])", end + 9)
+    start = past(text, start, " ", end + 12)
     separator = text[start : start + 1]
     if separator in (":", "=", ",", "(") and separator:
         start += 1
     elif not (start > end and text[end - 6 : end].lower() == "cookie" and text[max(at - 2, 0) : at] == "--"):
         return None
-    while text[start : start + 1] in (" ", ">", "=") and start < end + 24:
-        start += 1
-    opened = start
-    while text[start : start + 1] and text[start] in "\\\"'`{" and start < opened + 9:
-        start += 1
+    opened = past(text, start, " >=", end + 24)
+    start = past(text, opened, "\\\"'`{", opened + 9)
     quote = text[start - 1 : start] if start > opened else ""
     if not quote:
         before = text[max(at - 40, 0) : at].rpartition(" ")[2]

@@ -39,19 +39,7 @@ _PLACEHOLDERS = frozenset(
     prompt ask env environ inherit placeholder unknown any object buffer bytes disabled enabled yes no
     on off function number var let const password1 mypassword yourpassword""".split()
 )
-_INVITATIONS = (
-    "your",
-    "insert",
-    "replace",
-    "enter",
-    "change",
-    "put-",
-    "put_",
-    "fill",
-    "some-",
-    "some_",
-    "add-",
-)
+_INVITATIONS = tuple("your insert replace enter change put- put_ fill some- some_ add-".split())
 _CODE_ROOTS = frozenset(
     """process os self this args req request res config settings cfg conf env environ secrets secret vars
     var local data module each values context ctx options opts params props state user users form input
@@ -272,6 +260,14 @@ def run_end(text: str, at: int, limit: int, ends: tuple[str, ...]) -> int:
         found = text.find(end, at, limit)
         limit = found if found >= 0 else limit
     return min(limit, len(text))
+
+
+def past(text: str, at: int, characters: str, limit: int) -> int:
+    """The position of the first character from `at` on that is none of these, or `limit`."""
+    limit = min(limit, len(text))
+    while at < limit and text[at] in characters:
+        at += 1
+    return at
 
 
 def is_address(value: str) -> bool:

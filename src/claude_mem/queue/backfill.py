@@ -28,10 +28,7 @@ from claude_mem.privacy.private_turns import MemoryMarks
 from claude_mem.queue.intake import Intake, with_clean_branch
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.values import (
-    BackfillOptions,
-    NewEvent,
-)
+from claude_mem.store.values import BackfillOptions, NewEvent
 
 HOLD_MS = 24 * 60 * 60 * 1000
 """An import that was broken off is waited for no longer: then what came of it is observed as it is."""
@@ -90,11 +87,8 @@ class Backfill:
             if is_whole and story is not None:
                 self._store.events.release(list(mine.sessions))
                 self._imports.pop(story, None)
-        return {
-            **asdict(taken),
-            "dropped": lines.private + lines.unwanted,
-            "unreadable": lines.unreadable,
-        }
+        dropped = lines.private + lines.unwanted
+        return {**asdict(taken), "dropped": dropped, "unreadable": lines.unreadable}
 
     def accept(self, events: Sequence[TranscriptEvent], marks: MemoryMarks) -> int:
         """Events from inside this process, of a session that is still running. Returns how many were new."""
@@ -105,10 +99,8 @@ class Backfill:
         return self._store.events.accept_past(lines.events, BackfillOptions(offline=False)).fresh
 
     def known(self, sessions: Sequence[str]) -> dict[str, KnownSession]:
-        unseen = {
-            session: KnownSession("unseen", 0, None) for session in sessions if pause.was_skipped(session)
-        }
-        return unseen | self._store.events.known(sessions)
+        skipped = filter(pause.was_skipped, sessions)
+        return dict.fromkeys(skipped, KnownSession("unseen", 0, None)) | self._store.events.known(sessions)
 
     def _import(self, story: str | None, part: str | None) -> _Import:
         if story is None:

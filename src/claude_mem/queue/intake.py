@@ -320,17 +320,12 @@ class Intake:
         for each in words.during_turn:
             if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
                 one = hook_payload.parse(each.event, kept, id=each.id, at=each.at, client=agent)
-                if (
-                    one is not None and (one.text or one.tool) and self.is_wanted(one)
-                ):  # judged by its own directory
+                # Whether it is wanted is judged by its own directory.
+                if one is not None and (one.text or one.tool) and self.is_wanted(one):
                     messages.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
-            named: dict[str, object] = {
-                "session_id": event.session,
-                "prompt_id": event.prompt_id,
-                "message": words.last,
-            }
-            last = self._scrubbed("AgentMessage", named)
+            turn: dict[str, object] = {"session_id": event.session, "prompt_id": event.prompt_id}
+            last = self._scrubbed("AgentMessage", turn | {"message": words.last})
             event = replace(event, text=str(last["message"]) if last else None)
         return [*messages, event]
 

@@ -176,9 +176,8 @@ class Pump:
             # The outcome is unknown: the events go back to the queue, and the caller gets the error.
             if isinstance(error, NO_STORE):
                 with self._lock:
-                    self._hold(
-                        self._clock() + STORE_HOLD_MS
-                    )  # calling the model again now would only cost again
+                    # Calling the model again now would only cost again.
+                    self._hold(self._clock() + STORE_HOLD_MS)
                     self._stuck_until = self._held_until
             self._give_back(lease, error, spend)
             raise

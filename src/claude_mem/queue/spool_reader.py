@@ -6,7 +6,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -176,14 +175,7 @@ def _removable() -> Iterator[tuple[str, int]]:
 def _read_regular_file(path: str) -> bytes:
     """Follows no link and waits for no pipe: other programs could have put it there."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise EventUnreadable("not a regular file")
-            with os.fdopen(fd, "rb", closefd=False) as file:
-                content = file.read(MOST_BYTES + 1)
-        finally:
-            os.close(fd)
+        content = paths.content(path, MOST_BYTES + 1, paths.OURS)
     except OSError as error:
         if error.errno in TRANSIENT:
             raise

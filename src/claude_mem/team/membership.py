@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import convert
+
 from claude_mem.api import sharing as api
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.projects import ProjectParams
@@ -184,13 +186,11 @@ class Membership:
     def forgets(self) -> api.ForgetsStatus:
         """None where there is no team. Raises TeamFailure."""
         found = self.exchange.server()
-        if found is None:
-            return api.ForgetsStatus((), self._outbox.figures().forgets)
-        return api.ForgetsStatus(found[1].forgets(), self._outbox.figures().forgets)
+        return api.ForgetsStatus(found[1].forgets() if found else (), self._outbox.figures().forgets)
 
     def status(self) -> api.SharingStatus:
         link, progress, figures = self._outbox.link(), self._outbox.progress(), self._outbox.figures()
-        stopped = progress.stopped
+        stopped, projects = progress.stopped, self._outbox.projects()
         if link is not None and self.exchange.server() is None:
             stopped = (
                 "This machine's key is missing. Ask an admin for a new one, then run: claude-mem join URL"
@@ -212,22 +212,8 @@ class Membership:
             waiting=tuple(api.WaitingCount(reason, count) for reason, count in figures.waiting.items()),
             forgets=figures.forgets,
             acknowledgements=figures.acknowledgements,
-            projects=tuple(
-                api.SharedProjectInfo(
-                    key=each.key,
-                    name=each.name,
-                    prompts=each.prompts,
-                    waiting=each.waiting,
-                    sent=each.sent,
-                )
-                for each in self._outbox.projects()
-            ),
-            held=tuple(
-                api.HeldForgetsInfo(
-                    project=each.project, by=each.by, memories=each.memories, forgets=each.forgets
-                )
-                for each in figures.held
-            ),
+            projects=convert(projects, tuple[api.SharedProjectInfo, ...], from_attributes=True),
+            held=convert(figures.held, tuple[api.HeldForgetsInfo, ...], from_attributes=True),
             received=tuple(api.AuthorCount(author, count) for author, count in figures.received.items()),
         )
 
@@ -240,10 +226,7 @@ class Membership:
             raise InvalidInput("project", "Specify a project or a working directory (cwd).")
         found = self._project_of(wanted.filters)
         if found is None:
-            raise InvalidInput(
-                "cwd",
-                NO_MEMORIES,
-            )
+            raise InvalidInput("cwd", NO_MEMORIES)
         return found
 
 

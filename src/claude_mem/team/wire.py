@@ -125,15 +125,8 @@ class TeamServer:
         headers = {"Authorization": f"Bearer {self._key}"}
         if body is not None:
             headers["Content-Type"] = media_type
-        found = call(
-            method,
-            self._url + path,
-            body,
-            headers,
-            deadline_s=WITHIN_S,
-            tls=self._tls,
-            calls=self._calls,
-        )
+        url = self._url + path
+        found = call(method, url, body, headers, deadline_s=WITHIN_S, tls=self._tls, calls=self._calls)
         if isinstance(found, Unreached):
             raise TeamFailure(_unreached(found.trouble), code=found.trouble)
         if found.status != 200:

@@ -226,7 +226,7 @@ def test_a_machine_short_of_something_is_not_the_events_fault(
     in_front_of_a_good_one(data, tmp_path)
     taking = SteppedIntake(store, "", Poison())
     with monkeypatch.context() as patched:
-        patched.setattr("claude_mem.queue.spool_reader.os.open", short)
+        patched.setattr("claude_mem.hook.paths.posix.open", short)
         with pytest.raises(OSError, match=os.strerror(code)):
             taking.drain()
     assert not (data / "spool" / "aside").exists()

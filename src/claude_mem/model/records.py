@@ -16,7 +16,10 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from claude_mem.model.memory import Observation, content_key
+from msgspec import Struct
+from msgspec.structs import fields
+
+from claude_mem.model.memory import Observation, Summary, content_key
 
 FORMAT = "claude-mem"
 VERSION = 1
@@ -28,6 +31,12 @@ the agent's own voice, and untrusted records are added to no other one."""
 Record = Mapping[str, Any]
 
 TEXT, INT, FLAG, LIST = "text", "integer", "flag", "list of texts"
+
+
+def _fields_of(value: type[Struct]) -> dict[str, str]:
+    """Of texts and lists of texts."""
+    return {each.name: LIST if each.default == () else TEXT for each in fields(value)}
+
 
 FIELDS: dict[str, dict[str, str]] = {
     "project": {
@@ -90,14 +99,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "observation": {
         "session_id": TEXT,
         "project": TEXT,  # the key of its project, if that is not its session's
-        "type": TEXT,
-        "title": TEXT,
-        "subtitle": TEXT,
-        "narrative": TEXT,
-        "facts": LIST,
-        "concepts": LIST,
-        "files_read": LIST,
-        "files_modified": LIST,
+        **_fields_of(Observation),
         "text": TEXT,
         "prompt_number": INT,
         "client": TEXT,
@@ -114,14 +116,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "sighting": {"observation": TEXT, "session_id": TEXT, "prompt_number": INT, "at": INT},
     "summary": {
         "session_id": TEXT,
-        "request": TEXT,
-        "investigated": TEXT,
-        "learned": TEXT,
-        "completed": TEXT,
-        "next_steps": TEXT,
-        "files_read": LIST,
-        "files_edited": LIST,
-        "notes": TEXT,
+        **_fields_of(Summary),
         "prompt_number": INT,
         "source": TEXT,
         "at": INT,

@@ -23,6 +23,16 @@ def test_parameters_lists_and_hints_are_translated() -> None:
     assert "bigint" not in texts
 
 
+def test_locks_texts_and_what_may_be_null_are_translated() -> None:
+    assert translated("SELECT id FROM a WHERE id = :id /* FOR UPDATE OF a SKIP LOCKED */;") == (
+        "SELECT id FROM a WHERE id = %(id)s FOR UPDATE OF a SKIP LOCKED;"
+    )
+    assert translated("a IS :x AND b IS NULL AND INSTR(c, :y) > 0") == (
+        "a IS NOT DISTINCT FROM %(x)s AND b IS NULL AND STRPOS(c, %(y)s) > 0"
+    )
+    assert translated("+m.a = :b") == "m.a = %(b)s"
+
+
 def test_what_only_computes_is_left_alone() -> None:
     plain = "SELECT a + b, CAST(:x AS text) || '0', 1 + :y"
     assert translated(plain) == "SELECT a + b, CAST(%(x)s AS text) || '0', 1 + %(y)s"

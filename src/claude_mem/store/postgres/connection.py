@@ -50,16 +50,20 @@ NULLABLE_TEXTS = frozenset(("session", "project", "subtitle", "some"))
 _LIST = re.compile(r"\bIN \(SELECT value FROM json_each\(:(\w+)\)\)")
 _ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
 _CHOSEN_INDEX = re.compile(r" INDEXED BY \w+")
-_NO_INDEX = re.compile(r"(?<=[\s(])\+(?=[a-z])")
+_NO_INDEX = re.compile(r"(?<![^\s(])\+(?=[a-z])")
+_LOCK = re.compile(r"/\* (FOR UPDATE[\w ]*) \*/")
+_SAME = re.compile(r"\bIS (?=:\w)")
 
 
 def translated(statement: str) -> str:
     """A statement of the shared `.sql` files, as PostgreSQL reads it.
 
-    They are written for both databases, in what both read alike but for four things: parameters, their types
-    where nothing but NULL shows them, lists that are given as JSON, and SQLite's hints to its planner, which
-    PostgreSQL does without. What needs more than that is written twice.
+    They are written for both databases, in what both read alike but for six things: parameters, their types
+    where nothing but NULL shows them, comparisons with what may be NULL, lists that are given as JSON, locks
+    of rows, which SQLite reads as comments, and SQLite's hints to its planner, which PostgreSQL does without.
+    What needs more than that is written twice.
     """
+    statement = _SAME.sub("IS NOT DISTINCT FROM ", _LOCK.sub(r"\1", statement.replace("INSTR(", "STRPOS(")))
     plain = _NO_INDEX.sub("", _CHOSEN_INDEX.sub("", _ORDERED_JOIN.sub(r"JOIN \1", statement)))
     typed = _MAYBE_NULL.sub(_typed, _LIST.sub(_elements, plain.replace("%", "%%")))
     return _PARAMETER.sub(r"%(\1)s", typed)

@@ -49,6 +49,9 @@ SUBTITLE = 120
 
 StoredObservation = tuple[int, Observation]
 
+_UNMARKED: dict[str, Value] = {"text": None, "pinned": 0, "wrong": 0}
+"""The columns of an observation that only a person or another tool fills."""
+
 
 def remember(db: Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
     """Returns what is new."""
@@ -122,7 +125,8 @@ def add(
     """`replaced`: those its observer says it takes the place of."""
     older = next((id for id, known in before if id in replaced or supersedes(new, known)), None)
     gone = dict.fromkeys([*replaced, *([older] if older is not None else [])])
-    newer = added(db, "add_observation", **columns(new), **around, supersedes=next(iter(gone), None))
+    values = {**columns(new), **around, **_UNMARKED, "supersedes": next(iter(gone), None)}
+    newer = added(db, "add_observation", **values)
     for id in gone:
         execute(db, "supersede_observation", id=id, newer=newer)
     before[:] = [known for known in before if known[0] not in gone]

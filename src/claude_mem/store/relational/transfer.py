@@ -13,7 +13,7 @@ from msgspec import Struct
 from claude_mem.model import records as model_records
 from claude_mem.model.clock import LAST_MS, iso
 from claude_mem.model.events import Kind, Origin
-from claude_mem.model.jobs import SessionStatus
+from claude_mem.model.jobs import JobState, SessionStatus
 from claude_mem.model.memory import Observation, Summary, content_key
 from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED, TEXT, Record
 from claude_mem.model.refs import TYPES, Source
@@ -175,7 +175,8 @@ def _session(db: Connection, fields: Fields, ownership: Ownership) -> bool:
 
 
 def _prompt(db: Connection, fields: Fields, ownership: Ownership) -> bool:
-    return _add_new(db, "prompt", fields | _session_context(db, fields), ownership)
+    values = fields | {"prompt_number": fields["number"], "prompt": fields["text"]}
+    return _add_new(db, "prompt", values | _session_context(db, fields), ownership)
 
 
 def _event(db: Connection, fields: Fields, ownership: Ownership) -> bool:
@@ -186,6 +187,9 @@ def _event(db: Connection, fields: Fields, ownership: Ownership) -> bool:
         raise RecordRefused(f"Unknown event kind {fields['event_kind']!r}.")
     texts = (fields["text"], fields["tool_input"], fields["tool_response"])
     values = fields | {
+        "kind": fields["event_kind"],
+        "state": JobState.DONE,
+        "settled_at_epoch": fields["now"],
         "effect_key": key,
         "event_id": fields["event_id"]
         if ownership.own and fields["event_id"]
@@ -215,11 +219,13 @@ def _observation(db: Connection, fields: Fields, ownership: Ownership) -> bool:
         return False  # the project knows that much already
     _may_add(db, fields | context, ownership)
     older = _superseded(db, fields, context["project_id"], ownership)
-    values = fields | context | {"content_key": key, "older": older, "source": fields["source"] or "work"}
+    values = (
+        fields | context | {"content_key": key, "supersedes": older, "source": fields["source"] or "work"}
+    )
     values |= {name: array(fields[name]) for name, shape in FIELDS["observation"].items() if shape == LIST}
     if ownership.is_untrusted:
         values |= {"source": "external", "pinned": 0, "client": FOREIGN, "provider": FOREIGN}
-    newer = added(db, "absorb_observation", **values)
+    newer = added(db, "add_observation", **_columns(values))
     if older is not None:
         execute(db, "absorb_supersession", newer=newer, older=older)
     return True
@@ -297,8 +303,16 @@ def _add_new(db: Connection, kind: str, values: Fields, ownership: Ownership) ->
     if execute(db, f"find_{kind}", **values).fetchone() is not None:
         return False
     _may_add(db, values, ownership)
-    execute(db, f"absorb_{kind}", **values)
-    return True
+    return execute(db, _ADD[kind], **_columns(values)).rowcount > 0
+
+
+_ADD = {"prompt": "add_prompt", "event": "add_job", "summary": "add_summary"}
+
+
+def _columns(values: Fields) -> Fields:
+    """A record's values by the columns of its row."""
+    at = {"created_at": values["at_iso"], "created_at_epoch": values["at"]}
+    return values | at | {"session_id": values["id"], "commit_sha": values.get("commit")}
 
 
 def _may_add(db: Connection, values: Fields, ownership: Ownership) -> None:

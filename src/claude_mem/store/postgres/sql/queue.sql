@@ -1,32 +1,5 @@
 -- The statements of queue.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: next_due_session
--- The free session whose due job is the oldest; one that another process is taking is passed over.
-SELECT h.session_id
-FROM queue_heads AS h
-JOIN sdk_sessions AS s ON s.id = h.session_id
-WHERE h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed' AND s.held_until_epoch <= :now
-  AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
-ORDER BY h.ready_id LIMIT 1 FOR UPDATE OF h SKIP LOCKED;
-
--- name: due_session
--- A session, if it is free and its next job is due.
-SELECT h.session_id
-FROM queue_heads AS h
-JOIN sdk_sessions AS s ON s.id = h.session_id
-WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND s.status <> 'failed'
-  AND s.held_until_epoch <= :now
-  AND (h.not_before_epoch <= :now OR h.not_before_epoch > :horizon)
-FOR UPDATE OF h SKIP LOCKED;
-
--- name: gathered_jobs
--- The first of a session's ready jobs, summed up.
-SELECT COUNT(*) AS events, SUM(characters) AS characters,
-       MAX(created_at_epoch) AS newest_at, BOOL_OR(kind IN ('stop', 'pre_compact')) AS stopped
-FROM (SELECT kind, characters, created_at_epoch FROM pending_messages
-      WHERE session_id = :session_id AND state = 'ready' AND state <> 'done'
-      ORDER BY id LIMIT :limit) AS first;
-
 -- name: reclaim_jobs
 -- The leases of holders that are gone, and our own: we have just started.
 UPDATE pending_messages AS p SET state = 'ready'
@@ -35,16 +8,6 @@ WHERE state = 'leased' AND NOT EXISTS (
     JOIN pg_locks AS k ON k.locktype = 'advisory' AND k.granted AND k.classid = 1668113773 AND k.objid = l.holder AND k.objsubid = 2
                       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     WHERE l.number = p.lease_number AND l.holder <> CAST(current_setting('claude_mem.holder') AS integer));
-
--- name: spent_in_session
--- What a session has cost so far.
-SELECT COALESCE(SUM(input_tokens + cached_tokens + output_tokens), 0) AS tokens, COALESCE(SUM(cost_usd), 0.0) AS usd
-FROM spending WHERE session_id = :session_id;
-
--- name: spent_between
--- What all sessions cost between two instants.
-SELECT COALESCE(SUM(input_tokens + cached_tokens + output_tokens), 0) AS tokens, COALESCE(SUM(cost_usd), 0.0) AS usd
-FROM spending WHERE created_at_epoch >= :since AND created_at_epoch < :until;
 
 -- name: spending_since
 -- What was spent, by day, project and model; the money is NULL where none of it is known.

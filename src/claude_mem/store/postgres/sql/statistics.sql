@@ -49,7 +49,3 @@ GROUP BY j ORDER BY COUNT(*) DESC, j COLLATE "C" LIMIT :limit;
 SELECT j AS concept FROM (SELECT concepts FROM observations
                                 ORDER BY created_at_epoch DESC LIMIT :most) AS o, json_array_elements_text(CAST(o.concepts AS json)) AS j
 GROUP BY j ORDER BY COUNT(*) DESC, j COLLATE "C" LIMIT :limit;
-
--- name: times_injected
--- How often sessions were told of a memory.
-SELECT COUNT(*) FROM injections WHERE STRPOS(refs, :named) > 0;

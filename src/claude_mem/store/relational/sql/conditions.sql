@@ -129,3 +129,17 @@ m.type IN (SELECT value FROM json_each(:types))
 -- name: where_about
 -- About a file, by the index of files.
 m.id IN (SELECT value FROM json_each(:about))
+
+-- name: where_besides
+-- Of one project, where something else says more: not to be looked for by the project.
++m.project_id = :project_id
+
+-- name: where_client_observation
+-- Likewise, of a list that goes without its sessions; by time all the same.
++m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
+
+-- name: where_authors_observation
+-- Likewise, by members of the team; '' is oneself.
++m.session_id IN (
+    SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))
+)

@@ -69,11 +69,11 @@ ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 -- name: add_observation
 -- Something worth remembering, with where it came from.
 INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
-                          files_read, files_modified, prompt_number, client, branch, commit_sha, tool_use_ids,
-                          created_at, created_at_epoch, content_key, provider, source, supersedes)
+                          files_read, files_modified, text, prompt_number, client, branch, commit_sha, tool_use_ids,
+                          created_at, created_at_epoch, content_key, provider, source, pinned, wrong, supersedes)
 VALUES (:session_id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts,
-        :files_read, :files_modified, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
-        :created_at, :created_at_epoch, :content_key, :provider, :source, :supersedes);
+        :files_read, :files_modified, :text, :prompt_number, :client, :branch, :commit_sha, :tool_use_ids,
+        :created_at, :created_at_epoch, :content_key, :provider, :source, :pinned, :wrong, :supersedes);
 
 -- name: add_summary
 -- What a turn came to.
@@ -81,3 +81,14 @@ INSERT INTO session_summaries (session_id, project, request, investigated, learn
                                files_read, files_edited, notes, prompt_number, created_at, created_at_epoch, source)
 VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
         :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
+
+-- name: standing_titles
+-- A session's observations that nothing has superseded, without those the user saved or pinned.
+SELECT id, title FROM observations
+WHERE session_id = :session_id AND superseded_by IS NULL AND source <> 'user' AND pinned = 0 AND title IS NOT NULL;
+
+-- name: observation_to_revise
+-- What of an observation can be corrected, and what that depends on.
+SELECT id, session_id, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, pinned, wrong,
+       superseded_by, content_key, edited_at_epoch
+FROM observations WHERE id = :id /* FOR UPDATE */;

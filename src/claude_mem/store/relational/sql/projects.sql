@@ -124,3 +124,16 @@ GROUP BY p.id ORDER BY last_at DESC, p.id LIMIT :limit OFFSET :offset;
 -- A project seen for the first time.
 INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
 VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
+
+-- name: project_around
+-- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
+SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
+WHERE p.root IN (SELECT value FROM json_each(:roots))
+  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
+  AND (:in_repository = 0 OR p.root = :root OR p.remote IS NOT NULL
+       OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
+ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
+
+-- name: name_project
+-- What people see it as. By hand: no directory's name takes its place any more.
+UPDATE projects SET name = :name, named = CASE WHEN :by_hand = 1 THEN 1 ELSE named END WHERE id = :id;

@@ -92,3 +92,7 @@ GROUP BY p.name ORDER BY MAX(s.updated_at_epoch) DESC, p.name LIMIT :limit;
 SELECT id FROM pending_messages
 WHERE session_id = :session_id AND tool_use_id IN (SELECT value FROM json_each(:tool_use_ids))
 ORDER BY id LIMIT :limit;
+
+-- name: times_injected
+-- How often a memory was injected into sessions.
+SELECT COUNT(*) FROM injections WHERE INSTR(refs, :named) > 0;

@@ -58,27 +58,9 @@ SELECT author FROM sdk_sessions WHERE claude_session_id = :session_id
 -- Whether a prompt is there already.
 SELECT 1 FROM user_prompts WHERE session_id = :id AND prompt_number = :number
 
--- name: absorb_prompt
--- A prompt that came from elsewhere.
-INSERT INTO user_prompts (session_id, prompt_number, prompt, private, prompt_id, created_at, created_at_epoch)
-VALUES (:id, :number, :text, :private, :prompt_id, :at_iso, :at)
-
 -- name: find_event
 -- Whether an event is there already, under its id or as an effect.
 SELECT 1 FROM pending_messages WHERE event_id = :event_id OR (session_id = :id AND effect_key = :effect_key)
-
--- name: absorb_event
--- An event that came from elsewhere, where it became memory long ago.
-INSERT INTO pending_messages (
-    event_id, session_id, kind, effect_key, prompt_number, tool_name, tool_use_id, tool_input, tool_response, text, note,
-    prompt_id, agent_id, agent_type, cwd, branch, commit_sha, private, state, created_at, created_at_epoch,
-    settled_at_epoch, characters
-)
-VALUES (
-    :event_id, :id, :event_kind, :effect_key, :prompt_number, :tool_name, :tool_use_id, :tool_input, :tool_response,
-    :text, :note, :prompt_id, :agent_id, :agent_type, :cwd, :branch, :commit, :private, 'done', :at_iso, :at, :now,
-    :characters
-)
 
 -- name: absorb_supersession
 -- The observation that it supersedes.
@@ -88,17 +70,6 @@ UPDATE observations SET superseded_by = :newer WHERE id = :older AND superseded_
 -- Whether it is known that something was seen again.
 SELECT 1 FROM observation_sightings
 WHERE observation_id = :observation_id AND session_id = :id AND created_at_epoch = :at
-
--- name: absorb_summary
--- A summary that came from elsewhere.
-INSERT INTO session_summaries (
-    session_id, project, request, investigated, learned, completed, next_steps, files_read, files_edited, notes,
-    prompt_number, created_at, created_at_epoch, source
-)
-VALUES (
-    :id, :project, :request, :investigated, :learned, :completed, :next_steps, :files_read, :files_edited, :notes,
-    :prompt_number, :at_iso, :at, :source
-)
 
 -- name: sessions_of_memories
 -- The sessions of some memories.
@@ -145,19 +116,6 @@ WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
   AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.created_at_epoch, m.id
 
--- name: absorb_observation
--- An observation that came from elsewhere.
-INSERT INTO observations (
-    session_id, project, project_id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified, text,
-    prompt_number, client, branch, commit_sha, tool_use_ids, supersedes, created_at, created_at_epoch, content_key,
-    provider, pinned, wrong, source
-)
-VALUES (
-    :id, :project, :project_id, :type, :title, :subtitle, :narrative, :facts, :concepts, :files_read, :files_modified,
-    :text, :prompt_number, :client, :branch, :commit, :tool_use_ids, :older, :at_iso, :at, :content_key, :provider,
-    :pinned, :wrong, :source
-)
-
 -- name: export_observations
 -- What was understood of it.
 SELECT s.claude_session_id AS session_id, CASE WHEN m.project_id <> s.project_id THEN p.key END AS project, m.type, m.title, m.subtitle, m.narrative, m.facts, m.concepts, m.files_read,
@@ -171,3 +129,14 @@ LEFT JOIN sdk_sessions AS t ON t.id = o.session_id
 WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
   AND (:some IS NULL OR +m.id IN (SELECT value FROM json_each(:some)))
 ORDER BY m.created_at_epoch, m.id
+
+-- name: find_named_observation
+-- An observation by what identifies it, and whose it is.
+SELECT m.id, m.project_id, m.content_key, m.text, m.created_at_epoch, s.client AS session_client
+FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
+WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id
+
+-- name: find_summary
+-- Whether a summary is there already.
+SELECT 1 FROM session_summaries
+WHERE session_id = :id AND created_at_epoch = :at AND request IS :request AND completed IS :completed

@@ -1,14 +1,5 @@
 -- The statements of projects.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: project_around
--- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
-SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
-WHERE p.root IN (SELECT value FROM json_each(:roots))
-  AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)
-  AND (NOT :in_repository OR p.root = :root OR p.remote IS NOT NULL
-       OR EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.branch IS NOT NULL))
-ORDER BY LENGTH(p.root) DESC, p.id LIMIT 1;
-
 -- name: projects_to_keep
 -- All projects that have sessions, with what a person needs to distinguish them, the most recently used first.
 SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
@@ -26,7 +17,3 @@ SELECT p.id, p.key, p.name, p.root, p.remote, p.named, COUNT(s.id) AS sessions, 
 FROM projects AS p
 CROSS JOIN sdk_sessions AS s ON s.project_id = p.id
 GROUP BY p.id ORDER BY last_at DESC, p.id;
-
--- name: name_project
--- What people see it as. By hand: no directory's name takes its place any more.
-UPDATE projects SET name = :name, named = MAX(named, :by_hand) WHERE id = :id;

@@ -50,7 +50,3 @@ GROUP BY concept ORDER BY COUNT(*) DESC, concept LIMIT :limit;
 SELECT j.value AS concept FROM (SELECT concepts FROM observations
                                 ORDER BY created_at_epoch DESC LIMIT :most) AS o, json_each(o.concepts) AS j
 GROUP BY concept ORDER BY COUNT(*) DESC, concept LIMIT :limit;
-
--- name: times_injected
--- How often a memory was injected into sessions.
-SELECT COUNT(*) FROM injections WHERE INSTR(refs, :named) > 0;

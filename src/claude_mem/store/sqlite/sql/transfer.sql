@@ -22,14 +22,3 @@ JOIN sdk_sessions AS t ON t.id = o.session_id
 WHERE m.session_id = :session
 GROUP BY m.observation_id, m.created_at_epoch
 ORDER BY m.created_at_epoch, first
-
--- name: find_named_observation
--- An observation by what identifies it, and whose it is.
-SELECT m.id, m.project_id, m.content_key, m.text, m.created_at_epoch, s.client AS session_client
-FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id
-
--- name: find_summary
--- Whether a summary is there already.
-SELECT 1 FROM session_summaries
-WHERE session_id = :id AND created_at_epoch = :at AND request IS :request AND completed IS :completed

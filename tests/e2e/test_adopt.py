@@ -205,7 +205,7 @@ def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(
     os.utime(folder / "MEMORY.md", (1, 1))
     again = settled.json("adopt", "--notes", "--yes")
     assert again["taken"] == {}
-    assert again["passed_over"] == [{"kind": "note", "why": "known already", "count": 2}]
+    assert again["passed_over"] == [{"kind": "note", "why": "already imported", "count": 2}]
     (folder / "MEMORY.md").write_text("# Cart\nIt is kept in the database.\n")
     assert settled.json("adopt", "--notes", str(folder), "--yes")["taken"] == {"observation": 1}
     assert "kept in a cookie" in settled("search", "cart cookie").stdout
@@ -221,8 +221,8 @@ def test_lines_of_json_from_anywhere_are_adopted_as_a_strangers_words(
     done = settled.json("adopt", str(path), "--yes")
     assert done["taken"] == {"project": 2, "session": 2, "observation": 2}
     assert {(each["why"], each["count"]) for each in done["passed_over"]} == {
-        ("cannot be read", 2),
-        ("has no text", 1),
+        ("unreadable", 2),
+        ("no text", 1),
     }
     assert settled.json("adopt", str(path), "--yes")["taken"] == {}
     found, *_ = settled.json("search", "till beeps")["items"]

@@ -101,7 +101,7 @@ class TypeScriptMemory:
         if began is None:
             began = self._last_at.get(memory)
         if began is None:
-            self._report.skip("session", "no time")
+            self._report.skip("session", "no date")
             return
         if session in self._sessions:  # the same id in another client
             session = f"{client}-{session}"
@@ -178,11 +178,11 @@ class TypeScriptMemory:
     def _observation(self, row: Fields) -> Iterator[Record]:
         at = row.at("created_at")
         if at is None:
-            self._report.skip("observation", "no time")
+            self._report.skip("observation", "no date")
             return
         narrative, facts = row.text("narrative") or row.text("text"), row.texts("facts")
         if not (narrative or facts or row.text("title")):
-            self._report.skip("observation", "says nothing")
+            self._report.skip("observation", "no content")
             return
         session, made = self._whose("observation", row, at)
         yield from made
@@ -219,7 +219,7 @@ class TypeScriptMemory:
         at = row.at("created_at")
         texts = {name: row.text(name) for name in _TEXTS}
         if at is None or not any(texts.values()):
-            self._report.skip("summary", "no time" if at is None else "says nothing")
+            self._report.skip("summary", "no date" if at is None else "no content")
             return
         session, made = self._whose("summary", row, at)
         yield from made

@@ -112,9 +112,9 @@ def noise(commit: GitCommit) -> str | None:
         "a merge": commit.merges,
         "the edge of a shallow clone": commit.is_edge,
         "no message": not subject,
-        "changes nothing": not names and alone,
-        "locks only": bool(names) and names <= _LOCKS,
-        "says nothing": alone and _EMPTY_SUBJECT.fullmatch(subject),
+        "no changes": not names and alone,
+        "only lock files": bool(names) and names <= _LOCKS,
+        "uninformative message": alone and _EMPTY_SUBJECT.fullmatch(subject),
         "a version bump": alone and _VERSION.fullmatch(subject),
         "a dependency bump": _BUMPS.fullmatch(subject),
     }

@@ -129,12 +129,12 @@ def read(
         fields = _parsed(line)
         if fields is None:
             if line.strip():
-                report.skip("line", "cannot be read")
+                report.skip("line", "unreadable")
             continue
         row = Fields(fields, clean)
         text, title = _first(row, TEXT), _first(row, TITLE)
         if not (text or title):
-            report.skip("line", "has no text")
+            report.skip("line", "no text")
             continue
         project = project_of(row.name(*PROJECT) or unnamed)
         when = row.at(*AT) or at

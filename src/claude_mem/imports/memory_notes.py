@@ -55,12 +55,12 @@ def read(
     for file in _files(index, report):
         text, at = _text(file)
         if text is None:
-            report.skip("note", "cannot be read")
+            report.skip("note", "unreadable")
             continue
         for section in sections(text, file.stem if file != index else project.name):
             note = _observation(section, clean)
             if content_key(note) in known:
-                report.skip("note", "known already")
+                report.skip("note", "already imported")
             else:
                 observations.append((at, note))
     if not observations:
@@ -164,7 +164,7 @@ def _files(index: Path, report: SourceReport) -> list[Path]:
             if linked.name.lower() in INSTRUCTIONS or linked.name == INDEX or linked in found:
                 continue
             if not linked.resolve().is_relative_to(folder) or len(found) >= MOST_FILES:
-                report.skip("note", "not in the folder" if len(found) < MOST_FILES else "too many")
+                report.skip("note", "outside the folder" if len(found) < MOST_FILES else "too many notes")
                 continue
             found.append(linked)
     return found

@@ -30,7 +30,7 @@ the agent's own voice, and untrusted records are added to no other one."""
 
 Record = Mapping[str, Any]
 
-TEXT, INT, FLAG, LIST = "text", "integer", "flag", "list of texts"
+TEXT, INT, FLAG, LIST = "string", "integer", "boolean", "list of strings"
 
 
 def _fields_of(value: type[Struct]) -> dict[str, str]:

@@ -154,8 +154,8 @@ def test_what_cannot_be_taken_is_counted_with_its_reason(tmp_path: Path) -> None
     assert report.skipped == {
         ("session", "the observer's own session"): 1,
         ("observation", "its session is not imported"): 1,
-        ("observation", "says nothing"): 1,
-        ("observation", "no time"): 1,
+        ("observation", "no content"): 1,
+        ("observation", "no date"): 1,
         ("prompt", "its session is not imported"): 1,
     }
 

@@ -151,11 +151,11 @@ def test_merges_and_noise_are_passed_over_and_counted(repo: Repository) -> None:
     assert [each["title"] for each in found] == ["Add a cart", "Add a till", "Set the timeout to 1.5"]
     assert report.skipped == {
         ("commit", "a merge"): 1,
-        ("commit", "says nothing"): 1,
-        ("commit", "locks only"): 1,
+        ("commit", "uninformative message"): 1,
+        ("commit", "only lock files"): 1,
         ("commit", "a version bump"): 2,
         ("commit", "a dependency bump"): 1,
-        ("commit", "changes nothing"): 1,
+        ("commit", "no changes"): 1,
         ("commit", "no message"): 1,
     }
 

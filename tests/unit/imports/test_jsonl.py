@@ -72,7 +72,7 @@ def test_what_cannot_be_read_is_counted_and_the_rest_is_taken() -> None:
         "{not json", b"\xff\xfe", "[1]", "", "[" * 100_000, {"no": "text"}, {"text": "words"}, report=report
     )
     assert len(observations(found)) == 1
-    assert report.skipped == {("line", "cannot be read"): 4, ("line", "has no text"): 1}
+    assert report.skipped == {("line", "unreadable"): 4, ("line", "no text"): 1}
 
 
 def test_a_long_text_without_a_title_is_called_by_its_beginning() -> None:

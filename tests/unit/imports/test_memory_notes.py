@@ -84,7 +84,7 @@ def test_each_section_is_an_observation_with_the_files_time(folder: Path, tmp_pa
     assert testing["at"] == (AT + 60) * 1000
     assert "# no heading" in testing["narrative"]
     assert {build["source"], testing["source"]} == {"work"}
-    assert report.skipped == {("note", "not in the folder"): 1}
+    assert report.skipped == {("note", "outside the folder"): 1}
 
 
 def test_the_file_may_be_named_instead_of_its_folder(folder: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_touched_file_brings_nothing_that_is_known(folder: Path) -> None:
     os.utime(folder / "MEMORY.md", (AT + 3600, AT + 3600))
     report = SourceReport()
     assert read(folder, report, [key for key in known if key]) == []
-    assert report.skipped[("note", "known already")] == 2
+    assert report.skipped[("note", "already imported")] == 2
     (folder / "MEMORY.md").write_text(INDEX.replace("3.11", "3.12"))
     changed = [each for each in read(folder, known=[key for key in known if key]) if "narrative" in each]
     assert ["3.12" in str(each["narrative"]) for each in changed] == [True]
@@ -108,7 +108,7 @@ def test_links_that_go_round_end(folder: Path) -> None:
     report = SourceReport()
     titles = [each["title"] for each in read(folder, report) if each["kind"] == "observation"]
     assert sorted(titles) == ["A", "B", "Build"]
-    assert report.skipped[("note", "cannot be read")] == 1
+    assert report.skipped[("note", "unreadable")] == 1
 
 
 def test_a_link_out_of_the_folder_is_not_followed(folder: Path) -> None:

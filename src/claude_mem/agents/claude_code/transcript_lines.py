@@ -142,7 +142,7 @@ def parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | Non
     try:
         fields = json.loads(text)
     except RecursionError:
-        tally.lost(number, "nests too deep")
+        tally.lost(number, "nested too deeply")
     except ValueError as error:
         cut = not raw.endswith(b"\n")
         tally.lost(number, "cut off in the middle" if cut else f"not JSON: {str(error)[:80]}")

@@ -62,7 +62,7 @@ def _remove_left_over(path: Path) -> None:
 
 
 def _is_another(pid: int) -> bool:
-    """Another process, which runs."""
+    """Whether another process with this id is running."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):

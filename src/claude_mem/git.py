@@ -155,7 +155,7 @@ def _remote(config: configparser.ConfigParser) -> str | None:
 
 
 def normalised(url: str) -> str:
-    """One spelling for all addresses of a repository, without user name or password."""
+    """The same form for all URLs of a repository, without user name or password."""
     url = url.strip()
     scp_like = re.fullmatch(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)", url)
     if scp_like:
@@ -187,7 +187,7 @@ def _head_of(git_dir: Path, common: Path) -> tuple[str | None, str | None]:
 
 
 def _content(path: Path) -> str:
-    """No pipe or device is waited for, and no more is read than git would write."""
+    """A file's content; pipes and devices are not read, and at most as much as git would write."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
@@ -316,7 +316,7 @@ def _edges(shallow: Path) -> frozenset[str]:
 
 
 class Git:
-    """The git command on its leash, in one repository and until a deadline (of `time.monotonic`)."""
+    """The restricted git command, in one repository and until a deadline (of `time.monotonic`)."""
 
     def __init__(
         self,

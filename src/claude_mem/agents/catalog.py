@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 
 class TurnWords(Struct, frozen=True):
-    """What an agent said in a turn, by its transcript, and which tool calls failed, where no hook says so."""
+    """What an agent said in a turn, from its transcript, and which tool calls failed, if no hook reports
+    it."""
 
     during_turn: tuple[TranscriptEvent, ...] = ()  # `AgentMessage`, `PostToolUseFailure`, in their order
     last: str | None = None
@@ -52,23 +53,23 @@ class Agent(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """As people call it, in every memory that another agent is shown."""
+        """Its display name, shown with its memories in other agents."""
         return TITLES[self.name]
 
     @property
     def is_run(self) -> bool:
-        """In our tests; else it was made from its documentation."""
+        """Whether our tests run it; otherwise its folder was written from its documentation."""
         return self.name not in NOT_RUN
 
     def installed_at(self) -> str | None:
         return shutil.which(self.program)
 
     def is_there(self) -> bool:
-        """It is installed on this machine, or was used by this user."""
+        """Whether it is installed on this machine, or was used by this user."""
         return self.installed_at() is not None or self.home().is_dir()
 
     def version(self) -> str | None:
-        """By the package that its program is in; nothing is run for it."""
+        """The version, from the package that contains its program; nothing is run."""
         program = self.installed_at()
         for folder in Path(program).resolve().parents[:4] if program else ():
             with suppress(OSError, ValueError, KeyError):
@@ -115,23 +116,23 @@ class AgentConnection(Protocol):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What of it does not work, and what its user can do about it."""
+        """What does not work, and what the user can do about it."""
         ...
 
     @property
     def why_left(self) -> str | None:
-        """What the user has to do first, where a repair must leave it as it is."""
+        """What the user has to do first, if a repair cannot fix it."""
         ...
 
     def undo_plan(self) -> Plan: ...
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
-        """Returns what the agent's program refused to do."""
+        """Disconnects the agent; returns what the agent's program refused to do."""
         ...
 
 
 class Installation(Struct, frozen=True):
-    """What an install would do."""
+    """What an install would change."""
 
     old: Sequence[tuple[AgentConnection, Plan]]  # connections that are removed first
     plan: Plan
@@ -179,7 +180,7 @@ class TranscriptReader(Protocol):
     """A `session_files.SessionFiles`, or a module."""
 
     def projects_folder(self) -> Path:
-        """Where the agent keeps its transcripts."""
+        """The folder with the agent's transcripts."""
         ...
 
     def find(
@@ -262,7 +263,7 @@ def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Conn
 
 
 def is_outdated(connection: AgentConnection) -> bool:
-    """And could be updated: its files can be read."""
+    """Whether it is outdated, and its files can be read, so that it could be updated."""
     try:
         return not connection.is_current
     except (ClaudeMemError, OSError):
@@ -270,7 +271,7 @@ def is_outdated(connection: AgentConnection) -> bool:
 
 
 def problems(connection: AgentConnection) -> Sequence[str]:
-    """Its warnings, or why its files cannot be read."""
+    """The agent's warnings, or the reason its files cannot be read."""
     try:
         found = connection.warnings
         _ = connection.is_current
@@ -281,7 +282,7 @@ def problems(connection: AgentConnection) -> Sequence[str]:
 
 
 def in_words(error: ClaudeMemError | OSError) -> str:
-    """Why an agent's file could be neither read nor changed."""
+    """Says why an agent's file could not be read or changed."""
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return str(error)

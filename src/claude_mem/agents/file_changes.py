@@ -167,7 +167,7 @@ class Journal:
 
     @contextmanager
     def part(self) -> Iterator[None]:
-        """An error in it undoes only what was changed in it, and is raised."""
+        """A part whose changes are undone if it fails; the error is raised."""
         start = len(self._undo)
         try:
             yield
@@ -243,7 +243,7 @@ class InstallRecord(Struct, frozen=True):
         return replace(self, folders=tuple(dict.fromkeys([*self.folders, *made])))
 
     def restores(self, changes: Iterable[Change]) -> bool:
-        """Whether these changes leave every file as it was before the install."""
+        """Whether these changes restore every file to its state before the install."""
         saved = {Path(name): file.before for name, file in self.files.items()}
         return all(change.after == saved.get(change.path) for change in changes)
 

@@ -310,7 +310,7 @@ class FileConnection(Struct, frozen=True):
 
 
 def _is_same(left: str | None, before: str) -> bool:
-    """Whether nothing but the way it is written has changed."""
+    """Whether only the formatting has changed."""
     try:
         return bool(json.loads(left or "{}") == json.loads(before or "{}"))
     except ValueError:
@@ -394,7 +394,7 @@ def _warnings(parts: Sequence[FilePart], read: Callable[[Path], str | None]) -> 
 
 
 def _named_text(path: Path) -> str | None:
-    """None: we are not in this file, whatever else it may be."""
+    """The file's text, if it names us; None: it does not, or cannot be read."""
     try:
         there = path.read_bytes() if path.is_file() else b""
     except FileNotFoundError:

@@ -58,7 +58,7 @@ def parse(
     client: str = CLAUDE_CODE,
     private: bool = False,
 ) -> Event | None:
-    """The event a hook reported; None for one that says nothing worth recording. Raises EventUnreadable."""
+    """The event that a hook reported; None if it contains nothing worth recording. Raises EventUnreadable."""
     kind = KINDS.get(name) or OF_TRANSCRIPTS.get(name)
     session = _text(payload, "session_id")
     if kind is None:

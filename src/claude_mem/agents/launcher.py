@@ -48,7 +48,7 @@ _GONE_ELSEWHERE = (
 
 
 class Machine(Struct, frozen=True):
-    """Where things lie here; all absolute, so that no PATH and no project can put another in the way."""
+    """Paths on this machine; all absolute, so that neither the PATH nor a project can substitute others."""
 
     interpreter: str
     package: str  # the directory that holds the package
@@ -56,7 +56,7 @@ class Machine(Struct, frozen=True):
 
 
 def this_machine(data_dir: str | None = None) -> Machine:
-    """The interpreter and the package that run this."""
+    """The interpreter and the package that run this process."""
     return Machine(sys.executable, str(Path(__file__).resolve().parents[2]), data_dir)
 
 
@@ -135,7 +135,7 @@ def data_dir_of(hook: object) -> str | None:
 
 
 def data_dir_in(program: str) -> str | None:
-    """Where a hook's program records; None: the default."""
+    """The data directory that a hook's program uses; None: the default."""
     found = _PLACED.search(program)
     return os.fsdecode(ast.literal_eval(found[1])) if found else None
 

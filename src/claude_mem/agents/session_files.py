@@ -31,7 +31,7 @@ Numbered = Iterator[tuple[int, dict[str, Any]]]
 
 
 class TranscriptSession:
-    """A session, as far as its file was read. A reader says what its lines mean."""
+    """A session, as far as its file was read. A reader interprets its lines."""
 
     def __init__(self, agent: str, path: Path, *, is_started: bool = False) -> None:
         """`is_started`: only the end of it is read."""
@@ -56,7 +56,7 @@ class TranscriptSession:
         return f"{self._agent}:{self.id}"
 
     def follow(self, session: object = None, cwd: object = None, branch: object = None) -> None:
-        """What a line says about where it is; what it does not say is as before."""
+        """Takes the location from a line; what the line does not mention stays the same."""
         self.id = session if isinstance(session, str) and session else self.id
         self.cwd = cwd if isinstance(cwd, str) and cwd else self.cwd
         self.branch = branch if isinstance(branch, str) and branch else self.branch
@@ -68,7 +68,7 @@ class TranscriptSession:
         self._line, self._nth = str(name) if named else f"{self.id}-{number}", 0
 
     def prompt(self, text: str) -> None:
-        """One that is written twice counts once."""
+        """Adds a prompt; one that is written twice counts once."""
         text = text.strip()
         if not text or (self.turn is not None and self._prompt == (self.turn, text)):
             return
@@ -84,7 +84,7 @@ class TranscriptSession:
             self._said_at = self._said_at or (self.at, self._line)
 
     def call(self, id: object, tool: object, given: object) -> None:
-        """Whatever was said before it was said on the way."""
+        """Adds a tool call; messages before it are messages between tool calls."""
         if self._said_at:
             self._emit("AgentMessage", self._said_at, message=self._take_said())
         self._calls[str(id)] = tool, given
@@ -109,14 +109,14 @@ class TranscriptSession:
             )
 
     def close(self) -> None:
-        """It was over with its last line."""
+        """Ends the session with its last line."""
         self.end_turn()
         if self._is_started:
             self._line, self._nth = f"{self.id}-end", 0
             self._emit("SessionEnd", reason="other")
 
     def take_events(self) -> list[TranscriptEvent]:
-        """Those since the last call."""
+        """Returns the events since the last call."""
         emitted, self._emitted = self._emitted, []
         return emitted
 
@@ -264,7 +264,7 @@ class SessionFiles(Struct, frozen=True):
                     yield path
 
     def _transcript(self, path: Path) -> Transcript | None:
-        """None: nothing happened in it, or it is a subagent's."""
+        """The session of a file; None: nothing happened in it, or it is a subagent's."""
         reading = self.read(path, over=False)
         first = next(iter(reading), None)
         if first is None:

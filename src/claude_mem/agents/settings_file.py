@@ -15,7 +15,7 @@ BOM = "\ufeff"
 
 
 class Malformed(ClaudeMemError):
-    """The user has to fix the file; `str()` shows where."""
+    """A file that the user has to fix; `str()` shows where."""
 
 
 def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
 
 
 def written(settings: dict[str, Any], like: str) -> str:
-    """As text, indented as the file was before, and with its ends of lines."""
+    """The object as text, with the file's previous indentation and line endings."""
     indented = next((line for line in like.splitlines() if line[:1] in (" ", "\t") and line.strip()), "  ")
     indent = indented[: len(indented) - len(indented.lstrip())]
     text = json.dumps(settings, indent=indent, ensure_ascii=False) + "\n"
@@ -66,7 +66,7 @@ def written(settings: dict[str, Any], like: str) -> str:
 
 
 def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
-    """Ours added after what is there; those of an earlier install are replaced."""
+    """Adds our hooks after the existing ones, and replaces those of an earlier install."""
     before = without_hooks(settings, launcher.is_ours)
     merged = dict(before.get("hooks", {}))
     for event, groups in hooks.items():
@@ -75,7 +75,7 @@ def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
 
 
 def without_hooks(settings: dict[str, Any], which: Callable[[object], bool]) -> dict[str, Any]:
-    """Without the hooks that `which` picks, and without what is left empty by it."""
+    """Removes the hooks that `which` selects, and objects that become empty."""
     if not any(map(which, all_hooks(settings))):
         return settings
     left = {
@@ -97,7 +97,7 @@ def with_entry(settings: dict[str, Any], section: str, name: str, value: object)
 
 
 def without_entry(settings: dict[str, Any], section: str, name: str) -> dict[str, Any]:
-    """Without one entry of a section, and without the section if it held nothing else."""
+    """Removes one entry of a section, and the section if it becomes empty."""
     if name not in settings.get(section, {}):
         return settings
     left = {key: value for key, value in settings[section].items() if key != name}
@@ -124,7 +124,7 @@ def _are_groups(groups: object) -> bool:
 
 
 def _finite(number: str) -> float:
-    """What cannot be written again as it was read is not ours to rewrite."""
+    """Rejects numbers that cannot be written back unchanged."""
     if float(number) in (float("inf"), float("-inf")):
         _refused(number)
     return float(number)

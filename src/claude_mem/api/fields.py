@@ -30,11 +30,11 @@ def doc(
 
 
 class Body(Struct, frozen=True, kw_only=True):
-    """A request. What is null counts as missing, unless the field itself may be null."""
+    """A request body. Null counts as missing, unless the field may be null."""
 
 
 class Params(Body, frozen=True, kw_only=True):
-    """A request whose texts are trimmed."""
+    """The parameters of a request; strings are trimmed."""
 
 
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]

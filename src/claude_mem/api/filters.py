@@ -15,7 +15,7 @@ from claude_mem.model.refs import ObservationType
 
 
 class FilterFields(Params, frozen=True, kw_only=True):
-    """As people and query strings write them; empty: it does not matter."""
+    """The filters as strings, as people and query strings write them; empty: not filtered."""
 
     project: Annotated[str, doc("Only this project: its name or key.", "shop")] = ""
     kinds: Kinds = field(name="kind", default=())
@@ -67,7 +67,7 @@ class FilterRequest(FilterFields, frozen=True, kw_only=True):
 
 @cache
 def column_filters() -> tuple[str, ...]:
-    """Those that compare a memory's column of the same name, and need nothing but their condition in SQL."""
+    """The filters that compare a memory's column of the same name, and need only a condition in SQL."""
     declared = msgspec.structs.fields(FilterFields)
     return tuple(each.name for each in declared if get_args(each.type)[1].extra["is_column"])
 
@@ -80,7 +80,7 @@ class Page(Struct, frozen=True):
 
 
 class FilterInfo(Struct, frozen=True):
-    """One filter, as a face needs to know it."""
+    """The description of a filter for one of the interfaces."""
 
     name: str
     kind: Literal["text", "list", "flag", "switch"]

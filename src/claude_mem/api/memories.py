@@ -135,7 +135,7 @@ class WrongRequest(Params, frozen=True, kw_only=True):
 
 
 class EditRequest(Body, frozen=True, kw_only=True):
-    """What is not named stays; null or empty clears it."""
+    """An edit. Omitted fields stay; null or empty clears a field."""
 
     id: Annotated[MemoryId, doc("An observation: 12 or `12`.", 12, aliases=("ref",), expected=A_MEMORY)]
     title: Annotated[str | UnsetType | None, doc("One line.", "Empty passwords made login fail")] = UNSET
@@ -206,7 +206,7 @@ class ImportRequest(Body, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """One memory. Where it is read in full, the columns of its kind come too."""
+    """One memory. A memory in full also has the columns of its kind."""
 
     id: Annotated[int, doc("Its number, unique within its kind.", 12)]
     ref: Annotated[str, doc("Its id, unique across all kinds: `12`, `s12`, `p12`, `e12`.", "12")]
@@ -232,7 +232,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 class FoundMemory(Memory, frozen=True, kw_only=True):
-    """A memory as an answer lists it."""
+    """A memory in a list of results."""
 
     parts: Annotated[dict[str, float] | UnsetType, doc("With `explain`: what makes up the score.")] = UNSET
     how: Annotated[str | UnsetType, doc("In a file's history: modified, read or named.")] = UNSET
@@ -346,7 +346,7 @@ class SelectAnswer(Struct):
 
 
 class CopyReport(Struct, frozen=True):
-    """A file that holds what is to be deleted, or may."""
+    """A file that contains, or may contain, what is to be deleted."""
 
     path: Annotated[str, doc("The file.", "backups/claude-mem-20260131-090000.db")]
     kind: Annotated[str, doc("backup, quarantine, export or spool.", "backup")]
@@ -408,7 +408,7 @@ class InjectionInfo(Struct, frozen=True):
 
 
 class Provenance(Struct, kw_only=True):
-    """Where a memory comes from, and what became of it."""
+    """Where a memory comes from, and where it was used."""
 
     ref: Annotated[str, doc("The memory.", "12")]
     branch: Annotated[str | None, doc("The git branch.", "main")]

@@ -175,7 +175,7 @@ class ProjectAnswer(Struct):
 
 
 class FacetsAnswer(Struct, kw_only=True):
-    """What the filters can be set to."""
+    """The available values of the filters."""
 
     projects: tuple[str, ...]
     types: tuple[str, ...]

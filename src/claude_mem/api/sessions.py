@@ -121,7 +121,7 @@ class SessionEndReport(Report, frozen=True, kw_only=True):
 
 
 class ReportResult(Struct, frozen=True, rename="camel"):
-    """What became of a report."""
+    """The outcome of a report."""
 
     status: Annotated[
         Literal["queued", "skipped"], doc("queued, or skipped if it must not be stored.", "queued")

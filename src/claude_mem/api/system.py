@@ -106,7 +106,7 @@ class QueueQuery(Params, frozen=True, kw_only=True):
 
 
 class JobRow(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What and why, never the text of it."""
+    """A job: its event and the reason for its state, never captured text."""
 
     id: Annotated[int, doc("The job's id.", 41)]
     kind: Annotated[str, doc("What happened.", "tool_use")]

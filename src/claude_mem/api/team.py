@@ -81,7 +81,7 @@ class NewGrant(Body, frozen=True, kw_only=True):
 
 
 class Removal(Body, frozen=True, kw_only=True):
-    """Of a member (by name) or a key (by id)."""
+    """The removal of a member (by name) or a key (by id)."""
 
     id: Annotated[str, Meta(min_length=1, max_length=64), doc("The member's name, or the key's id.", "k3")]
 
@@ -102,7 +102,7 @@ class ProjectGrant(Struct, frozen=True, kw_only=True):
 
 
 class TeamAnswer(Struct, frozen=True, kw_only=True):
-    """Who is calling, and what the server lets that key do."""
+    """The caller, and what the caller's key permits."""
 
     member: Annotated[str, doc("The member that the key belongs to.", "ada")]
     machine: Annotated[str, doc("The machine that the key is for.", "laptop")]

@@ -71,7 +71,7 @@ class ForgetArguments(Params, frozen=True, kw_only=True):
 
 
 def project_filter(project: str, cwd: str) -> dict[str, str]:
-    """Which project is meant by the name a model gave."""
+    """The project filter for the name that a model gave."""
     return {"project": "", "cwd": cwd} if project == HERE else {"project": project}
 
 

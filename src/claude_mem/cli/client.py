@@ -60,7 +60,7 @@ class WorkerRefused(ClaudeMemError):
 
 
 class BadRequest(WorkerRefused, UsageError):
-    """What was typed cannot be right."""
+    """The worker rejected a parameter: what the user typed is invalid."""
 
 
 def request(
@@ -97,7 +97,7 @@ def request(
 
 
 def slow_request(sentence: str, method: str, path: str, body: object = None) -> dict[str, Any]:
-    """As `request`, for what may take long: meanwhile the sentence says what is waited for."""
+    """Like `request`, for slow requests: in the meantime, prints the sentence."""
     with output.waiting(sentence):
         return request(method, path, body=body, within_s=SLOW_S)
 
@@ -114,7 +114,7 @@ def _replaced(data_dir: Path) -> bool:
 
 
 def stream_lines(path: str, query: Mapping[str, object]) -> Iterator[bytes]:
-    """As `request`, for an answer that is read line by line as it arrives."""
+    """Like `request`, for a response that is read line by line as it arrives."""
     request("GET", "/health")  # it is running, or is started
     path = _with_query(path, query)
     try:
@@ -143,7 +143,7 @@ def pages(path: str, query: Mapping[str, object], *, starts: int = 1) -> Iterato
 
 
 def quoted(text: str) -> str:
-    """One part of a path, whatever it holds."""
+    """Percent-encodes one segment of a path, whatever it contains."""
     return quote(text, safe="", errors="replace")
 
 

@@ -25,7 +25,7 @@ def project(parser: Parser) -> None:
 
 
 def flags(parser: Parser) -> None:
-    """Every filter there is, as `api.filters` declares it."""
+    """Adds a flag for every filter that `api.filters` declares."""
     project(parser)
     for each in _filters().values():
         _add(parser, each)

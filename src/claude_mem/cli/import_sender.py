@@ -42,7 +42,8 @@ Absorb = Callable[[bytes], Mapping[str, Any]]
 
 
 class Sent(Struct):
-    """The outcome of what was sent so far. `what`: what one of it is called, a record or a line of a file."""
+    """The outcome of what was sent so far. `what`: the name of an item, such as a record or a line of a
+    file."""
 
     what: str = "record"
     records: int = 0

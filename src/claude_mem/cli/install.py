@@ -92,7 +92,7 @@ def _lock() -> Any:
 
 
 class LeftOut:
-    """The agents whose files can be neither read nor changed: they stay as they are, and no other's fate."""
+    """The agents whose files cannot be read or changed: they are skipped, and the others are not affected."""
 
     def __init__(self) -> None:
         self.errors: dict[str, tuple[Agent, ClaudeMemError | OSError]] = {}
@@ -109,7 +109,7 @@ class LeftOut:
         return list(self.errors)
 
     def tell(self, *, is_all: bool) -> None:
-        """Raises what is wrong if no agent is left."""
+        """Reports the skipped agents; raises the error if no agent is left."""
         if is_all and len(self.errors) == 1:
             raise next(error for _, error in self.errors.values())
         messages = [
@@ -121,7 +121,7 @@ class LeftOut:
             output.message(text)
 
     def code(self, named: list[str] | None) -> int:
-        """An agent that was named has to work."""
+        """The exit code: 1 if an agent that the user named was skipped."""
         return WRONG if any(name in self.errors for name in named or ()) else OK
 
 
@@ -210,7 +210,7 @@ def _install(args: argparse.Namespace) -> int:
 
 
 def _leave_empty_directories(targets: list[InstallTarget], known: catalog.Connections) -> None:
-    """Data directories in which nothing was recorded, and which no agent uses any more."""
+    """Removes data directories in which nothing was recorded and which no agent uses anymore."""
     former = {each.data_dir for target in targets for each, _ in target.prepared.old}
     for data_dir in former - {each.data_dir for _, each in known.found}:
         if not file_changes.has_events(data_dir):

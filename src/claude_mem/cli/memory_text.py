@@ -27,7 +27,7 @@ def evidence_sections(result: dict[str, Any], columns: int) -> Iterator[list[str
 
 
 def _parsed(text: object) -> Any:
-    """Kept as JSON; what was cut, or never was any, is shown as it is."""
+    """Parses JSON; text that is truncated or is not JSON is shown as it is."""
     try:
         return json.loads(text) if isinstance(text, str) else text
     except (ValueError, RecursionError):
@@ -124,7 +124,7 @@ def day(of: Result) -> str:
 
 
 def _row(result: Result, room: int) -> list[str]:
-    """What it is, and at most two lines of the sentence that matches."""
+    """One memory: what it is, and at most two lines of the sentence that matches."""
     kind = str(result.get("type") or result["kind"])
     title, snippet = headline(str(result["kind"]), _title(result), str(result.get("snippet") or ""))
     if not snippet and title != _title(result):
@@ -166,7 +166,7 @@ def table(results: Sequence[Result], columns: int = 0, paint: Paint | None = Non
 
 
 def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
-    """Everything that is known of one."""
+    """A memory with all its fields."""
     kind = str(result.get("type") or result["kind"])
     about = [
         _when(result, now),

@@ -86,7 +86,7 @@ def menu(chosen: Settings, names: list[str]) -> str:
 
 
 def answered(line: str, names: list[str]) -> str | None:
-    """A number, a name, or nothing for the first; None: something else."""
+    """Parses the answer: a number, a name, or nothing for the first choice; None: anything else."""
     word = line.strip().lower()
     if not word:
         return names[0]
@@ -96,7 +96,7 @@ def answered(line: str, names: list[str]) -> str | None:
 
 
 def cost(chosen: Settings, provider: str) -> str:
-    """Who observes and what it may cost, in one line."""
+    """The observer and what it may cost, in one line."""
     if provider == OFFLINE:
         return "offline: no model, free, and nothing leaves this machine."
     title = registry.BY_NAME[provider].title

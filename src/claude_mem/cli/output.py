@@ -143,7 +143,7 @@ def terminal() -> int:
 
 
 def clean(text: str) -> str:
-    """Without anything that would not show as itself; lines stay lines."""
+    """The text without control and formatting characters; line breaks stay."""
     return "".join(
         char
         for char in _SEQUENCE.sub("", text).replace("\r\n", "\n").expandtabs(4)
@@ -185,7 +185,7 @@ def wrap(text: str, columns: int, indent: str = "") -> list[str]:
 
 
 def verbatim(text: str, columns: int, indent: str = "") -> list[str]:
-    """As `wrap`, but keeps the spaces: for code, output and prompts."""
+    """Like `wrap`, but preserves spaces, for code, output and prompts."""
     room = max(10, columns - len(indent))
     lines = []
     for line in clean(text).splitlines():

@@ -168,7 +168,7 @@ def add(commands: Commands) -> None:
 
 
 def main() -> int:
-    """Always 0, always one line."""
+    """Prints one line; always returns 0."""
     line = UNKNOWN
     try:
         stdin.deadline(ALL_WITHIN_S)
@@ -186,7 +186,7 @@ def main() -> int:
 
 
 def _session() -> str:
-    """Whose status the client shows; empty: it does not say."""
+    """The session whose status the client shows; empty: unknown."""
     given = b"" if posix.isatty(0) else stdin.read(READ_WITHIN_S).head
     stdin.deadline(ALL_WITHIN_S - READ_WITHIN_S)
     import json

@@ -83,7 +83,7 @@ class InstallPaths(Struct, frozen=True):
         return self.data_dir == Path.home() / ".claude-mem"
 
     def run(self, words: Sequence[str]) -> str | None:
-        """Have Claude Code do something itself."""
+        """Runs a command of Claude Code's."""
         if self.scope == "project" and not self.folder.parent.is_dir():
             return f"{self.folder.parent} is gone"
         environ = {name: value for name, value in os.environ.items() if name != "CLAUDE_CONFIG_DIR"}

@@ -75,7 +75,8 @@ def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Ite
 
 
 def is_our_text(there: str, text: str) -> bool:
-    """Written by us, perhaps for another path of the command or by an older version: it begins alike."""
+    """Whether we wrote it, perhaps for another path of the command or by an older version: the beginning
+    matches."""
     return there.splitlines()[:2] == text.splitlines()[:2]
 
 
@@ -168,7 +169,7 @@ def data_dir_of(settings: dict[str, Any]) -> Path | None:
 
 
 def is_status_line(settings: dict[str, Any]) -> bool:
-    """Ours alone: one that runs ours among other things is the user's."""
+    """Whether it runs only our command; one that also runs other things is the user's."""
     match settings.get("statusLine"):
         case {"command": str(command)}:
             try:

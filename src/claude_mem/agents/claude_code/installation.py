@@ -74,7 +74,7 @@ class ClaudeCodeConnection(Struct, frozen=True):
         return install_plan.plan(self.place, wanted, read_text).is_empty
 
     def undo_plan(self) -> Plan:
-        """What makes it as before the install; what changed since stays."""
+        """What restores the state before the install; later changes stay."""
         place, made = self.place, self.made
         changes, notes = [], []
         if (now := read_text(place.settings)) is not None:
@@ -177,7 +177,7 @@ def _recorded(data_dir: Path, program: str | None) -> ClaudeCodeConnection | Non
 
 
 def _may_be_in(here: InstallPaths) -> bool:
-    """A file that does not name us need not be readable."""
+    """Whether a file may name us. A file that does not need not be readable."""
     texts = [path.read_bytes() for path in (here.settings, here.servers) if path.is_file()]
     return any(name in text for text in texts for name in (b"claude-mem", b"claude_mem"))
 
@@ -205,7 +205,8 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
 
 
 def prepare(data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
-    """One connection at a time: two would run every hook twice. Raises Malformed."""
+    """Plans an install. There is one connection at a time, because two would run every hook twice. Raises
+    Malformed."""
     here = install_paths.locate(data_dir, program, wanted.scope)
     new = install_paths.new_record(here, plugin=wanted.plugin)
     old: list[tuple[ClaudeCodeConnection, Plan]] = []

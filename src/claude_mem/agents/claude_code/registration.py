@@ -74,7 +74,7 @@ _SIGNS = (
 
 
 def is_foreign_hook(hook: object) -> bool:
-    """A hook's entry of the TypeScript claude-mem, as its installers of several ages wrote it."""
+    """Whether it is a hook entry of the TypeScript claude-mem, as any of its installers wrote it."""
     if not isinstance(hook, dict) or is_ours(hook):
         return False
     args = hook.get("args")
@@ -84,7 +84,7 @@ def is_foreign_hook(hook: object) -> bool:
 
 
 def foreign_plugins(settings: dict[str, Any]) -> list[str]:
-    """Enabled plugins by our name; ours has another."""
+    """Enabled plugins named claude-mem; ours has another name."""
     plugins = settings.get("enabledPlugins", {}).items()
     return [name for name, on in plugins if on and name.split("@")[0] == "claude-mem"]
 

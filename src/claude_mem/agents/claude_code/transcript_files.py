@@ -34,7 +34,7 @@ def is_subagent_file(path: Path) -> bool:
 
 
 def subagent_files(path: Path) -> tuple[Path, ...]:
-    """Those in the folder that belongs to a session's file. Links are not followed."""
+    """The subagents' files in the folder that belongs to a session's file. Links are not followed."""
     folder = path.with_name(path.name.partition(".")[0]) / AGENTS_FOLDER
     if folder.is_symlink() or not folder.is_dir():
         return ()
@@ -56,19 +56,19 @@ def agent_id(path: Path) -> str:
 
 
 def agent_type(path: Path) -> str | None:
-    """As the note beside it says; its own lines may say it too."""
+    """The agent's type according to the note next to the file; the file's own lines may contain it too."""
     note = path.with_name(f"agent-{agent_id(path)}.meta.json")
     kind = read_object(note).get("agentType")
     return kind if isinstance(kind, str) else None
 
 
 def started_at(path: Path) -> int | None:
-    """When, in epoch milliseconds; None: nothing in it can be read."""
+    """When the session started, in epoch milliseconds; None: nothing in the file can be read."""
     return next((line.at for line in _first_lines(path)), None)
 
 
 def parent_session(path: Path) -> str | None:
-    """Whose subagent it is, for files that lie beside the sessions' own."""
+    """The session that a subagent belongs to, for files next to those of the sessions."""
     return next(filter(None, (line.text("sessionId") for line in _first_lines(path))), None)
 
 

@@ -41,7 +41,7 @@ _UUID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
 class LineTally(Struct):
-    """What was read, and what was passed over."""
+    """Counts what was read and what was skipped."""
 
     lines: int = 0
     unreadable: int = 0
@@ -69,7 +69,7 @@ class Line(NamedTuple):
         return value if isinstance(value, str) and value else None
 
     def name(self, session: str) -> str:
-        """The same whenever this line is read, also from a file it was copied to."""
+        """The line's name, which is the same whenever it is read, even from a copy."""
         uuid = self.text("uuid")
         return uuid if uuid and _UUID.fullmatch(uuid) else f"{session}-{self.number}"
 
@@ -120,7 +120,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def is_silent(raw: bytes, tally: LineTally) -> bool:
-    """Whether a line can be skipped without parsing it, as most of a file can."""
+    """Whether a line can be skipped without parsing it. Most lines can."""
     first = _TYPE_FIRST.match(raw)
     if first:
         kind = first[1].decode()
@@ -133,7 +133,7 @@ def is_silent(raw: bytes, tally: LineTally) -> bool:
 
 
 def parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | None:
-    """A line's object; None: nothing, or what is counted as lost."""
+    """A line's object; None: an empty line, or one that is counted as lost."""
     text = raw.decode("utf-8", "replace").strip("\0 \t\r\n\N{BYTE ORDER MARK}")
     if not text:
         if b"\0" in raw:
@@ -171,7 +171,7 @@ _DATA_URL = "data:"
 
 
 def without_pictures(value: object, depth: int = 0) -> object:
-    """The same, with a mark in place of every picture."""
+    """A copy with a mark in place of every image."""
     if isinstance(value, str):
         return _mark(value[5:40].partition(";")[0], value) if is_data_url(value) else value
     if depth > DEEPEST_PICTURE:
@@ -193,7 +193,7 @@ def without_pictures(value: object, depth: int = 0) -> object:
 
 
 def picture_label(block: Mapping[str, object]) -> str | None:
-    """The mark for a content block that is a picture: the Messages API's, or MCP's."""
+    """The mark for a content block that is an image, in the format of the Messages API or of MCP."""
     source = block.get("source")
     holder = source if isinstance(source, Mapping) else block
     data = holder.get("data")

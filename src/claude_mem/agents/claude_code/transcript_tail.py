@@ -33,7 +33,7 @@ MOST_CHARACTERS = 100_000  # of a turn; the last ones are kept
 
 
 def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
-    """What the agent said in the turn that this event ends; nothing, where there is nothing to be read."""
+    """What the agent said in the turn that this event ends; nothing, if nothing can be read."""
     path = Path(stop.transcript_path or "")
     if path.name != f"{stop.session}.jsonl":
         return TurnWords()
@@ -41,7 +41,7 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
 
 
 class EndedTurn(ABC):
-    """The turn that an event ends, as far as it was found."""
+    """The turn that an event ends, as much of it as was found."""
 
     def __init__(self, stop: Event) -> None:
         self.began = False  # its prompt was found

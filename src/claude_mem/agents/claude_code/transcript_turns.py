@@ -66,7 +66,7 @@ def text_of(content: object) -> str:
 
 
 def without_frame(summary: str) -> str:
-    """A compaction's summary, as the model wrote it."""
+    """A compaction's summary, without the text that the client added around it."""
     text = _REMINDER.sub("", summary)
     began = _BEFORE_SUMMARY.match(text)
     return _AFTER_SUMMARY.sub("", text[began.end() :] if began else text).strip()
@@ -102,7 +102,7 @@ _INTERRUPTED = "[Request interrupted by user"
 
 
 class Chain(Struct):
-    """One agent's thread through a transcript, as far as it was read."""
+    """One agent's sequence of messages in a transcript, as far as it was read."""
 
     session: str
     path: str
@@ -208,7 +208,7 @@ class Chain(Struct):
         yield self._event("PostCompact", line, trigger=_trigger(boundary), compact_summary=summary)
 
     def _uncompacted(self) -> Iterator[TranscriptEvent]:
-        """A compaction that was begun, and whose summary is not in the file."""
+        """A compaction that was begun, but whose summary is not in the file."""
         if self.boundary:
             boundary, self.boundary = self.boundary, None
             yield self._event("PreCompact", boundary, trigger=_trigger(boundary), custom_instructions=None)

@@ -59,7 +59,7 @@ class Watch:
         return {str(path): file.mark for path, file in self._files.items()}
 
     def grown(self) -> list[Path]:
-        """Files with something new, that may be read again by now."""
+        """Files that have grown and may be read again now."""
         now, there, changed = self._clock(), set(), []
         for folder in self._folders:
             for path in transcript_files.files(folder, []):

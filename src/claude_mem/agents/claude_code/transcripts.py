@@ -82,7 +82,8 @@ def _events(
 
 
 def _rising(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
-    """With a time that never falls: lines are not always written in the order of their times, but read so."""
+    """The lines with times that never decrease. Clients do not always write lines in the order of their
+    times."""
     at = 0
     for each in events:
         at = max(at, each.at)
@@ -90,7 +91,7 @@ def _rising(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
 
 
 def _subagent(path: Path, main: _Main, tally: LineTally) -> Iterator[Timed]:
-    """A subagent's file is open only while its time is."""
+    """Reads a subagent's events; its file is only open during its time span."""
     began = transcript_files.started_at(path)
     if began is None:
         return
@@ -214,7 +215,7 @@ class _Main:
         return None
 
     def _answered(self, event: TranscriptEvent) -> Iterator[TranscriptEvent]:
-        """The side chain is over whose caller has its answer."""
+        """Ends a side chain, once its caller has its answer."""
         given = event.payload.get("tool_input")
         kind = given.get("subagent_type") if isinstance(given, Mapping) else None
         if kind and self.sides and event.event.startswith("PostToolUse"):

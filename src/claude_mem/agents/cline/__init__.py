@@ -22,7 +22,7 @@ INJECTION_EVENTS = frozenset(("PreToolUse",))
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
-    """None for a subagent's: its parent reports what came of it."""
+    """The event in Claude Code's format; None for a subagent's, because its parent reports the result."""
     if payload.get("parent_agent_id"):
         return None
     roots, root = payload.get("workspaceRoots"), _object(payload, "sessionContext").get("rootSessionId")

@@ -57,7 +57,7 @@ _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 
 
 def _messages(path: Path, tally: LineTally) -> Numbered:
-    """A file that is not a JSON object counts as one lost line."""
+    """The messages in a file; a file that is not a JSON object counts as one lost line."""
     text = path.read_bytes()
     document: dict[str, Any] = transcript_lines.parsed(text, 1, tally) or {}
     tally.lines += 1

@@ -42,7 +42,7 @@ _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTIL
 
 
 def _name(line: Fields) -> object:
-    """The same in a fork, which begins with a copy."""
+    """A line's name, which is the same in a fork, because that begins with a copy."""
     said = line.get("payload") or {}
     turn = said.get("turn_id") or said.get("internal_chat_message_metadata_passthrough", {}).get("turn_id")
     item = said.get("call_id") or said.get("id") or said.get("item", {}).get("id") or said.get("type")

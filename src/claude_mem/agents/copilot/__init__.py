@@ -73,6 +73,6 @@ def _last_message(transcript: object) -> str:
 
 
 def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:
-    """It shows its user nothing, and stops no turn."""
+    """The answer in Copilot's format. Copilot shows the user nothing and does not stop a turn."""
     del event, message, reason
     return {"additionalContext": context} if context else {}

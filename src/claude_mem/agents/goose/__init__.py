@@ -37,6 +37,6 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
 
 def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:
-    """Anything else that a turn's last hook prints would count as a failure."""
+    """The answer in Goose's format. Any other output of a turn's last hook would count as a failure."""
     del context, reason
     return {"banner": message} if message and event == "SessionStart" else {}

@@ -142,7 +142,7 @@ def _is_users_own(database: Path) -> bool:
 
 
 def _turn(path: Path, prompt: str, deadline: float) -> Iterator[bytes]:
-    """All of it or nothing: raises TimeoutError for one that takes too long, or is too large."""
+    """A complete turn. Raises TimeoutError if it takes too long or is too large."""
     room = WINDOWS[-1]
     with closing(sqlite3.connect(f"{path.parent.as_uri()}?mode=ro", uri=True, timeout=WITHIN_S)) as db:
         for row in db.execute(_TURN, (path.name, prompt)):

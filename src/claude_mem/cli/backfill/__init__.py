@@ -85,7 +85,7 @@ class BackfillRun:
         self._settle_all()
 
     def wait_for_index(self) -> None:
-        """Until it can be found and injected; that takes a moment."""
+        """Waits until the imported memory can be found and injected, which takes a moment."""
         deadline = time.monotonic() + INDEXED_WITHIN_S
         while time.monotonic() < deadline:
             recall: dict[str, Any] = import_sender.backfill_request("GET", "/health").get("recall") or {}
@@ -106,7 +106,7 @@ class BackfillRun:
         self._settle(0)
 
     def _settle(self, most: int) -> None:
-        """Wait until no more than so many events wait."""
+        """Waits until at most this many events are waiting."""
         least, seen_at, wait_s = None, time.monotonic(), LOOK_EVERY_S
         while (found := import_sender.backfill_progress(self.began))["waiting"] > most:
             if least is None or found["waiting"] < least:

@@ -71,7 +71,7 @@ class TooLong:
 
 
 class Lines:
-    """Cuts messages out of what a client writes."""
+    """Splits a client's output into messages."""
 
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
@@ -279,7 +279,7 @@ def split_batch(line: bytes) -> list[bytes] | None:
 
 
 def error_reply(message: bytes, sentence: str) -> bytes:
-    """Empty for a notification."""
+    """An error response; empty for a notification."""
     import json
 
     try:
@@ -292,7 +292,7 @@ def error_reply(message: bytes, sentence: str) -> bytes:
 
 
 def refused_reply(message: bytes, status: int, body: bytes) -> bytes:
-    """The worker answered, but not in JSON-RPC."""
+    """The error response if the worker answered, but not in JSON-RPC."""
     import json
 
     try:

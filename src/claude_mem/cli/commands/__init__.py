@@ -191,7 +191,7 @@ class Commands:
         return parser
 
     def group(self, name: str, purpose: str = "", *, example: str, more: str = "") -> Commands:
-        """A command that does nothing but have subcommands."""
+        """A command that only has subcommands."""
         parser = self.add(
             name, purpose, run=lambda _: help_of(parser), more=more, example=example, json=False
         )
@@ -199,7 +199,7 @@ class Commands:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command. Whatever goes wrong becomes a sentence on stderr and an exit code."""
+    """Runs one command. Every error becomes a sentence on stderr and an exit code."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(
@@ -266,7 +266,7 @@ def terminal_width() -> int:
 
 
 def help_of(parser: argparse.ArgumentParser) -> int:
-    """A level was named, but no command on it."""
+    """The help of a command group that was typed without a subcommand."""
     parser.print_help(sys.stderr)
     return USAGE
 
@@ -298,7 +298,7 @@ def _listed(commands: dict[str, tuple[str, str]]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], see: str) -> UsageError:
-    """The error for a name that does not exist, with the nearest one that does."""
+    """The error for a name that does not exist, with the most similar one that does."""
     import difflib
 
     close = [ELSEWHERE[name]] if name in ELSEWHERE else difflib.get_close_matches(name, list(known), 1, ALIKE)

@@ -156,7 +156,7 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
     from claude_mem.imports.sources import notes_in
 
     def known(session: str) -> Collection[str]:
-        """The content keys of what a session holds."""
+        """The content keys of the memories in a session."""
         with _unless(starting), suppress(UsageError):  # there is no such session yet
             text = str(request("GET", "/api/export", {"session": session}, starts=starting).get("text", ""))
             records = [json.loads(line) for line in text.splitlines() if line]
@@ -208,7 +208,7 @@ def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProj
 
 @contextmanager
 def _unless(starting: bool) -> Iterator[None]:
-    """Where the worker may not be started, its answer is done without."""
+    """Returns a default if the worker may not be started."""
     try:
         yield
     except ClaudeMemError:

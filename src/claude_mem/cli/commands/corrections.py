@@ -63,7 +63,7 @@ def _run_remember(args: argparse.Namespace) -> int:
 
 
 def _know(project: str) -> None:
-    """A typo must not become a project."""
+    """Checks that the project exists, so that a typo does not create one."""
     try:
         request("GET", "/api/sessions", {"project": project, "limit": 1})
     except UsageError:
@@ -210,7 +210,7 @@ def _counted(answer: dict[str, Any]) -> str:
 
 
 def copies_text(answer: dict[str, Any]) -> list[str]:
-    """The copies elsewhere, what was done with them, and what is left to do."""
+    """Lists the other copies, what was done with each, and what the user still has to do."""
     lines, copies = [], answer.get("elsewhere") or []
     for copy in copies:
         note = f" ({output.clean(copy['note'])})" if copy["note"] else ""

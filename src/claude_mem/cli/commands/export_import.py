@@ -77,7 +77,7 @@ def _run_export(args: argparse.Namespace) -> int:
 
 
 def _refuse_files(query: list[str]) -> None:
-    """Nobody who types a file's name wants all of memory on the screen."""
+    """Rejects an argument that looks like a file name: the user did not mean to print all of memory."""
     for named in (word for word in query if " " not in word):  # not a sentence that names one
         if named.endswith(FILES) or ("/" in named and Path(named).expanduser().parent.is_dir()):
             words = [*(word for word in query if word != named), "-o", named]
@@ -202,7 +202,7 @@ def _check(path: Path, force: bool) -> None:
 
 
 def _note(data_dir: Path, path: Path) -> None:
-    """One JSON object a line in `exports.jsonl`."""
+    """Records the export in `exports.jsonl`, as one JSON object per line."""
     line = json.dumps({"path": os.fsdecode(path), "at": int(time.time() * 1000)}) + "\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)

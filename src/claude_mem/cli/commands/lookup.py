@@ -176,7 +176,7 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
 
 
 def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
-    """An event that was a prompt, with its text, which is stored once, as the prompt."""
+    """Adds the text to an event that is a prompt; the text is stored only once, with the prompt."""
     if result["kind"] != "evidence" or result.get("type") != "prompt" or result.get("text"):
         return result
     for each in pages("/api/prompts", {"session": result["session_id"]}):

@@ -177,7 +177,7 @@ def _list_events(args: argparse.Namespace) -> int:
 
 
 def events_table(jobs: list[dict[str, Any]]) -> str:
-    """In 80 columns; reasons are cut, `--json` has them in full."""
+    """A table of events in 80 columns; reasons are truncated, and complete with `--json`."""
     now, digits = time.time(), max(len("id"), *(len(str(job["id"])) for job in jobs))
     sessions = [short_id(job["claudeSessionId"]) for job in jobs]
     wide = max(8, *map(len, sessions))

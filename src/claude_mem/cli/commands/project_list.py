@@ -127,7 +127,7 @@ def _remove(args: argparse.Namespace) -> int:
 
 
 def _one(given: str) -> dict[str, Any]:
-    """By its key, or by its name if only one has it."""
+    """Finds a project by its key, or by its name if only one has it."""
     items = _overview()["items"]
     found = [item for item in items if given == item["key"] or given in item["merged"]]
     found = found or [item for item in items if given == item["name"]]

@@ -32,7 +32,7 @@ SOCKETS = (paths.HOOK_SOCK, paths.WORKER_SOCK)
 
 
 class Fault(Struct, frozen=True):
-    """Something wrong, and either what mends it or who must."""
+    """A problem, and either its fix or what the user must do."""
 
     check: str
     says: str
@@ -91,7 +91,8 @@ def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:
 
 
 def faults() -> Iterator[Fault]:
-    """In the order in which they have to be mended: each is looked for when those before it are."""
+    """The faults, in the order in which they must be fixed: each is checked after the previous ones are
+    fixed."""
     root = settings.data_directory().absolute()
     yield from _directory(root)
     if root.is_dir():

@@ -62,7 +62,7 @@ def add(commands: Commands) -> None:
 
 @contextmanager
 def _store(settings: Settings) -> Iterator[Any]:
-    """The team's database. What it refuses becomes a sentence."""
+    """Opens the team's database; its errors become sentences."""
     from claude_mem.wiring import team_services
 
     try:

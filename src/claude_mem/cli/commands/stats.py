@@ -197,7 +197,7 @@ def _row(name: str, cost: Cost) -> str:
 
 
 def tokens(count: int) -> str:
-    """Exactly, as long as a column has room for it: `99,999,999`, `100.0 M`."""
+    """A number of tokens, exact if it fits the column: `99,999,999`, `100.0 M`."""
     return f"{count:,}" if count < 100_000_000 else f"{count / 1e6:,.1f} M"
 
 
@@ -208,7 +208,7 @@ def _dollars(cost: Cost) -> str | None:
 
 
 def dollars(amount: float) -> str:
-    """Cents; of less than ten of them, hundredths."""
+    """An amount in dollars, to the cent; below ten cents, to the hundredth of a cent."""
     return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"
 
 

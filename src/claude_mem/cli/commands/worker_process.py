@@ -48,7 +48,7 @@ def last_lines(log: Path, count: int) -> list[str]:
 
 
 def follow_log(log: Path, rest: Callable[[], object] = lambda: time.sleep(LOOK_EVERY_S)) -> Iterator[str]:
-    """What is appended from now on, for ever. `rest` runs between two looks."""
+    """Yields what is appended from now on, indefinitely. `rest` runs between two checks."""
     from claude_mem.serve.worker_log import read_since
 
     _, place = read_since(log, "")

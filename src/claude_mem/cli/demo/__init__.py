@@ -75,7 +75,7 @@ def _demo(args: argparse.Namespace) -> int:
 
 
 def problems(made: Replay) -> list[str]:
-    """What a demo must not show."""
+    """The demo's failures, if there are any."""
     session = made.session
     failed = any(hook.code != 0 or hook.answer != ANSWER for hook in made.hooks)
     observers = {observation["provider"] for observation in session["observations"]}

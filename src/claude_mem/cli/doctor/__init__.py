@@ -71,12 +71,12 @@ def judge(facts: Facts) -> list[Finding]:
 
 
 def why_not(findings: list[Finding]) -> str | None:
-    """Why nothing is recorded. The last finding is nearest to the cause."""
+    """Why nothing is recorded. The last finding is closest to the cause."""
     return next((finding.stops for finding in reversed(findings) if finding.stops), None)
 
 
 def why_unobserved(findings: list[Finding]) -> str | None:
-    """Why nothing that is recorded becomes memory."""
+    """Why recorded events do not become memory."""
     return next((finding.hinders for finding in reversed(findings) if finding.hinders), None)
 
 

@@ -104,7 +104,7 @@ class SpoolFacts(Struct, frozen=True):
 
 
 class ObserverFacts(Struct, frozen=True):
-    """By the settings seen from here; the worker may have been started from elsewhere."""
+    """The observer according to this process's settings; the worker may have been started with others."""
 
     provider: str
     why: str

@@ -78,7 +78,8 @@ def judge_database(survey: Survey, facts: Facts) -> Iterator[Finding]:
 
 
 def _queue(queue: QueueFigures, facts: Facts) -> Finding:
-    """As the worker sees it, which knows what a backfill brought; without one, by the database alone."""
+    """The queue as the worker reports it, including backfilled events; without a worker, from the
+    database."""
     worker, chosen, since = facts.worker, facts.configuration, queue.oldest_ready_at
     age_s = 0.0 if since is None else max(0.0, facts.now - since / 1000)
     oldest = "" if since is None else f" (the oldest for {notices.age(age_s)})"
@@ -100,7 +101,7 @@ def _queue(queue: QueueFigures, facts: Facts) -> Finding:
 
 
 def judge_growth(facts: Facts) -> Iterator[Finding]:
-    """What the database takes, how fast it grows, how much of it is unused."""
+    """Reports the size of the database, its growth, and its unused space."""
     survey = facts.database
     if isinstance(survey, Unknown) or survey.room is None or not survey.bytes:
         return

@@ -35,7 +35,7 @@ from claude_mem.model.records import (
     parse_name,
 )
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
-from claude_mem.recall import json_shapes
+from claude_mem.recall import answers
 from claude_mem.recall.background import OnChange
 from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver
 from claude_mem.store.base import Copies, Store
@@ -62,7 +62,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         plan = self.store.deletion.plan(selected)
         of_others = self._of_others(plan)
         request = self._request(selected, plan)
-        sample = [json_shapes.result(Hit(card, 0.0)) for card in self._sample(plan)]
+        sample = [answers.result(Hit(card, 0.0)) for card in self._sample(plan)]
         if dry_run:
             counts, reports = self._count(plan), self.copies.look(request)
         else:

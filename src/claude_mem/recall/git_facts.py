@@ -72,12 +72,7 @@ class Repository:
         if self._places is None:
             return (_stamp(self._root / ".git"),)
         _, own, common = self._places
-        files = (
-            own / "HEAD",
-            own / "logs" / "HEAD",
-            common / "packed-refs",
-            common / "reftable" / "tables.list",
-        )
+        files = (own / "HEAD", own / "logs/HEAD", common / "packed-refs", common / "reftable/tables.list")
         return tuple(map(_stamp, (*files, *_folders(common / "refs"))))
 
     def _ask(self) -> None:
@@ -99,28 +94,16 @@ class Repository:
     def _read(self, deadline: float) -> RepoFacts:
         assert self._places is not None
         top, _, common = self._places
-        log = ("log", *_QUIET_LOG)
-        commits = self._git(deadline, *log, f"-n{MOST_COMMITS}", "--format=%H %ct", "HEAD", "--").splitlines()
+
+        def log(most: int, *arguments: str) -> str:
+            return self._git(deadline, "log", *_QUIET_LOG, f"-n{most}", *arguments, "HEAD", "--")
+
+        commits = log(MOST_COMMITS, "--format=%H %ct").splitlines()
         oldest = min((int(line.split()[1]) for line in commits), default=0)
         all_seen = len(commits) < MOST_COMMITS and not (common / "shallow").exists()
-        changes = self._git(
-            deadline,
-            *(
-                *log,
-                f"-n{MOST_COMMITS_WITH_FILES}",
-                "--format=%x01%H %at %P",
-                "--name-status",
-                "-z",
-                "--no-renames",
-            ),
-            *("--diff-merges=off", "HEAD", "--"),
-        )
-        touches, deleted = _touches(changes)
-        undone = self._git(
-            deadline,
-            *(*log, f"-n{MOST_COMMITS}", "--grep=^This reverts commit [0-9a-f]", "--format=%H%n%b", "HEAD"),
-            "--",
-        )
+        how = ("--format=%x01%H %at %P", "--name-status", "-z", "--no-renames", "--diff-merges=off")
+        touches, deleted = _touches(log(MOST_COMMITS_WITH_FILES, *how))
+        undone = log(MOST_COMMITS, "--grep=^This reverts commit [0-9a-f]", "--format=%H%n%b")
         bases: dict[str, list[str]] = defaultdict(list)
         for path in touches:
             bases[path.rpartition("/")[2]].append(path)
@@ -155,14 +138,8 @@ class Repository:
         trunk = trunk or next((heads[name] for name in _TRUNKS if name in heads), None)
         merged: set[str] = set()
         for into in ("HEAD", *((trunk,) if trunk in heads.values() else ())):
-            arguments = (
-                "for-each-ref",
-                "--format=%(refname)",
-                f"--merged={into}",
-                "refs/heads",
-                "refs/remotes",
-            )
-            merged.update(self._git(deadline, *arguments).splitlines())
+            found = ("for-each-ref", "--format=%(refname)", f"--merged={into}", "refs/heads", "refs/remotes")
+            merged.update(self._git(deadline, *found).splitlines())
         return {name: ref in merged for name, ref in heads.items()}, tags
 
     def _git(self, deadline: float, *arguments: str) -> str:

@@ -19,9 +19,9 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import json_shapes, query_paths, rank, reminders, render
+from claude_mem.recall import answers, query_paths, rank, reminders, render
+from claude_mem.recall.answers import Json
 from claude_mem.recall.filter_resolver import OWN, FilterResolver
-from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.reminders import HookQuestion
 from claude_mem.recall.render import LastSession, Rendered, StartMaterial
@@ -126,7 +126,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             "enough": reminders.ENOUGH,
             "beside": reminders.BESIDE_THE_BEST,
             "hits": [
-                replace(json_shapes.result(hit, explain=True), selected=hit.card.ref in rendered.refs)
+                replace(answers.result(hit, explain=True), selected=hit.card.ref in rendered.refs)
                 for hit, _ in considered
             ],
         }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import (
@@ -26,10 +27,16 @@ from claude_mem.model.errors import AmbiguousSession, InvalidInput, NotFound
 from claude_mem.model.full_text import query_words
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, MemoryKind, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import json_shapes
+from claude_mem.recall import answers
+from claude_mem.recall.answers import (
+    LISTED_PER_SESSION,
+    Fold,
+    Json,
+    SessionHits,
+    by_session,
+    without_question,
+)
 from claude_mem.recall.filter_resolver import WITHOUT_EVIDENCE, FilterResolver
-from claude_mem.recall.json_shapes import Json
-from claude_mem.recall.results import LISTED_PER_SESSION, Fold, SessionHits, by_session, without_question
 from claude_mem.recall.search import CheckStaleness, Search, SearchResults
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project
@@ -83,13 +90,13 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             found = self.engine(query, filters, FIRST_FOUND if end < FIRST_FOUND // 3 else MOST_FOUND + 1)
             if len(found.hits) > MOST_FOUND and end >= MOST_FOUND:
                 found = replace(found, note=f"{found.note or ''} {MORE_EXIST}".strip())
-            answers = without_question(found.hits[:MOST_FOUND], query, self.clock())
+            saying = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
                 partial(self._memories_of, filters),
                 lambda card: self.check_staleness(card)[0],
                 MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
-            for group in by_session(answers, None if "evidence" in filters.kinds else fold):
+            for group in by_session(saying, None if "evidence" in filters.kinds else fold):
                 groups.append(group)
                 if sum(len(each.hits) for each in groups) > end:
                     break
@@ -101,14 +108,12 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         is_list = not query.strip()
         return SearchAnswer(
             query=query,
-            results=[json_shapes.result(hit, words, explain=explain) for hit in shown],
+            results=[answers.result(hit, words, explain=explain) for hit in shown],
             sessions=self._found_sessions(shown, groups),
-            offset=page.offset,
-            limit=page.limit,
-            has_more=len(hits) > page.limit,
+            **_of_page(page, hits),
             legs=found.legs,
             note=found.note,
-            next=json_shapes.next_cursor([hit.card for hit in hits], page.limit) if is_list else None,
+            next=answers.next_cursor([hit.card for hit in hits], page.limit) if is_list else None,
         )
 
     def _memories_of(self, filters: Filters, session: str) -> list[Card]:
@@ -121,13 +126,13 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         ids = {hit.card.session: hit.card.session_db_id for hit in hits}
         rows = self.store.sessions.titles(list(ids.values()))
         found = ((rows[id], by_id.get(id) or SessionHits(id, [])) for id in ids if id in rows)
-        return [json_shapes.found_session(row, group.events, group.more) for row, group in found]
+        return [answers.found_session(row, group.events, group.more) for row, group in found]
 
     def _newest(self, filters: Filters, page: Page) -> list[Card]:
         """One more than fits on the page, which shows whether another page follows."""
         understood = without_evidence(filters)
         self._index_files(understood)
-        after = json_shapes.parse_cursor(page.cursor)
+        after = answers.parse_cursor(page.cursor)
         return self.store.memories.list_cards(
             understood, limit=page.limit + 1, offset=page.offset, after=after
         )
@@ -151,10 +156,10 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             if card.ref != itself and card not in earlier
         ]
         return TimelineAnswer(
-            anchor=json_shapes.result(middle) if middle else None,
+            anchor=answers.result(middle) if middle else None,
             at=iso(at),
-            before=[json_shapes.result(self._hit(card)) for card in reversed(earlier[:before])],
-            after=[json_shapes.result(self._hit(card)) for card in later[:after]],
+            before=[answers.result(self._hit(card)) for card in reversed(earlier[:before])],
+            after=[answers.result(self._hit(card)) for card in later[:after]],
         )
 
     def details(self, refs: Sequence[str]) -> MemoriesAnswer:
@@ -165,7 +170,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             card, columns = rows[ref]
             is_looked_up = len(parsed) <= MOST_LOOKED_UP
             injected = self.store.injections.injections(ref=ref, limit=20) if is_looked_up else None
-            results.append(json_shapes.detail(self._hit(card), columns, injected))
+            results.append(answers.detail(self._hit(card), columns, injected))
         missing = [str(text) for text, ref in parsed if ref not in rows]
         return MemoriesAnswer(results, missing)
 
@@ -179,10 +184,10 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
                 self.store.memories.refs(kind, limit=MOST_FOUND, newest_first=False)
             )
         return SessionAnswer(
-            session=json_shapes.session(found),
+            session=answers.session(found),
             **memories,
-            previous=json_shapes.session(found["before"]) if found["before"] else None,
-            next=json_shapes.session(found["after"]) if found["after"] else None,
+            previous=answers.session(found["before"]) if found["before"] else None,
+            next=answers.session(found["after"]) if found["after"] else None,
         )
 
     def file_history(self, path: str, request: FilterRequest, *, limit: int = 20) -> FileAnswer:
@@ -196,30 +201,24 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             path.strip(), filters, limit
         )
         return FileAnswer(
-            path, [replace(json_shapes.result(self._hit(each.card)), how=each.how) for each in chosen]
+            path, [replace(answers.result(self._hit(each.card)), how=each.how) for each in chosen]
         )
 
     def projects(self, page: Page) -> ProjectList:
         found = self.store.projects.newest(page.limit + 1, page.offset)
-        return ProjectList(
-            items=[json_shapes.project(each) for each in found[: page.limit]],
-            offset=page.offset,
-            limit=page.limit,
-            has_more=len(found) > page.limit,
-        )
+        items = [answers.project(each) for each in found[: page.limit]]
+        return ProjectList(items=items, **_of_page(page, found))
 
     def listed(self, kind: str, request: FilterRequest, page: Page) -> MemoryList:
         filters = replace(self.resolver.filters(request), kinds=(LISTS[kind],))
         self._index_files(filters)
-        after = json_shapes.parse_cursor(page.cursor)
+        after = answers.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, offset=page.offset, after=after)
-        items, has_more = self._details(refs[: page.limit]), len(refs) > page.limit
+        items = self._details(refs[: page.limit])
         return MemoryList(
             items=items,
-            offset=page.offset,
-            limit=page.limit,
-            has_more=has_more,
-            next=json_shapes.cursor_after(items) if has_more else None,
+            **_of_page(page, refs),
+            next=answers.cursor_after(items) if len(refs) > page.limit else None,
             total=self.store.memories.count(filters) if page.count else None,
         )
 
@@ -234,15 +233,12 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
 
     def sessions(self, request: FilterRequest, page: Page) -> SessionList:
         filters = self.resolver.filters(request)
-        after = json_shapes.parse_session_cursor(page.cursor)
+        after = answers.parse_session_cursor(page.cursor)
         rows = self.store.sessions.sessions(filters, limit=page.limit + 1, offset=page.offset, after=after)
-        last = rows[page.limit - 1] if len(rows) > page.limit else None
         return SessionList(
-            items=[json_shapes.session(each) for each in rows[: page.limit]],
-            offset=page.offset,
-            limit=page.limit,
-            has_more=last is not None,
-            next=json_shapes.session_cursor(last) if last else None,
+            items=[answers.session(each) for each in rows[: page.limit]],
+            **_of_page(page, rows),
+            next=answers.session_cursor(rows[page.limit - 1]) if len(rows) > page.limit else None,
             total=self.store.sessions.count_sessions(filters) if page.count else None,
         )
 
@@ -287,7 +283,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     def _details(self, refs: Sequence[Ref]) -> list[Json]:
         found = self.store.memories.details(refs)
         rows = [found[ref] for ref in refs if ref in found]
-        return [json_shapes.detail(self._hit(card), columns) for card, columns in rows]
+        return [answers.detail(self._hit(card), columns) for card, columns in rows]
 
     def _hit(self, card: Card) -> Hit:
         marks, _ = self.check_staleness(card)
@@ -317,12 +313,12 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             commit=card.commit,
             client=card.client,
             provider=card.provider,
-            session=json_shapes.session(session) if session else None,
+            session=answers.session(session) if session else None,
             prompt=next(iter(self._shown([prompt] if prompt else [])), None),
             tool_uses=self._shown(tool_uses),
             supersedes=self._shown(older),
             superseded_by=next(iter(self._shown(newer)), None),
-            injected=json_shapes.injections(injections),
+            injected=answers.injections(injections),
             injected_times=self.store.statistics.times_injected(meant),
             duplicates=self._like(meant, card.title, card.project_id) if is_observation else [],
         )
@@ -332,13 +328,13 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         counts = self.store.memories.count_by_kind(found["claude_session_id"])
         wanted = tuple(kind for kind in KINDS if kind in kinds)
         filters = Filters(session=found["claude_session_id"], kinds=wanted)
-        after = json_shapes.parse_cursor(page.cursor)
+        after = answers.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
         items = self._details(refs[: page.limit])
         return EventsAnswer(
-            session=json_shapes.session(found),
+            session=answers.session(found),
             items=items,
-            next=json_shapes.cursor_after(items) if len(refs) > page.limit else None,
+            next=answers.cursor_after(items) if len(refs) > page.limit else None,
             total=sum(counts[kind] for kind in wanted or KINDS),
             counts=counts,
             first_at_epoch=found["created_at_epoch"],
@@ -364,8 +360,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             types=self.store.statistics.types(project.id),
             files=self._changed_files(project.id),
             next_steps=self._next_steps(project.id),
-            pinned=[json_shapes.result(self._hit(card)) for card in pinned],
-            sessions=[json_shapes.session(each) for each in sessions],
+            pinned=[answers.result(self._hit(card)) for card in pinned],
+            sessions=[answers.session(each) for each in sessions],
         )
 
     def facets(self, request: FilterRequest) -> FacetsAnswer:
@@ -383,37 +379,28 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         else:
             # As it is listed: also what was marked wrong.
             cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
-            refs, further = [card.ref for card in cards], json_shapes.next_cursor(cards, MOST_SELECTED)
+            refs, further = [card.ref for card in cards], answers.next_cursor(cards, MOST_SELECTED)
         return SelectAnswer([str(ref) for ref in refs[:MOST_SELECTED]], len(refs) > MOST_SELECTED, further)
 
     def _figures(self, project: Project, sessions: Sequence[Json]) -> ProjectSummary:
         count, observations = self.store.sessions.figures(project.id)
         last = sessions[0]["updated_at_epoch"] if sessions else None
-        return json_shapes.project(replace(project, sessions=count, observations=observations, last_at=last))
+        return answers.project(replace(project, sessions=count, observations=observations, last_at=last))
 
     def _changed_files(self, project_id: int) -> list[Json]:
+        changed = self.store.statistics.changed_files(project_id, CHANGED_FILES)
         return [
-            {
-                "path": each.path,
-                "changes": each.changes,
-                "last_at": iso(each.last_at),
-                "last_at_epoch": each.last_at,
-            }
-            for each in self.store.statistics.changed_files(project_id, CHANGED_FILES)
+            asdict(each) | {"last_at": iso(each.last_at), "last_at_epoch": each.last_at} for each in changed
         ]
 
     def _next_steps(self, project_id: int) -> list[Json]:
         refs = [Ref("summary", id) for id in self.store.sessions.last_summaries(project_id, "", NEXT_STEPS)]
         rows = self.store.memories.details(refs)
+        found = ((str(ref), *rows[ref]) for ref in refs if ref in rows)
         return [
-            {
-                "ref": str(ref),
-                "session_id": card.session,
-                "at": iso(card.created_at),
-                "text": columns["next_steps"],
-            }
-            for ref, (card, columns) in ((ref, rows[ref]) for ref in refs if ref in rows)
-            if columns["next_steps"]
+            {"ref": ref, "session_id": card.session, "at": iso(card.created_at), "text": text}
+            for ref, card, columns in found
+            if (text := columns["next_steps"])
         ]
 
     def _like(self, ref: Ref, title: str, project_id: int) -> list[FoundMemory]:
@@ -427,11 +414,11 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             if hit.card.ref != ref
             and len(ours & _title_words(hit.card.title)) >= ALIKE * len(ours | _title_words(hit.card.title))
         ]
-        return [json_shapes.result(hit) for hit in alike[:MOST_DUPLICATES]]
+        return [answers.result(hit) for hit in alike[:MOST_DUPLICATES]]
 
     def _shown(self, refs: Sequence[Ref]) -> list[FoundMemory]:
         cards = {card.ref: card for card in self.store.memories.cards(refs)} if refs else {}
-        return [json_shapes.result(self._hit(cards[ref])) for ref in refs if ref in cards]
+        return [answers.result(self._hit(cards[ref])) for ref in refs if ref in cards]
 
 
 def _without_wrong(filters: Filters) -> Filters:
@@ -442,6 +429,11 @@ def _without_wrong(filters: Filters) -> Filters:
 def without_evidence(filters: Filters) -> Filters:
     """Excludes raw evidence, unless kinds were requested: the newest is what the agent is doing right now."""
     return filters if filters.kinds else replace(filters, kinds=WITHOUT_EVIDENCE)
+
+
+def _of_page(page: Page, found: Sequence[object]) -> Json:
+    """`found`: one more than fits on the page, if there is a next one."""
+    return {"offset": page.offset, "limit": page.limit, "has_more": len(found) > page.limit}
 
 
 def _title_words(title: str) -> frozenset[str]:

@@ -11,7 +11,7 @@ from claude_mem.api import projects as api
 from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.events import Origin, enclosing_directories, repository_of
 from claude_mem.model.structs import replace
-from claude_mem.recall import json_shapes
+from claude_mem.recall import answers
 from claude_mem.recall.background import OnChange
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project, ProjectDetails
@@ -109,7 +109,7 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
     def overview(self) -> api.ProjectsOverview:
         found = self.store.projects.all()
         return api.ProjectsOverview(
-            [json_shapes.project_overview(each, is_there=self.is_there(each.root)) for each in found],
+            [answers.project_overview(each, is_there=self.is_there(each.root)) for each in found],
             merge_hints(found, self.is_there, self.has_commit),
         )
 

@@ -58,8 +58,8 @@ def fit_untrusted(record: Record, clean: Callable[[str], str], now: int) -> Reco
         elif shape == LIST and isinstance(value, list):
             items = [clean(item[:LONGEST_ITEM]) for item in value[:MOST_ITEMS] if isinstance(item, str)]
             fitted[name] = [item for item in items if item.strip()]
-        elif shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
-            raise UnfitRecord(f"`{name}` is in the future.")
+        elif shape == INT:
+            _check_time(name, value, now)
     if record.get("kind") == "session":
         fitted["client"] = FOREIGN
     return fitted
@@ -78,21 +78,14 @@ def fit_members(record: Record, clean: Callable[[str], str], now: int) -> Record
     own names. Raises UnfitRecord."""
     for name, shape in FIELDS.get(str(record.get("kind")), {}).items():
         value = record.get(name)
-        if name in NAMES and isinstance(value, str) and len(value) > LONGEST_NAME:
-            raise UnfitRecord(f"`{name}` is longer than {LONGEST_NAME:,} characters.")
-        if shape == TEXT and isinstance(value, str) and len(value) > LONGEST:
-            raise UnfitRecord(f"`{name}` is longer than {LONGEST:,} characters.")
-        if (
-            shape == LIST
-            and isinstance(value, list)
-            and (
-                len(value) > MOST_ITEMS
-                or any(isinstance(item, str) and len(item) > LONGEST_ITEM for item in value)
-            )
-        ):
-            raise UnfitRecord(f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
-        if shape == INT and name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
-            raise UnfitRecord(f"`{name}` is in the future.")
+        if shape == TEXT and isinstance(value, str):
+            _check_length(name, value, LONGEST_NAME if name in NAMES else LONGEST)
+        elif shape == LIST and isinstance(value, list):
+            texts = [item for item in value if isinstance(item, str)]
+            if len(value) > MOST_ITEMS or max(map(len, texts), default=0) > LONGEST_ITEM:
+                raise UnfitRecord(f"`{name}` has more than {MOST_ITEMS} items, or one that is too long.")
+        elif shape == INT:
+            _check_time(name, value, now)
     fitted = fit_own(record, clean)
     if len(json.dumps(fitted, ensure_ascii=False).encode(errors="replace")) > MOST_OF_MEMBER:
         raise UnfitRecord(f"The record is larger than {MOST_OF_MEMBER:,} bytes.")
@@ -100,9 +93,18 @@ def fit_members(record: Record, clean: Callable[[str], str], now: int) -> Record
 
 
 def _fit_name(name: str, value: str, clean: Callable[[str], str]) -> str:
-    if len(value) > LONGEST_NAME:
-        raise UnfitRecord(f"`{name}` is longer than {LONGEST_NAME:,} characters.")
+    _check_length(name, value, LONGEST_NAME)
     return clean(value)
+
+
+def _check_length(name: str, value: str, most: int) -> None:
+    if len(value) > most:
+        raise UnfitRecord(f"`{name}` is longer than {most:,} characters.")
+
+
+def _check_time(name: str, value: object, now: int) -> None:
+    if name.endswith("at") and isinstance(value, int) and value > now + DAY_MS:
+        raise UnfitRecord(f"`{name}` is in the future.")
 
 
 MOST_FOUND = 1_000

@@ -15,8 +15,8 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.model.text import one_line
+from claude_mem.recall.answers import Json
 from claude_mem.recall.fence import fenced
-from claude_mem.recall.json_shapes import Json
 from claude_mem.recall.label import MEMORY_FIELDS, byline, headline
 from claude_mem.recall.memory_reader import MemoryReader
 

@@ -14,7 +14,7 @@ from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.api.memories import FoundMemory
 from claude_mem.model.errors import AmbiguousSession, InvalidInput, NotFound
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.answers import Json
 from claude_mem.store.values import Injection
 
 ANYTHING = FilterRequest()

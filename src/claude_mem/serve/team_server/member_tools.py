@@ -12,7 +12,7 @@ from claude_mem.api.memories import ForgetAnswer, ForgetRequest, SavedAnswer
 from claude_mem.model import records
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import TYPES, Card, Filters, Hit, Ref
-from claude_mem.recall import json_shapes
+from claude_mem.recall import answers
 from claude_mem.recall.edit import LONGEST_TEXT, LONGEST_TITLE, first_line, text_field
 from claude_mem.serve.mcp_tools import ToolMemory
 from claude_mem.serve.team_server.team_routes import MCP_CLIENT, TeamCall, push_records
@@ -116,7 +116,7 @@ def _answer(cards: Sequence[Card], *, dry_run: bool) -> ForgetAnswer:
         prompts=count["prompt"],
         evidence=0,
         vectors=0,
-        sample=[json_shapes.result(Hit(card, 0.0)) for card in cards],
+        sample=[answers.result(Hit(card, 0.0)) for card in cards],
         backups=0,
         of_others=0,
         elsewhere=[],

@@ -11,7 +11,7 @@ from claude_mem.api.fields import Error
 from claude_mem.api.system import McpAnswer, McpMessage
 from claude_mem.model.errors import StoreError, StoreForbidden
 from claude_mem.model.structs import replace
-from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.answers import Json
 from claude_mem.serve import mcp, mcp_tools
 from claude_mem.serve.http.app import RETRY_AFTER_S, App, refusal_of_error
 from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes, ok

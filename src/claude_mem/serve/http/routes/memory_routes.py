@@ -15,7 +15,7 @@ from claude_mem.api import memories as api
 from claude_mem.api.fields import Error
 from claude_mem.api.filters import FilterRequest
 from claude_mem.api.sessions import EventsAnswer, EventsQuery, SessionAnswer, SessionList
-from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.answers import Json
 from claude_mem.serve.http.router import LINES, NOT_FOUND, Answer, Call, ReadingCall, Routes, ok
 from claude_mem.serve.http.routes.sharing_routes import forget_for_team
 from claude_mem.serve.requests import Refusal, absorb_lines

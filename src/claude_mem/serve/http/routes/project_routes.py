@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import projects as api
 from claude_mem.api.filters import FilterRequest, Page
-from claude_mem.recall.json_shapes import Json
+from claude_mem.recall.answers import Json
 from claude_mem.serve.http.router import NOT_FOUND, Answer, Call, ReadingCall, Routes, ok
 from claude_mem.serve.requests import Refusal
 

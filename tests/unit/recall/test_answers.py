@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from claude_mem.model.refs import Card, Hit, MemoryKind, Ref
-from claude_mem.recall.results import (
+from claude_mem.recall.answers import (
     JUST_NOW_MS,
     LISTED_PER_SESSION,
     Fold,

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 from starlette.responses import JSONResponse, Response
 
+from claude_mem.api.system import McpAnswer, McpMessage
 from claude_mem.serve.http import guard
-from claude_mem.serve.http.router import ReadingCall
-from claude_mem.serve.mcp_tools import Tool, ToolMemory
+from claude_mem.serve.http.router import Answer, ReadingCall, Routes, ok
+from claude_mem.serve.mcp_tools import ToolServer
 
 SESSION_ID = "Mcp-Session-Id"
 CWD = "X-Claude-Mem-Cwd"
@@ -39,14 +41,20 @@ class Visitor(Struct, frozen=True):
     cwd: str = ""  # the directory it works in
 
 
-class ToolServer(Struct, frozen=True, kw_only=True):
-    """Who answers, and with which tools."""
+def add_route(routes: Routes, server_of: Callable[[Any], ToolServer], **options: Any) -> None:
+    """`server_of`: who answers a call."""
 
-    memory: ToolMemory
-    tools: Mapping[str, Tool]
-    version: str
-    record_mishap: Callable[[str, BaseException], None]
-    went_wrong: str  # what a model is shown of an error that is ours
+    @routes.post(
+        "/mcp",
+        "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
+        ok(McpAnswer),
+        Answer(202, "Accepted; there is no response.", media_type=None),
+        Answer(400, "Invalid message.", McpAnswer),
+        **options,
+    )
+    async def post_message(call: ReadingCall, body: McpMessage) -> Response:
+        del body  # described and checked; the message itself goes to the SDK as it came
+        return await post(call, server_of(call))
 
 
 async def post(call: ReadingCall, serving: ToolServer) -> Response:

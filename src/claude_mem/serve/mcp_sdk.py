@@ -23,8 +23,8 @@ from claude_mem.api.tools import input_schema
 from claude_mem.model.errors import InvalidInput, NotFound, StoreError
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import guard
-from claude_mem.serve.mcp import Headers, ToolServer, Visitor
-from claude_mem.serve.mcp_tools import Tool
+from claude_mem.serve.mcp import Headers, Visitor
+from claude_mem.serve.mcp_tools import Tool, ToolServer
 from claude_mem.serve.requests import Refusal, read_arguments
 
 HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
@@ -93,13 +93,15 @@ async def _called(
 ) -> types.CallToolResult:
     try:
         given = read_arguments(tool.arguments, arguments)
-        found = to_builtins(await asyncio.to_thread(tool.run, serving.memory, given, visitor.cwd))
+        found = to_builtins(await asyncio.to_thread(tool.run, serving, given, visitor.cwd))
         text = tool.tell(found).in_words()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
     except Exception as error:  # the client learns that it failed, not what memory said
-        serving.record_mishap("mcp", error)
+        serving.state.record_mishap("mcp", error)
         return _failed(serving.went_wrong)
+    if not tool.only_reads:
+        serving.state.notify_change()  # listeners look for themselves what it was
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
         structured_content=None if visitor.client in HIDES_TEXT else found,

@@ -62,16 +62,14 @@ def build(settings: Settings) -> TeamServices:
             store.text_index.prepare()
             store.sharing.adopt_restored()
             log.info("the database is open", extra={"facts": {"pgvector": store.vectors.pgvector()}})
-        vectors = embedder = None
-        if settings.vectors != "off":
-            embedder = embedders.build(settings, clean)
-            vectors = ProjectVectors(store.vectors, visible=_visible_projects(store))
-            closing.callback(embedder.close)
         background: dict[str, Callable[[], bool]] = {
             "index": lambda: bool(store.text_index.step(hurried=False))
         }
         near = None
-        if vectors is not None and embedder is not None:
+        if settings.vectors != "off":
+            embedder = embedders.build(settings, clean)
+            closing.callback(embedder.close)
+            vectors = ProjectVectors(store.vectors, visible=partial(_visible_projects, store))
             near = Similarity(embedder, vectors)
             indexer = VectorIndexer(store.embeddings, vectors, embedder)
             background["vectors"] = lambda: store.presence.claim("vectors") and bool(indexer.step(now()))
@@ -79,15 +77,15 @@ def build(settings: Settings) -> TeamServices:
             store=store,
             clock=now,
             zone=lambda: UTC,
-            key_of=_no_directory,
-            facts_of=_no_facts,
+            key_of=lambda _: "",  # callers' directories and repositories are not here
+            facts_of=lambda _: None,
             member=_member,
         )
         memory = MemoryReader(
             store=store,
-            engine=Search(store.memories, now, near, _not_stale),
+            engine=Search(store.memories, now, near, _never_stale),
             resolver=resolver,
-            check_staleness=_not_stale,
+            check_staleness=_never_stale,
             clock=now,
             catch_up=lambda: None,  # a server's index is its background's to write
         )
@@ -122,21 +120,10 @@ def _member() -> str | None:
     return who.member if isinstance(who, Identity) else None
 
 
-def _not_stale(card: object) -> tuple[tuple[str, ...], float]:
+def _never_stale(_: object) -> tuple[tuple[str, ...], float]:
     """A server has no repositories to compare with."""
-    del card
     return (), 1.0
 
 
-def _no_directory(cwd: str) -> str:
-    """Callers' directories are not here."""
-    del cwd
-    return ""
-
-
-def _no_facts(root: str) -> None:
-    del root
-
-
-def _visible_projects(store: Store) -> Callable[[], Sequence[int]]:
-    return lambda: [project.id for project in store.projects.newest(MOST_PROJECTS)]
+def _visible_projects(store: Store) -> Sequence[int]:
+    return [project.id for project in store.projects.newest(MOST_PROJECTS)]

@@ -14,12 +14,21 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import TYPES, Card, Filters, Hit, Ref
 from claude_mem.recall import answers
 from claude_mem.recall.edit import LONGEST_TEXT, LONGEST_TITLE, first_line, text_field
-from claude_mem.serve.mcp_tools import ToolMemory
+from claude_mem.serve.mcp_tools import TOOLS, ToolServer
 from claude_mem.serve.team_server.team_routes import MCP_CLIENT, TeamCall, push_records
 
 
-def of(call: TeamCall) -> ToolMemory:
-    return ToolMemory(call.memory, partial(_remember, call), partial(_forget, call))
+def server_of(call: TeamCall) -> ToolServer:
+    may_write = "write" in call.identity.scopes
+    return ToolServer(
+        state=call.serving,
+        version=call.services.version,
+        tools={name: tool for name, tool in TOOLS.items() if tool.only_reads or may_write},
+        went_wrong="Something went wrong in the team's server.",
+        memory=call.memory,
+        remember=partial(_remember, call),
+        forget=partial(_forget, call),
+    )
 
 
 def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAnswer:
@@ -55,7 +64,6 @@ def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAn
     done = push_records(services, [{"kind": "session", **about}, observation])
     if done.refused:
         raise InvalidInput("project", done.refused[0][1])
-    call.serving.notify_change()
     saved = _saved(call, session, now, title)
     return SavedAnswer("saved" if done.taken.get("observation") else "known", saved.id, str(saved), title)
 
@@ -81,7 +89,6 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
     names = {ref: _name(card, columns) for ref, (card, columns) in whole.items()}
     shared = {ref: name for ref, name in names.items() if name}
     ids = call.services.sharing.forget(list(shared.values()))
-    call.serving.notify_change()
     gone = [ref for ref, id in zip(shared, ids, strict=True) if id]
     if whole and not gone:
         raise InvalidInput(

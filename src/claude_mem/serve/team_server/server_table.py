@@ -5,16 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from starlette.responses import Response
-
 from claude_mem.api.fields import Error
-from claude_mem.api.system import McpAnswer, McpMessage
 from claude_mem.model.errors import StoreError, StoreForbidden
 from claude_mem.model.structs import replace
 from claude_mem.recall.answers import Json
-from claude_mem.serve import mcp, mcp_tools
+from claude_mem.serve import mcp
 from claude_mem.serve.http.app import RETRY_AFTER_S, App, refusal_of_error
-from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes, ok
+from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes
 from claude_mem.serve.http.routes import memory_routes, project_routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server import member_stream, member_tools, team_routes
@@ -61,26 +58,7 @@ def stats(call: TeamCall) -> Json:
     return call.services.store.statistics.figures()
 
 
-@_own.post(
-    "/mcp",
-    "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-    ok(McpAnswer),
-    Answer(202, "Accepted; there is no response.", media_type=None),
-    Answer(400, "Invalid message.", McpAnswer),
-    scope="read",
-)
-async def mcp_message(call: TeamCall, body: McpMessage) -> Response:
-    del body  # described and checked; the message itself goes to the SDK as it came
-    may_write = "write" in call.identity.scopes
-    tools = {name: tool for name, tool in mcp_tools.TOOLS.items() if tool.only_reads or may_write}
-    serving = mcp.ToolServer(
-        memory=member_tools.of(call),
-        tools=tools,
-        version=call.services.version,
-        record_mishap=call.serving.record_mishap,
-        went_wrong="Something went wrong in the team's server.",
-    )
-    return await mcp.post(call, serving)
+mcp.add_route(_own, member_tools.server_of, scope="read")
 
 
 @_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."), scope="read")

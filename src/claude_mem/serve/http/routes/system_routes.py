@@ -18,7 +18,7 @@ from claude_mem.serve import mcp, mcp_tools, worker_log
 from claude_mem.serve.data_dir import pause_recording, resume_recording
 from claude_mem.serve.health import prometheus, queue_page, worker_health, worker_state
 from claude_mem.serve.http.router import Answer, Call, Routes, ok, respond
-from claude_mem.serve.mcp_tools import ToolMemory
+from claude_mem.serve.mcp_tools import ToolServer
 from claude_mem.serve.requests import Refusal
 
 MOST_LINES = 5_000
@@ -191,29 +191,17 @@ def backfill_known(call: Call, body: api.KnownRequest) -> api.KnownAnswer:
 # -- MCP --
 
 
-@routes.post(
-    "/mcp",
-    "One message of the Model Context Protocol (streamable HTTP, stateless, answers in JSON).",
-    ok(api.McpAnswer),
-    Answer(202, "Accepted; there is no response.", media_type=None),
-    Answer(400, "Invalid message.", api.McpAnswer),
-)
-async def mcp_message(call: Call, body: api.McpMessage) -> Response:
-    del body  # described and checked; the message itself goes to the SDK as it came
+def _tool_server(call: Call) -> ToolServer:
     recall = call.recall
-    memory = ToolMemory(
-        recall.memory,
-        recall.writer.remember,
-        lambda request, dry_run: recall.deleter.forget(request, dry_run=dry_run),
-    )
-    serving = mcp.ToolServer(
-        memory=memory,
-        tools=mcp_tools.TOOLS,
+    return ToolServer(
+        state=call.running,
         version=call.services.version,
-        record_mishap=call.running.record_mishap,
+        tools=mcp_tools.TOOLS,
         went_wrong=WENT_WRONG,
+        memory=recall.memory,
+        remember=recall.writer.remember,
+        forget=lambda request, dry_run: recall.deleter.forget(request, dry_run=dry_run),
     )
-    answered = await mcp.post(call, serving)
-    if call.json and call.json.get("method") == "tools/call":
-        call.running.notify_change()  # something may be saved or forgotten; listeners look for themselves
-    return answered
+
+
+mcp.add_route(routes, _tool_server)

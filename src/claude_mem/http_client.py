@@ -44,7 +44,7 @@ MOST_BYTES = 4 << 20  # of an answer; a model's reply is a few kilobytes
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The body is not in the `repr`: it may quote a session."""
+    """A response. The body is not in the `repr`, because it may quote a session."""
 
     status: int
     headers: Mapping[str, str]  # names in lower case
@@ -52,14 +52,14 @@ class HttpAnswer:
 
 
 class _Failed(Exception):
-    """Carries a trouble out of the depths."""
+    """Carries the reason for a failure to `call`."""
 
     def __init__(self, trouble: Trouble) -> None:
         self.trouble: Trouble = trouble
 
 
 class OpenCalls:
-    """Calls under way, which can be ended together: each then counts as unanswered, as does any later one."""
+    """Running calls, which can be ended together: these and all later calls then count as unanswered."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -199,7 +199,7 @@ def _read(response: http.client.HTTPResponse) -> HttpAnswer:
 
 
 def proxy_for(scheme: str, host: str) -> str | None:
-    """The proxy's URL, or None to go straight."""
+    """The proxy's URL; None: a direct connection."""
     from urllib.request import getproxies, proxy_bypass
 
     if host == "localhost" or host.startswith("127.") or host == "::1" or proxy_bypass(host):

@@ -20,15 +20,15 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotAPayload(Exception):
-    """Standard input held no hook payload."""
+    """Stdin did not contain a hook payload."""
 
 
 class NoSession(NotAPayload):
-    """It is a payload, but of no session."""
+    """The payload does not name a session."""
 
 
 def reason(error: BaseException) -> str:
-    """Under which reason a failure is counted."""
+    """The reason under which a failure is counted."""
     if isinstance(error, spool_writer.SpoolFull):
         return "spool_full"
     if isinstance(error, stdin.DeadlinePassed):
@@ -41,12 +41,12 @@ def reason(error: BaseException) -> str:
 
 
 def prepare() -> None:
-    """Make the file, so that there is something to change in place when the disk is full."""
+    """Creates the file, so that it can be changed in place when the disk is full."""
     _change(posix.O_CREAT, {}, {})
 
 
 def parse(content: bytes) -> dict[str, int]:
-    """How many were lost, by reason; what is not there is 0."""
+    """How many events were lost, by reason; missing reasons are 0."""
     return _column(content, 0)
 
 
@@ -56,12 +56,12 @@ def read() -> dict[str, int]:
 
 
 def count(reason: str) -> None:
-    """One more was dropped for `reason`. Raises OSError where even that cannot be written."""
+    """Counts one more dropped event for `reason`. Raises OSError if even that cannot be written."""
     _change(posix.O_CREAT, {reason: 1}, {})
 
 
 def news() -> dict[str, int]:
-    """How many losses the user has not been shown yet, by reason; only reasons that have some."""
+    """How many losses were not shown to the user yet, by reason; only reasons with losses."""
     content = _content()
     shown = _column(content, 1)
     new = {reason: lost - shown[reason] for reason, lost in parse(content).items()}
@@ -69,7 +69,7 @@ def news() -> dict[str, int]:
 
 
 def mark_shown(shown: dict[str, int]) -> None:
-    """The user has been shown so many losses. What was dropped meanwhile stays new."""
+    """Marks this many losses as shown to the user. Later ones stay new."""
     if shown:
         _change(0, {}, shown)
 
@@ -91,7 +91,7 @@ def _content() -> bytes:
 
 
 def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
-    """Add to the numbers. The content's length stays the same, and one write replaces it."""
+    """Adds to the numbers. The length of the content stays the same, and one write replaces it."""
     fd = posix.open(paths.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
     try:
         posix.lockf(fd, posix.F_LOCK, 0)

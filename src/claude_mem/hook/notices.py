@@ -115,7 +115,7 @@ def _left() -> tuple[str, int]:
 
 
 def _remove(file: int) -> None:
-    """Not one that the worker has put there since: that was not shown."""
+    """Removes the notice, but not one that the worker has left since, because that was not shown."""
     try:
         if file and posix.lstat(paths.NOTICE).st_ino == file:
             posix.unlink(paths.NOTICE)

@@ -84,7 +84,7 @@ IN_PROJECT = (
 
 
 def _is_approved(inode: int) -> bool:
-    """No repository knows which inode its directory will have."""
+    """Whether the user approved the directory, by its inode, which a repository cannot know in advance."""
     try:
         return content(PLACE, 40) == place(inode)
     except OSError:
@@ -110,7 +110,7 @@ def _is_in_project(directory: bytes, working: bytes, project: bytes) -> bool:
 
 
 def _home() -> bytes:
-    """Not as the environment says, for a repository can set that, too."""
+    """The home directory; not from the environment, because a repository can set that."""
     from pwd import getpwuid
 
     try:
@@ -120,7 +120,7 @@ def _home() -> bytes:
 
 
 def open_to_all() -> str:
-    """Why a directory that everybody may write is refused."""
+    """The reason why a directory that others can write to is rejected."""
     return "other users can write to it; check its contents, then run `chmod 700` on it"
 
 

@@ -42,17 +42,17 @@ def find(verb: str, event: bytes, given: Payload) -> tuple[bytes, str | None]:
 
 
 def skipped_note(session: str) -> str:
-    """Where it is noted that a session was not to be seen."""
+    """The note that part of a session must not be recorded."""
     return f"{paths.SKIPPED_SESSIONS}/{private_turns.file_name(session)}"
 
 
 def was_skipped(session: str) -> bool:
-    """Whether something in it was not to be seen: a hook that ran while memory was off has left a note."""
+    """Whether part of the session must not be recorded: a hook that ran while memory was off left a note."""
     return paths.is_there(skipped_note(session))
 
 
 def note_skipped_session(session: str) -> None:
-    """The client still writes a transcript of it; whoever reads that later finds this note."""
+    """Leaves a note for a later import, because the client still writes a transcript."""
     if not session or paths.is_there(skipped_note(session)):
         return
     paths.leave_marker(paths.SKIPPED_SESSIONS, private_turns.file_name(session))
@@ -65,7 +65,7 @@ def note_skipped(verb: str, given: Payload) -> None:
 
 
 def describe(switch: str, given: Payload) -> str:
-    """What the user is shown at a session's start."""
+    """The message shown to the user at a session's start."""
     from claude_mem.hook.notices import age
 
     try:

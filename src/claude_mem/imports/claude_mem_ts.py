@@ -32,7 +32,7 @@ ProjectOf = Callable[[str, Sequence[str]], SourceProject]
 
 
 def is_one(tables: ForeignDatabase) -> bool:
-    """Whether these are its tables: ours have some of the same names."""
+    """Whether these are the TypeScript claude-mem's tables; ours have some of the same names."""
     has_sessions = not tables.columns("sdk_sessions").isdisjoint(_SESSION)
     return has_sessions and all(map(tables.columns, ("observations", "schema_versions")))
 
@@ -75,7 +75,7 @@ class TypeScriptMemory:
         return (Fields(row, self._clean) for row in self._tables.rows(table, columns))
 
     def _look_ahead(self) -> None:
-        """What a session's record needs and only its observations know."""
+        """Collects what a session's record needs and only its observations contain."""
         columns = (*_MEMORY, "project", "merged_into_project", "files_read", "files_modified", *_AT)
         for plain in self._tables.rows("observations", columns):
             row = Fields(plain, str)  # nothing of it is imported
@@ -149,7 +149,7 @@ class TypeScriptMemory:
         return self._projects[name]
 
     def _unwanted(self, name: str) -> str | None:
-        """Why nothing of a project is taken."""
+        """Why a project is not imported."""
         if name == OBSERVERS:
             return "the observer's own session"
         return "excluded project" if self._is_excluded(self._project(name)) else None

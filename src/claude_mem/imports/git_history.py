@@ -122,7 +122,7 @@ def noise(commit: GitCommit) -> str | None:
 
 
 def message_body(body: str) -> str:
-    """Without the trailers that tools add."""
+    """A commit message's body, without the trailers that tools add."""
     paragraphs = re.split(r"\n[^\S\n]*\n", body.strip())
     return "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part.strip())).strip()
 
@@ -147,7 +147,7 @@ class Made(Struct, frozen=True):
 
 
 def made_in(record: Record) -> Iterator[Made]:
-    """The commits in a record: an observation that is one, or an event in which one was made."""
+    """The commits in a record: an observation of a commit, or an event in which one was made."""
     session, at = str(record.get("session_id")), record.get("at")
     if not isinstance(at, int):
         return
@@ -190,7 +190,7 @@ def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionO
 
 
 def _field(value: object, key: str) -> str:
-    """A field of a tool's JSON; all of the text if it is not, or no longer, JSON."""
+    """A field of a tool's JSON; the whole text if it is not valid JSON."""
     text = value if isinstance(value, str) else ""
     try:
         fields = json.loads(text)

@@ -17,7 +17,7 @@ Clean = Callable[[str], str]
 
 
 class SourceProject(Struct, frozen=True):
-    """To which a source's memory belongs."""
+    """The project that a source's memory belongs to."""
 
     key: str
     name: str
@@ -29,7 +29,7 @@ class SourceProject(Struct, frozen=True):
 
 
 def own_session_id(client: str, project: SourceProject) -> str:
-    """Of the session that holds what an importer found for a project."""
+    """The id of the session for what an importer found for a project."""
     return f"{client}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
 
 
@@ -76,7 +76,7 @@ class SourceReport(Struct):
 
 
 def project_named(name: str) -> SourceProject:
-    """One of which no more is known than its name."""
+    """A project that is known by name only."""
     return SourceProject(f"name:{name}", name)
 
 

@@ -27,7 +27,7 @@ _LATEST = 253_402_300_799_999
 
 
 class Fields:
-    """One row. Names and times are taken as they are; all that a person or a model wrote is cleaned."""
+    """The fields of one row. Names and times are used as they are; text by a person or a model is cleaned."""
 
     def __init__(self, row: Mapping[str, object], clean: Clean) -> None:
         self._row, self._clean = row, clean
@@ -36,7 +36,7 @@ class Fields:
         return self._row.get(key) not in (None, "")
 
     def name(self, *keys: str) -> str:
-        """The first that is there; empty: none is."""
+        """The first of these fields that exists; empty: none does."""
         found = (str(self._row[key]).strip() for key in keys if self.has(key))
         return next((name for name in found if name), "")
 
@@ -88,7 +88,7 @@ def when(value: object) -> int | None:
 
 
 def paths_in(row: Fields, *keys: str) -> Iterator[str]:
-    """Those of its files that are named from the root on."""
+    """The record's files that have absolute paths."""
     for key in keys:
         yield from (item for item in row.texts(key) if item.startswith("/"))
 

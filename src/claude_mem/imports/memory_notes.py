@@ -171,7 +171,7 @@ def _files(index: Path, report: SourceReport) -> list[Path]:
 
 
 def _text(file: Path) -> tuple[str | None, int]:
-    """Its text and its time; None: it is not there, too large, or no file."""
+    """A note's text and time; None: it does not exist, is too large, or is not a file."""
     try:
         found = file.stat()
         if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:

@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 
 
 class ClaudeMemError(Exception):
-    """The base of our errors; `str()` is one plain sentence for a person."""
+    """The base of our errors; `str()` is one sentence for the user."""
 
 
 class SettingsError(ClaudeMemError):
@@ -34,7 +34,7 @@ class SettingsError(ClaudeMemError):
 
 
 class StoreError(ClaudeMemError):
-    """Base of what can be wrong with the database."""
+    """Base of the errors of the database."""
 
 
 class StoreTooNew(StoreError):
@@ -98,11 +98,11 @@ class StoreUnavailable(StoreError):
 
 
 class EventUnreadable(ClaudeMemError):
-    """What arrived is not an event; the message says why."""
+    """The input is not a valid event; the message says why."""
 
 
 class WorkerError(ClaudeMemError):
-    """Base of what can be wrong with the worker's life."""
+    """Base of the errors of the worker's process."""
 
 
 class WorkerHung(WorkerError):
@@ -158,7 +158,7 @@ class AmbiguousSession(InvalidInput):
 
 
 class NotFound(LookupError):
-    """There is nothing with that name or id; `str()` is one sentence."""
+    """Nothing has that name or id; `str()` is one sentence."""
 
 
 class NotFromTheStart(ClaudeMemError):

@@ -14,7 +14,7 @@ from claude_mem.model.text import lazy_pattern
 
 
 class Kind(StrEnum):
-    """What happened. The values are the words stored in the queue."""
+    """The kind of an event. The values are stored in the queue."""
 
     SESSION_START = "session_start"
     PROMPT = "prompt"
@@ -31,7 +31,7 @@ class Kind(StrEnum):
 
 
 class ToolCall(Struct, frozen=True):
-    """A tool the agent used: what went in and what came out, as JSON text (or plain text)."""
+    """A tool call: its input and output, as JSON text or plain text."""
 
     name: str
     input: str | None = None
@@ -40,7 +40,7 @@ class ToolCall(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """One hook's report, scrubbed before it was ever written."""
+    """An event that a hook reported, scrubbed before it was written."""
 
     id: str  # unique and time-ordered: the name the hook gave it in the spool
     at: int  # epoch milliseconds by the hook's clock
@@ -114,7 +114,7 @@ TRANSCRIPT_PREFIX = "past-"
 
 
 class TranscriptEvent(Struct, frozen=True):
-    """One event in the words of a hook, with the time it really happened. Not scrubbed yet."""
+    """One event in the format of a hook, with the time when it happened. Not scrubbed yet."""
 
     id: Annotated[str, Meta(max_length=400, pattern=f"^{TRANSCRIPT_PREFIX}")]
     """The same whenever the same transcript is read: `past-` and what names its line."""
@@ -126,7 +126,8 @@ class TranscriptEvent(Struct, frozen=True):
 
 
 class Origin(Struct, frozen=True):
-    """A place in a repository. Worktrees and clones of one repository share a key, and so a memory."""
+    """A directory's repository, branch and commit. Worktrees and clones of a repository share a key, and so a
+    memory."""
 
     key: str  # the normalised remote, else the root's path
     name: str  # what people see: the directory's last part
@@ -169,7 +170,7 @@ def worktree_of(path: str) -> tuple[str, str] | None:
 
 
 def repository_of(directory: str) -> str:
-    """Of a worktree, its repository; else the directory itself."""
+    """A worktree's repository; otherwise the directory itself."""
     worktree = worktree_of(directory)
     return worktree[0] if worktree else directory
 

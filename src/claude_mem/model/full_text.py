@@ -38,7 +38,7 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 
 
 def indexed(text: str) -> str:
-    """A text as it is written into the index."""
+    """A text in the form in which it is indexed."""
     if not text.isascii():
         # The last one alone too: a query of one character matches what begins with it.
         composed = normalize("NFC", text)  # as a query is
@@ -78,12 +78,12 @@ def significant_words(text: str) -> frozenset[str]:
 
 
 def may_begin_others(word: str) -> bool:
-    """Whether it is long enough to be the beginning of something in particular."""
+    """Whether a word is long enough to be searched for as a prefix."""
     return len(word) >= PREFIX_FROM or re.fullmatch(_CJK_RUN, word) is not None
 
 
 def is_only_a_beginning(word: str) -> bool:
-    """One character of a writing without spaces, which the index knows in pairs."""
+    """Whether it is a single character of a script without spaces, which is indexed in pairs."""
     return len(word) == 1 and re.fullmatch(_CJK_RUN, word) is not None
 
 
@@ -135,7 +135,7 @@ class LiteralText:
 
 
 def _folded(text: str) -> str:
-    """In lower case, without the escapes that JSON may use outside of ASCII."""
+    """The text in lower case, without JSON's escapes for non-ASCII characters."""
     if "\\u" in text:
         text = _SURROGATES.sub(_joined, _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text))
     return text.casefold()

@@ -26,7 +26,7 @@ class Job(Struct, frozen=True):
 
 
 class Lease(Struct, frozen=True):
-    """A run of one session's jobs, held by one holder until it is settled, postponed or parked."""
+    """A range of one session's jobs, held by one holder until it is settled, postponed or parked."""
 
     session_id: int
     jobs: tuple[Job, ...]
@@ -50,7 +50,7 @@ class QueueFigures(Struct, frozen=True):
 
 
 class SessionBacklog(Struct, frozen=True):
-    """What waits in one session, by which it is decided when it goes out."""
+    """What is waiting in one session; this decides when it is sent."""
 
     session_id: int
     events: int
@@ -66,7 +66,7 @@ class SessionBacklog(Struct, frozen=True):
 
 
 class CallCost(Struct, frozen=True):
-    """One call's price. Tokens as the provider counted them; money where it is known."""
+    """The cost of one call: tokens as the provider counted them, and money if known."""
 
     provider: str
     model: str
@@ -81,7 +81,7 @@ class CallCost(Struct, frozen=True):
 
 
 class SpentSoFar(Struct, frozen=True):
-    """What was spent so far. Money as far as it is known; the day is that of UTC."""
+    """What was spent so far: money as far as it is known; days are UTC."""
 
     daily_tokens: int = 0
     session_tokens: int = 0
@@ -121,7 +121,7 @@ def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:
 
 
 class Session(Struct, frozen=True):
-    """A session as the store holds it."""
+    """A session as stored."""
 
     id: int  # the database's own id: `sessionDbId` in the API
     claude_session_id: str

@@ -39,7 +39,7 @@ class Summary(Struct, frozen=True):
 
 
 class Findings(Struct, frozen=True):
-    """All that one batch of events left behind; empty when nothing was worth keeping."""
+    """What was learned from one batch of events; empty if nothing was worth saving."""
 
     observations: tuple[Observation, ...] = ()
     summaries: tuple[Summary, ...] = ()
@@ -164,7 +164,7 @@ class Nothing(Struct, frozen=True):
 
 
 class Throttled(Struct, frozen=True):
-    """The provider asked us to wait; that is not a failed attempt."""
+    """The provider asked us to wait; this is not a failed attempt."""
 
     until: int  # epoch milliseconds
 
@@ -178,7 +178,7 @@ class Broken(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """The provider answered, but not in our grammar. Kept, never confirmed."""
+    """The provider answered, but not in the expected format. The batch stays in the queue."""
 
     reason: str
 
@@ -197,7 +197,7 @@ Outcome = Observed | Nothing | Unreadable | Failure
 
 
 class Batch(Struct, frozen=True):
-    """A run of one session's events, and what has to be known around them."""
+    """A range of one session's events, with their context."""
 
     project: str
     session: str  # the client's own id
@@ -210,7 +210,7 @@ class Batch(Struct, frozen=True):
 
     @property
     def wants_summary(self) -> bool:
-        """A turn of the main agent ended in it, and not a private one."""
+        """Whether a turn of the main agent ended in it that was not private."""
         return any(event.kind is Kind.STOP and not event.private for event in self.events)
 
 

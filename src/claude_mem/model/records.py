@@ -136,7 +136,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
 
 
 def content_key_of(record: Mapping[str, Any]) -> str | None:
-    """The content key of an observation that travels as a record."""
+    """The content key of an observation in a record."""
     return content_key(
         Observation(
             type=record["type"],
@@ -178,5 +178,5 @@ def name_of_session(session_id: str) -> str:
 
 
 def digest_of(name: str) -> str:
-    """By which a memory is found on another machine without its name being stored."""
+    """The digest of a name, by which a memory is found on another machine without storing its name."""
     return hashlib.sha256(name.encode(errors="replace")).hexdigest()

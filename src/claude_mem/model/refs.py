@@ -39,7 +39,7 @@ class Ref(Struct, frozen=True, order=True):
 
     @classmethod
     def parse(cls, text: str) -> Ref | None:
-        """None when it is not written like one."""
+        """Parses a reference; None: it is not one."""
         text = text.strip().lower().removeprefix("#")
         prefix, digits = (text[:1], text[1:]) if text[:1] in _BY_PREFIX and text[:1] else ("", text)
         if not digits.isascii() or not digits.isdigit() or len(digits) > 12:
@@ -98,7 +98,7 @@ def session_at(key: int) -> int:
 
 
 def sessions_at(keys: Collection[int]) -> list[int]:
-    """The same of many of one store, in their order."""
+    """The same for many keys of one store, in their order."""
     shift, mask = _KIND_BITS + _ID_BITS, (1 << _SESSION_BITS) - 1
     if next(iter(keys), 0) < 0:
         shift, mask = _KIND_BITS + _WIDE_ID_BITS, (1 << _WIDE_SESSION_BITS) - 1
@@ -106,7 +106,7 @@ def sessions_at(keys: Collection[int]) -> list[int]:
 
 
 def orders_at(keys: Collection[int]) -> list[int]:
-    """Of many of one store: what sorts them by session, kind and id, whatever their projects."""
+    """For many keys of one store: numbers that sort them by session, kind and id, regardless of project."""
     mask = (1 << (63 if next(iter(keys), 0) < 0 else _SESSION_BITS + _KIND_BITS + _ID_BITS)) - 1
     return [key & mask for key in keys]
 
@@ -118,7 +118,7 @@ def span(project_id: int) -> tuple[int, int]:
 
 
 def project_at(key: int) -> int:
-    """Of a key in a SQLite file: a wide one does not have it."""
+    """The project in a key of a SQLite file; a wide key does not contain it."""
     return key >> _SESSION_BITS + _KIND_BITS + _ID_BITS
 
 
@@ -128,7 +128,7 @@ def idf(found: int, total: int) -> float:
 
 
 class Card(Struct, frozen=True):
-    """What is known of one memory, as far as finding, ranking and listing need it."""
+    """An index card: what finding, ranking and listing need to know about a memory."""
 
     ref: Ref
     session: str  # the client's own id
@@ -162,7 +162,7 @@ class Card(Struct, frozen=True):
 
 
 class Filters(Struct, frozen=True):
-    """Which memories are wanted; a filter that is not set does not matter."""
+    """Filters of memories; one that is not set does not filter."""
 
     project_id: int | None = None
     kinds: tuple[MemoryKind, ...] = ()

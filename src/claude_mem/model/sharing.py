@@ -15,7 +15,7 @@ ForgetAnswer = Literal["done", "consent", "refused"]
 
 
 class TeamLink(Struct, frozen=True):
-    """The server that this machine has joined, and as whom. The key is in a separate file."""
+    """The server that this machine has joined, and its member. The key is in a separate file."""
 
     url: str
     member: str
@@ -29,7 +29,7 @@ class TeamLink(Struct, frozen=True):
 
 
 class OutboxItem(Struct, frozen=True):
-    """A memory that is to be sent."""
+    """A memory to be sent."""
 
     kind: SharedKind
     id: int
@@ -54,7 +54,7 @@ class NamedItem(Struct, frozen=True):
 
 
 class BranchState(Struct, frozen=True):
-    """What git last said of a branch."""
+    """The last known state of a branch, from git."""
 
     tip: str
     ahead: bool = False  # it had commits that the default branch had not
@@ -62,7 +62,7 @@ class BranchState(Struct, frozen=True):
 
 
 class ForgetLine(Struct, frozen=True):
-    """A memory that another machine has forgotten, as a pull says it."""
+    """A deletion from another machine, as a pull contains it."""
 
     id: str
     of: str
@@ -72,7 +72,7 @@ class ForgetLine(Struct, frozen=True):
 
 
 class OwnLoss(Struct, frozen=True):
-    """How many of one's own memories a forget would delete."""
+    """How many of the user's own memories a deletion would delete."""
 
     id: str  # the forget's
     project_id: int
@@ -80,7 +80,7 @@ class OwnLoss(Struct, frozen=True):
 
 
 class ForgetMatch(Struct, frozen=True):
-    """What such lines mean here."""
+    """The memories on this machine that such lines match."""
 
     refs: tuple[Ref, ...]
     sessions: tuple[str, ...]  # that go as a whole, by their clients' ids
@@ -89,7 +89,7 @@ class ForgetMatch(Struct, frozen=True):
 
 
 class HeldForgets(Struct, frozen=True):
-    """What waits for the user's consent."""
+    """Deletions that wait for the user's consent."""
 
     project: str
     by: str  # the member who asks for it
@@ -107,7 +107,7 @@ class SharedProject(Struct, frozen=True):
 
 
 class Progress(Struct, frozen=True):
-    """How the exchange goes."""
+    """The state of the exchange."""
 
     cursor: str = ""
     last_at: int | None = None  # the last time all of it succeeded

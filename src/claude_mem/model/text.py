@@ -25,7 +25,7 @@ def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def one_line(text: str, most: int | None = None) -> str:
-    """Its words with single spaces between them, at most so many characters."""
+    """The text on one line, with single spaces, and at most this many characters."""
     line = " ".join(text.split())
     return line if most is None or len(line) <= most else line[: most - 1].rstrip() + "…"
 
@@ -41,7 +41,7 @@ def sentence_of(error: BaseException) -> str:
 
 
 def unescaped(text: str) -> str:
-    """What a JSON string says that was cut out of its quotes; if it was cut in an escape, as it is."""
+    """The text of a JSON string without its quotes; unchanged if it was cut within an escape."""
     try:
         return str(json.loads(f'"{text}"'))
     except ValueError:

@@ -20,7 +20,7 @@ DEEPEST = 5
 
 
 def elide(text: str, cap: int, *, tail: float = 0.3) -> str:
-    """At most cap characters (a mark alone, if there is no room for more)."""
+    """Shortens a text to at most cap characters (only a mark, if there is no room for more)."""
     if len(text) <= cap:
         return text
     room = cap - LONGEST_MARK
@@ -48,7 +48,7 @@ def _whole_lines(text: str, start: int, end: int) -> tuple[str, str]:
 
 
 def line(text: str, cap: int) -> str:
-    """One line of at most cap characters."""
+    """The text as one line of at most cap characters."""
     flat = " ".join(text[: 4 * cap].split())
     return flat if len(flat) <= cap else flat[: cap - 1] + "…"
 
@@ -95,7 +95,7 @@ def _of_file(part: str) -> Iterator[str]:
 
 
 def _alike(parts: Sequence[str], cap: int) -> list[str]:
-    """The parts within the cap: what a short one leaves, the longer ones get."""
+    """Shortens the parts to fit the cap; longer parts get the space that short ones leave."""
     shares: dict[int, int] = {}
     left = cap
     for count, at in enumerate(sorted(range(len(parts)), key=lambda at: len(parts[at]))):
@@ -223,7 +223,7 @@ def is_plan(tool: str) -> bool:
 
 
 def plan(calls: Iterable[ToolUse]) -> str:
-    """The list as the last of these calls left it."""
+    """The state of the list after the last of these calls."""
     steps: dict[str, tuple[str, str]] = {}
     for call in calls:
         given = next((call.fields[key] for key in ("todos", "plan", "items") if call.fields.get(key)), None)

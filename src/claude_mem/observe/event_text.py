@@ -16,7 +16,7 @@ from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact,
 
 
 class Value(IntEnum):
-    """What gives way first when there is too much."""
+    """The order in which pieces are shortened if there is too much text."""
 
     LOW = 0  # reads, listings, searches
     MIDDLE = 1  # commands that went well, web pages, other tools

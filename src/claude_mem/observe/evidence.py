@@ -56,7 +56,7 @@ def has_evidence(seen: Iterable[ReadEvent]) -> bool:
 
 
 def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
-    """What a model says of files, held against what the tools did."""
+    """Corrects a model's claims about files by what the tools did."""
     read, modified = files(seen)
     known = _KnownPaths(dict.fromkeys((*read, *modified)))
     altered = _KnownPaths(modified)
@@ -184,7 +184,7 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
 
 
 def _looks(call: ToolUse) -> set[Use]:
-    """In which ways it looked at something."""
+    """In which ways the agent looked at something."""
     if call.kind is ToolKind.COMMAND:
         return {use for use, _ in shell.uses(call.command)} & _LOOKING
     return {Use.LOOK} if reads_outside(call) and not _acts(call) else set()
@@ -217,7 +217,7 @@ def _is_from_afar(call: ToolUse) -> bool:
 
 
 def _acts(call: ToolUse) -> bool:
-    """The agent changed something: a file, a commit, a ticket."""
+    """Whether the agent changed something: a file, a commit, a ticket."""
     if call.failed:
         return False
     if call.kind is ToolKind.COMMAND:
@@ -273,7 +273,8 @@ def _only_runs(line: str) -> bool:
 
 
 class _KnownPaths:
-    """Paths that claims are held against. A claim may be shorter than the truth, or longer."""
+    """The known paths, with which claims are compared. A claimed path may be shorter or longer than the
+    actual one."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self._by_name: dict[str, list[str]] = {}

@@ -51,7 +51,7 @@ def load(name: str, folders: Sequence[Path]) -> Mode:
 
 
 def load_or_usual(name: str, folders: Sequence[Path]) -> tuple[Mode, str | None]:
-    """The mode of that name; or the one that ships, and why."""
+    """The mode of that name; or the built-in one, and why."""
     try:
         return load(name, folders), None
     except SettingsError as error:
@@ -59,7 +59,7 @@ def load_or_usual(name: str, folders: Sequence[Path]) -> tuple[Mode, str | None]
 
 
 def available(folders: Sequence[Path]) -> dict[str, Path]:
-    """Every mode there is, by name."""
+    """All available modes, by name."""
     found: dict[str, Path] = {}
     for folder in (*folders, SHIPPED):
         for path in sorted(folder.glob("*.toml")):

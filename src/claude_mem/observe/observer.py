@@ -49,7 +49,7 @@ class ObserverOptions(Struct, frozen=True):
 
 
 class _Call(Struct, frozen=True):
-    """A call that is not yet in the spending table."""
+    """A running call, which is not in the spending table yet."""
 
     tokens: int  # estimated; once it is answered, as counted
     before: int  # the session's recorded tokens when it began
@@ -180,6 +180,6 @@ def exhausted_budget(
 
 
 def pending_spend(tokens: int, spent: SpentSoFar) -> SpentSoFar:
-    """What this many tokens of other sessions may cost, at today's average price so far."""
+    """The estimated cost of this many tokens of other sessions, at today's average price."""
     price = spent.daily_usd / spent.daily_tokens if spent.daily_tokens else 0.0
     return SpentSoFar(daily_tokens=tokens, daily_usd=tokens * price)

@@ -230,7 +230,7 @@ def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _mark(sections: list[tuple[str, str]]) -> str:
-    """Eight digits that stand nowhere in the data."""
+    """Eight digits that do not occur in the data."""
     data = "\0".join(part for section in sections for part in section)
     mark = hashlib.sha256(data.encode(errors="replace")).hexdigest()[:8]
     while mark in data:

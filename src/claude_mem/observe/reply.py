@@ -36,7 +36,7 @@ class Tag(Struct):
 
 
 def find_tags(text: str, names: Collection[str]) -> list[Tag]:
-    """The tags with these names, in order; a CDATA section is text."""
+    """Finds the tags with these names, in order; a CDATA section is text."""
     found: list[Tag] = []
     skip = 0
     for match in _TAG.finditer(text):

@@ -50,7 +50,7 @@ class SimpleCommand(Struct, frozen=True):
 
 
 def commands(line: str) -> list[SimpleCommand]:
-    """The programs a line runs, in their order. Total: an odd line gives odd words, never an error."""
+    """The programs that a line runs, in order. It never fails: an odd line only gives odd words."""
     text, bodies = _without_heredocs(line[:LONGEST])
     found: list[SimpleCommand] = []
     words: list[str] = []
@@ -300,7 +300,7 @@ class Purpose(Enum):
 
 
 def proves(line: str) -> bool:
-    """It runs tests, a build or a linter."""
+    """Whether it runs tests, a build or a linter."""
     return _PROVES.search(line) is not None
 
 

@@ -21,7 +21,7 @@ Fields = Mapping[str, object]
 
 
 class ToolKind(Enum):
-    """What sort of thing a tool does."""
+    """The kind of a tool."""
 
     READ = auto()
     LOOK = auto()  # listings and searches
@@ -108,7 +108,7 @@ _ESCAPES = lazy_pattern(r"\x1b\[[0-9;?]*+[A-Za-z]")
 
 
 class ToolUse(Struct, frozen=True):
-    """One tool call, read. What is not JSON, or no longer since it was cut, is the text itself."""
+    """One parsed tool call. If its input or output is not JSON, or was truncated, it is the text itself."""
 
     tool: ToolCall  # as it was recorded
     kind: ToolKind  # by its name, else by its shape
@@ -122,7 +122,7 @@ class ToolUse(Struct, frozen=True):
     command: str  # what was run, "" for nothing
 
     def word(self, *keys: str) -> str:
-        """The first of these inputs that is text and says something."""
+        """The first of these inputs that is a non-empty string."""
         return _word(self.fields, *keys)
 
     @property
@@ -130,7 +130,7 @@ class ToolUse(Struct, frozen=True):
         return self.word(*_PATCH_KEYS) or self.command
 
     def text(self) -> str:
-        """What a person would read in the answer."""
+        """The readable text of the output."""
         return text_of(self.answer)
 
     def changed_lines(self) -> str:
@@ -143,7 +143,7 @@ class ToolUse(Struct, frozen=True):
         return "\n".join(line for part in parts for line in _lines_between(_fields(part)))
 
     def read_paths(self) -> Iterator[str]:
-        """The files it surely read."""
+        """The files that it certainly read."""
         name = self.path.replace("\\", "/").rpartition("/")[2]
         # A search names a file or a folder; only a name with an extension is surely the former.
         is_file = self.kind is ToolKind.READ or (self.kind is ToolKind.LOOK and "." in name.strip("."))
@@ -266,7 +266,7 @@ def path_of(fields: Fields) -> str:
 
 
 def load(text: str | None) -> object:
-    """JSON, or the text as it is."""
+    """Parses JSON; other text stays as it is."""
     if not text:
         return ""
     try:
@@ -276,7 +276,7 @@ def load(text: str | None) -> object:
 
 
 def text_of(value: object, depth: int = 4) -> str:
-    """What a person would read in a tool's answer: its text, without pictures, binary data and colours."""
+    """The readable text of a tool's output, without images, binary data and colors."""
     if isinstance(value, str):
         plain = _ESCAPES.sub("", value) if "\x1b" in value else value
         return _BINARY.sub(lambda run: f"[…{len(run[0])} chars of binary data…]", plain).strip()

@@ -106,7 +106,7 @@ def may_hide(text: str) -> bool:
 
 
 def _without_no_width(low: str) -> str:
-    """The very same text, if none is in it."""
+    """The text without zero-width characters; the same object if it has none."""
     return low.translate(dict.fromkeys(map(ord, _NO_WIDTH))) if any(c in low for c in _NO_WIDTH) else low
 
 

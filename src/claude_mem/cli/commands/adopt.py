@@ -208,7 +208,7 @@ def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProj
 
 @contextmanager
 def _unless(starting: bool) -> Iterator[None]:
-    """Returns a default if the worker may not be started."""
+    """A context that ignores the worker's errors if it may not be started."""
     try:
         yield
     except ClaudeMemError:

@@ -164,7 +164,8 @@ def placed(output: str) -> tuple[str, ...]:
 
 
 def why(output: str) -> tuple[str, ...]:
-    """What went wrong, best first: a traceback's end, compilers' places, marked lines, else the last line."""
+    """The errors, best first: the end of a traceback, compiler diagnostics, marked lines, else the last
+    line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     has_trace = any(mark in output for mark in ("Traceback (most recent", "    at ", "panicked at"))
     traced = _matching(_TRACE, lines)[-1:] if has_trace else []
@@ -252,7 +253,7 @@ def _message(call: SimpleCommand) -> tuple[str, str]:
 
 
 def taken_back(simple: SimpleCommand) -> int:
-    """How many of the last commits this takes back."""
+    """How many of the last commits this command undoes."""
     if simple.program != "git" or simple.sub != "reset":
         return 0
     found = re.search(r"HEAD(?:~(\d{1,2})|(\^+))?$", " ".join(simple.words))

@@ -104,7 +104,7 @@ def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
 
 
 def _is_red(turn: Turn, changes: list[FileChange]) -> bool:
-    """The first half of test-first work: a test was written, and it fails."""
+    """Whether it is the first half of test-first work: a test was written, and it fails."""
     only_tests = all(file_kind(change.path) == "tests" for change in changes)
     return only_tests and any(check.ok is False for check in turn.last_checks()[-1:])
 
@@ -277,7 +277,7 @@ def _subtitle(turn: Turn, title: str) -> str | None:
 
 
 def _narrative(turn: Turn, sentence: str, title: str) -> str:
-    """Two to five sentences, word for word: why it was wanted, what was done, and what gives reasons."""
+    """The narrative: two to five sentences, verbatim, about the purpose, what was done, and the reasons."""
     pool = [each for each in request.plan_context(turn.request) if prose.informs(each)][:2]
     given = len(pool)
     items: list[str] = []
@@ -379,7 +379,7 @@ def _bounded(facts: Iterable[str]) -> tuple[str, ...]:
 
 
 def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
-    """None when there is nothing to say: no request, no deed, no word."""
+    """A turn's summary; None if there is nothing to report: no request, no action, no message."""
     stated = statements(turn.message)
     edited = prose.unique(change.path for change in turn.changes())
     worked = bool(turn.commits or edited)
@@ -410,7 +410,7 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
 
 
 def wanted(turn: Turn, observations: list[Observation]) -> str:
-    """The request; where it is a bare “yes” or a link, what came of it."""
+    """The request or, if it is only a “yes” or a link, the outcome."""
     if planned := request.plan_heading(turn.request):
         return prose.paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
     if turn.request and not request.is_assent(turn.request):
@@ -443,7 +443,7 @@ def _first_sentences(found: Iterable[Statement], least: int = 20) -> list[str]:
 
 
 def _joined(parts: Iterable[str], joint: str = "; ") -> str | None:
-    """As many of them as fit, uncut."""
+    """Joins as many complete ones as fit."""
     taken: list[str] = []
     for part in dict.fromkeys(parts):
         if part and sum(map(len, taken)) + 2 * len(taken) + len(part) <= FIELD:

@@ -54,7 +54,7 @@ class Section:
 
 
 def plain(text: str) -> str:
-    """Without markup. A link to a file becomes the file's path: that is what people search for."""
+    """The text without markup. A link to a file becomes the file's path, because people search for that."""
     text = _WIKI.sub(r"\1", _LINK.sub(_linked, text))
     text = _TICKS.sub(r"\1", text)
     text = _BOLD.sub(r"\2", text)

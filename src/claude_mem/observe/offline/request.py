@@ -43,7 +43,7 @@ _REFUTES = pattern("request", "refutes")
 
 
 def cleaned(text: str | None) -> str:
-    """'' for what no user said."""
+    """The user's own text; '' if the user did not write it."""
     text = (text or "")[:LONGEST].strip().strip('"').strip()
     if notice := _NOTICE.match(text):
         return one_line(notice[1])
@@ -69,7 +69,7 @@ def quoted(asked: str, limit: int) -> str:
 
 
 def condensed(asked: str, limit: int) -> str:
-    """What is wanted, as a heading would say it; '' for “yes” and a bare link."""
+    """The request as a heading; '' for “yes” and a bare link."""
     if is_assent(asked) or _SCAFFOLD.match(asked):
         return ""
     if planned := plan_heading(asked):
@@ -106,13 +106,13 @@ def is_assent(asked: str) -> bool:
 
 
 def asks(asked: str) -> bool:
-    """A question, or a request to look at something: it names no outcome."""
+    """Whether it is a question, or a request to look at something, which names no outcome."""
     bare = _blunt(asked)
     return any(_ASKS.match(each) for each in (asked, bare)) or bare.rstrip().endswith("?")
 
 
 def is_errand(asked: str) -> bool:
-    """Wants something committed, pushed, opened, shown."""
+    """Whether it only asks to commit, push, open or show something."""
     return len(asked) < 240 and _ERRAND.match(_blunt(asked)) is not None
 
 
@@ -140,10 +140,10 @@ def standing_instruction(asked: str) -> str:
 
 
 def is_rule(wish: str) -> bool:
-    """Whether it can stand by itself, for all that is to come."""
+    """Whether it is a general rule that is understandable on its own."""
     return _RULE.match(wish) is not None and len(content_words(wish)) > 3
 
 
 def refutes(asked: str) -> bool:
-    """The user says that what was done or said last is wrong, or is to be taken back."""
+    """Whether the user says that the last work or message is wrong, or should be undone."""
     return len(asked) < 2_000 and any(_REFUTES.match(text) for text in (asked, _blunt(asked)))

@@ -101,7 +101,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def begun(text: str) -> str:
-    """With a capital, unless its first word is a name."""
+    """Capitalizes a sentence, unless its first word is a name."""
     first = text.split(" ", 1)[0]
     named = any(sign.isupper() or sign in "_/()-." for sign in first[1:])
     return text if named else text[:1].upper() + text[1:]
@@ -114,7 +114,7 @@ def ends_clause(text: str, at: int) -> bool:
 
 
 def undangled(text: str) -> str:
-    """Without what leads nowhere at its end."""
+    """Removes an incomplete ending."""
     while (cut := _DANGLING.sub("", text)) != text:
         text = cut
     return text
@@ -173,7 +173,7 @@ def informs(sentence: str) -> bool:
 
 
 def is_concrete(sentence: str) -> bool:
-    """Names something: an identifier, a path, a number."""
+    """Whether it names something specific: an identifier, a path, a number."""
     return _CONCRETE.search(sentence) is not None
 
 

@@ -40,7 +40,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Anything else; it may say nothing."""
+    """Any other step; it may contain nothing useful."""
 
     opened: str = ""  # a file
     fetched: str = ""  # an address, or a question
@@ -53,7 +53,7 @@ Step = Edited | Ran | Noted
 
 
 def read(call: ToolUse) -> list[Step]:
-    """The steps one tool call took."""
+    """The steps of one tool call."""
     fields, answered = _fields(call), call.answered
     command = call.command or ("" if call.fields else _text(fields, "command", "cmd"))
     if isinstance(call.given, str) and call.kind is not ToolKind.COMMAND:

@@ -75,7 +75,7 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
 
 
 def requested(asked: str, least: int = 3) -> str:
-    """The request as a title; '' if it names no outcome, says less than so many words, or needs more room."""
+    """The request as a title; '' if it names no outcome, has fewer words than required, or is too long."""
     whole, short = request.condensed(asked, 400), request.condensed(asked, TITLE)
     if request.asks(asked) or any(
         each.match(short) for each in (KNOWN["fragment"], KNOWN["points"], KNOWN["remark"])
@@ -96,7 +96,7 @@ def is_whole(text: str, title: str) -> bool:
 
 
 def tidy(sentence: str) -> str:
-    """Without pleasantry, label and "I have": as a heading would begin."""
+    """Removes pleasantries, labels and "I have", so that it begins like a heading."""
     bare = prose.without_pleasantry(sentence)
     if bare.endswith((":", "：")):
         bare = prose.undangled(bare)
@@ -192,7 +192,7 @@ def _subject(asked: str) -> str:
 
 
 def _spare(bare: str) -> str:
-    """Without places in files; if it is long, without asides."""
+    """Removes line references and, if it is long, asides."""
     text = plain(KNOWN["lines"].sub("", KNOWN["anchor"].sub("", KNOWN["committed"].sub("", bare))))
     text = KNOWN["aside"].sub("", text) if len(text) > TITLE else text
     text = KNOWN["folders"].sub("", text) if len(text) > TITLE else text

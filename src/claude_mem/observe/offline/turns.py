@@ -26,7 +26,7 @@ Where = Callable[[str], str]  # a path as it is seen from the project's root
 
 @dataclass(slots=True)
 class FileChange:
-    """All that a turn's edits made of one file."""
+    """The combined effect of a turn's edits on one file."""
 
     path: str
     created: bool = False
@@ -37,7 +37,7 @@ class FileChange:
 
 @dataclass(slots=True)
 class Turn:
-    """From a request to the agent's last word on it, sorted by what each step was."""
+    """A turn: from a request to the agent's last message, with the steps sorted by kind."""
 
     request: str = ""
     message: str = ""
@@ -70,7 +70,7 @@ class Turn:
         return [change for change in found.values() if not (change.whole and change.deleted)]
 
     def last_checks(self) -> list[Check]:
-        """Each test and check as it went the last time, if anything can be said of that."""
+        """The last result of each test and check, if it is known."""
         last = {check.key: check for check in self.checks}
         return sorted((check for check in last.values() if check.ok is not None), key=lambda check: check.at)
 

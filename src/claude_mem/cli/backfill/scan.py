@@ -23,11 +23,16 @@ from claude_mem.cli.import_sender import Sent, encoded, posted, send
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import SessionOf
 from claude_mem.imports.import_report import SourceProject, SourceReport
+from claude_mem.imports.sources import cleaner
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import enclosing_directories, repository_of
 from claude_mem.model.records import Record
+from claude_mem.privacy.excluded_projects import ExcludedProjects
+from claude_mem.providers import registry
 from claude_mem.providers.price import Estimate, estimate
+from claude_mem.recall import filter_resolver
 from claude_mem.settings import Settings
+from claude_mem.wiring import observer_setup
 
 
 class Scan(Struct, frozen=True):
@@ -86,9 +91,6 @@ def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
 
 def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
     """Offline, the user's model, and for comparison the cheapest one known."""
-    from claude_mem.providers import registry
-    from claude_mem.wiring import observer_setup
-
     models = {}
     if (provider := observer_setup.choice(chosen).provider) != "offline":
         models[provider] = chosen.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
@@ -99,8 +101,6 @@ def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
 def since_when(given: str | None, now: int) -> int | None:
     if given is None:
         return None
-    from claude_mem.recall import filter_resolver
-
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     try:
@@ -141,8 +141,6 @@ class Commits(Struct, frozen=True):
         return send(lines, Sent(), posted(own=True), "Importing commits ...", interrupted=False)
 
     def records(self, report: SourceReport, session_of: SessionOf | None = None) -> Iterator[Record]:
-        from claude_mem.imports.sources import cleaner
-
         try:
             yield from git_history.read(
                 Path(self.project.root),
@@ -157,8 +155,6 @@ class Commits(Struct, frozen=True):
 
 
 def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
-    from claude_mem.privacy.excluded_projects import ExcludedProjects
-
     repo = Path(given).expanduser().resolve()
     origin = git.resolve(repo)
     project = SourceProject(origin.key, origin.name, origin.root, origin.remote)

@@ -8,21 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from claude_mem.agents.claude_code import transcript_files
 from claude_mem.cli import client, import_sender, output
 from claude_mem.cli.client import pages, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 from claude_mem.cli.import_sender import Sent, kind_counts
+from claude_mem.hook import paths
+from claude_mem.imports import sources
+from claude_mem.imports.import_report import SourceProject, SourceReport, project_named
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.records import Record, content_key_of
 from claude_mem.settings import Settings
-
-if TYPE_CHECKING:
-    from claude_mem.imports.import_report import SourceProject, SourceReport
-
 
 SHOWN = 5
 LINES = (".jsonl", ".ndjson")
@@ -134,14 +133,10 @@ def _listed(counts: Counter[tuple[str, str]], *names: str) -> list[dict[str, obj
 
 
 def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, starting: bool) -> Source:
-    from claude_mem.hook import paths
-    from claude_mem.imports.import_report import SourceReport
-    from claude_mem.imports.sources import adoptable, adopting
-
-    path = given / paths.DATABASE if given and given.is_dir() else given or adoptable(chosen)
+    path = given / paths.DATABASE if given and given.is_dir() else given or sources.adoptable(chosen)
     if path is None:
         raise ClaudeMemError("No TypeScript claude-mem database found. Specify its PATH.")
-    there = stack.enter_context(adopting(chosen, path))
+    there = stack.enter_context(sources.adopting(chosen, path))
     if there is None:
         raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")
     rows, report = there.counts(), SourceReport()
@@ -151,10 +146,6 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, startin
 
 
 def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
-    from claude_mem.agents.claude_code import transcript_files
-    from claude_mem.imports.import_report import SourceReport
-    from claude_mem.imports.sources import notes_in
-
     def known(session: str) -> Collection[str]:
         """The content keys of the memories in a session."""
         with _unless(starting), suppress(UsageError):  # there is no such session yet
@@ -166,30 +157,24 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
         return frozenset()
 
     path, report = given or transcript_files.projects_folder(), SourceReport()
-    records = list(notes_in(chosen, path, known, report))
+    records = list(sources.notes_in(chosen, path, known, report))
     return Source(path, records, report, {"observation": report.read["observation"]})
 
 
 def _lines(path: Path, chosen: Settings, *, starting: bool) -> Source:
-    from claude_mem.imports.import_report import SourceReport
-    from claude_mem.imports.sources import lines_of
-
     if path.is_dir():
         raise UsageError(f"{path} is a directory.")
     project_of = _project_finder(starting)
     counting, report = SourceReport(), SourceReport()
-    for _ in lines_of(chosen, path, project_of, counting):
+    for _ in sources.lines_of(chosen, path, project_of, counting):
         pass
-    records = lines_of(chosen, path, project_of, report)
+    records = sources.lines_of(chosen, path, project_of, report)
     return Source(path, records, report, {"observation": counting.read["observation"]}, own=False)
 
 
 def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProject]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    from claude_mem.imports.import_report import SourceProject, project_named
-    from claude_mem.imports.sources import project_under
-
     ours: dict[str, list[SourceProject]] = {}
     with _unless(starting):
         for each in pages("/api/projects", {}, starts=starting):
@@ -201,7 +186,7 @@ def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProj
         candidates = ours.get(name, [])
         if len(candidates) == 1:
             return candidates[0]
-        return project_under(name, paths) or project_named(name)
+        return sources.project_under(name, paths) or project_named(name)
 
     return project_of
 

@@ -186,7 +186,7 @@ def _install(args: argparse.Namespace) -> int:
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
             data = _data(plans) | {"dry_run": True, "left_out": left_out.names}
-            return output.result(data, text, as_json=args.json, code=left_out.code(args.agent))
+            return output.result(args, data, text, code=left_out.code(args.agent))
         connecting = [target for target in targets if target.connects]
         if connecting or not own.is_empty:
             _announce(connecting, own)
@@ -274,7 +274,7 @@ def _report(
         "warnings": [note for plan in planned for note in plan.notes],
     }
     text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
-    return output.result(_data(planned) | data, text, as_json=args.json, code=left_out.code(args.agent))
+    return output.result(args, _data(planned) | data, text, code=left_out.code(args.agent))
 
 
 def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: bool = True) -> list[str]:
@@ -315,7 +315,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         if not found or args.dry_run:
             which = _titles(map(catalog.load, args.agent)) if args.agent else "any agent"
             text = _text(plans) or f"Not connected to {which}."
-            return output.result(_data(plans), text, as_json=args.json, code=code)
+            return output.result(args, _data(plans), text, code=code)
         agents = _titles(agent for agent, _ in found)
         output.message("\n".join(map(_summary, plans)))
         if refused := confirm(f"Disconnect claude-mem from {agents}?", CHANGES, yes=args.yes):
@@ -334,7 +334,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         lines += [line for data_dir in data_dirs if (line := _stopped(data_dir))]
         for note in (note for how in plans for note in how.notes):
             output.message(note)
-        return output.result(_data(plans), "\n".join(lines), as_json=args.json, code=code)
+        return output.result(args, _data(plans), "\n".join(lines), code=code)
 
 
 def _remove_approvals(data_dir: Path) -> None:

@@ -14,6 +14,7 @@ from claude_mem.cli.commands import OK, USAGE, WRONG, terminal_width
 
 TYPE_CHECKING = False  # without typing, and json and threading when used: `version` comes this way
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import IO, Any
@@ -29,9 +30,9 @@ def print_json(value: object) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False))
 
 
-def result(data: object, text: str, *, as_json: bool, code: int = OK) -> int:
-    """Print a command's result: as JSON, or as text for people."""
-    if as_json:
+def result(args: argparse.Namespace, data: object, text: str, *, code: int = OK) -> int:
+    """Print a command's result: with --json as JSON, else as text for people."""
+    if args.json:
         print_json(data)
     else:
         print(text)
@@ -47,16 +48,15 @@ def page(found: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def listing(
+    args: argparse.Namespace,
     data: object,
     items: Sequence[Any],
     table: Callable[[Any], str],
     empty: str,
     hint: str = "",
-    *,
-    as_json: bool,
 ) -> int:
     """Print a list as JSON or as a table, with a hint below it; or that it is empty."""
-    if as_json:
+    if args.json:
         print_json(data)
         return OK
     if items:

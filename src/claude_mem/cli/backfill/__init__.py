@@ -155,7 +155,7 @@ def backfill(args: argparse.Namespace) -> int:
             costs = estimates(seen, args.agent, chosen)
         text = scan_text(seen, costs, commits, args.provider)
         if args.dry_run:
-            return output.result(scan_data(seen, costs, commits), text, as_json=args.json)
+            return output.result(args, scan_data(seen, costs, commits), text)
         output.message(text)
     if not seen.fresh and not commits and not import_sender.backfill_progress(seen.now)["waiting"]:
         return _report(args, seen, None, None, {})

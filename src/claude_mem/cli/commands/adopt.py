@@ -78,7 +78,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
     if args.dry_run:
         for _ in source.records:
             pass
-        return _report(source, None, as_json=args.json)
+        return _report(args, source, None)
     sent = Sent()
     if found := kind_counts(source.found):
         question = f"Import {found} from {source.path}?"
@@ -86,14 +86,14 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
             return code
         lines, absorb = import_sender.encoded(source.records), import_sender.posted(own=source.own)
         import_sender.send(lines, sent, absorb, "Importing ...", sum(source.found.values()))
-    return _report(source, sent, as_json=args.json)
+    return _report(args, source, sent)
 
 
-def _report(source: Source, sent: Sent | None, *, as_json: bool) -> int:
+def _report(args: argparse.Namespace, source: Source, sent: Sent | None) -> int:
     """`sent`: None in a dry run."""
     path, report = source.path, source.report
     code = OK if sent is None else sent.code
-    if as_json:
+    if args.json:
         output.print_json(
             {
                 "path": str(path),

@@ -73,7 +73,7 @@ def _get(args: argparse.Namespace) -> int:
     rows = {each["key"]: each for each in request("GET", "/api/settings")["settings"]}
     if args.key not in rows:
         raise unknown("setting", args.key, rows, "claude-mem config list")
-    return output.result(rows[args.key], output.clean(_shown(rows[args.key])), as_json=args.json)
+    return output.result(args, rows[args.key], output.clean(_shown(rows[args.key])))
 
 
 def _shown(setting: dict[str, Any]) -> str:
@@ -119,7 +119,7 @@ def _change(args: argparse.Namespace, value: object) -> int:
     then = "It takes effect when the worker restarts: claude-mem worker restart" if answer["restart"] else ""
     if answer["shadowed"]:
         then = "An environment variable overrides it."
-    return output.result(answer, f"{args.key} {saved}. {then}".rstrip(), as_json=args.json)
+    return output.result(args, answer, f"{args.key} {saved}. {then}".rstrip())
 
 
 EMBEDDER, EMBEDDER_MODEL = "CLAUDE_MEM_EMBEDDER", "CLAUDE_MEM_EMBEDDER_MODEL"
@@ -223,7 +223,7 @@ def _use_embedder(args: argparse.Namespace) -> int:
         )
     if settings.vectors == "off":
         text += " Vectors are off. To turn them on: claude-mem config unset CLAUDE_MEM_VECTORS"
-    return output.result(data, text, as_json=args.json)
+    return output.result(args, data, text)
 
 
 def _absolute(given: str) -> str:
@@ -295,7 +295,7 @@ def _embedder_status(args: argparse.Namespace) -> int:
     if state["trouble"]:
         lines.append(f"Unavailable: {state['trouble']} Search uses full text for now.")
     code = WRONG if state["trouble"] else OK
-    return output.result(data, "\n".join(lines), as_json=args.json, code=code)
+    return output.result(args, data, "\n".join(lines), code=code)
 
 
 def _duration(seconds: float) -> str:

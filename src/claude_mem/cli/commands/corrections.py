@@ -59,7 +59,7 @@ def _run_remember(args: argparse.Namespace) -> int:
     body = {name: value for name, value in given.items() if value is not None}
     saved = request("POST", "/api/memory/save", body=body)
     text = f"Already saved as {saved['ref']}." if saved["status"] == "known" else f"Saved as {saved['ref']}."
-    return output.result(saved, text, as_json=args.json)
+    return output.result(args, saved, text)
 
 
 def _know(project: str) -> None:
@@ -91,7 +91,7 @@ def _run_pin(args: argparse.Namespace) -> int:
     state = "no longer pinned" if args.off else "pinned"
     if args.json or answer["results"]:
         text = "\n".join(f"{each['ref']} is {state}." for each in answer["results"])
-        output.result(answer, text, as_json=args.json)
+        output.result(args, answer, text)
     return output.missing(answer["missing"])
 
 
@@ -157,7 +157,7 @@ def _run_status(args: argparse.Namespace) -> int:
     if found["unreported"]:
         lines.append(f"Not yet reported to the server: {found['unreported']:,}")
     text = "\n".join(lines) or "No deletions."
-    return output.result(found, text, as_json=args.json)
+    return output.result(args, found, text)
 
 
 def _waiting(machine: str, status: dict[str, Any]) -> str:
@@ -176,7 +176,7 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
     ]
     counted = _counted(found)
     if args.dry_run or not (counted or copies):
-        return _report_deleted(found, as_json=args.json)
+        return _report_deleted(args, found)
     if found["sample"] and not args.json:
         print(memory_text.table(found["sample"]))
     what = counted or output.plural(len(copies), "copy")
@@ -184,11 +184,11 @@ def forget(selection: dict[str, object], args: argparse.Namespace) -> int:
         return code
     body = selection | {"confirm": True, "exports": args.also_exports, "for_team": args.for_team}
     deleted = slow_request("Deleting, and rewriting backups ...", "POST", "/api/memory/forget", body)
-    return _report_deleted(deleted, as_json=args.json, for_team=args.for_team)
+    return _report_deleted(args, deleted)
 
 
-def _report_deleted(answer: dict[str, Any], *, as_json: bool, for_team: bool = False) -> int:
-    if as_json:
+def _report_deleted(args: argparse.Namespace, answer: dict[str, Any]) -> int:
+    if args.json:
         output.print_json(answer)
         return OK
     counted = _counted(answer)
@@ -197,9 +197,10 @@ def _report_deleted(answer: dict[str, Any], *, as_json: bool, for_team: bool = F
     deleted = f"{counted} would be deleted." if answer["dry_run"] else f"Deleted: {counted}."
     print(deleted if counted else "No results.")
     if others := answer.get("of_others"):
-        whole = "--for-team deletes them for the whole team."
-        part = "They stay with the team. An admin of the project can delete them for everyone: --for-team"
-        output.message(f"Other members wrote {others} of these. {whole if for_team else part}")
+        fate = "They stay with the team. An admin of the project can delete them for everyone: --for-team"
+        if args.for_team and not answer["dry_run"]:
+            fate = "--for-team deletes them for the whole team."
+        output.message(f"Other members wrote {others} of these. {fate}")
     for line in copies_text(answer):
         output.message(line)
     return OK

@@ -73,7 +73,7 @@ def _run_export(args: argparse.Namespace) -> int:
     if not args.json:
         output.message(f"{path}, {output.size(size)}, readable only by you.")
     text = f"Exported {import_sender.kind_counts(counts) or 'nothing (no results)'}."
-    return output.result(data, text, as_json=args.json)
+    return output.result(args, data, text)
 
 
 def _refuse_files(query: list[str]) -> None:

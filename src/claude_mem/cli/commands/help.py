@@ -67,7 +67,7 @@ def _version(args: argparse.Namespace) -> int:
         "interpreter": sys.executable,
     }
     text = "\n".join(f"{name:<12} {value}" for name, value in versions.items())
-    return output.result(versions, text, as_json=args.json)
+    return output.result(args, versions, text)
 
 
 def _completion(args: argparse.Namespace) -> int:

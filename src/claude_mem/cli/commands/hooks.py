@@ -94,4 +94,4 @@ def _run_context(args: argparse.Namespace) -> int:
     """
     where = {"project": args.project} if args.project else {"cwd": filter_flags.here()}
     found = request("GET", "/api/context/inject", {**where, "source": args.source, "format": "json"})
-    return output.result(found, clean(str(found["plain"])).rstrip(), as_json=args.json)
+    return output.result(args, found, clean(str(found["plain"])).rstrip())

@@ -100,7 +100,7 @@ def _run_timeline(args: argparse.Namespace) -> int:
     ref = anchor and anchor["ref"]
     data = output.page({"items": results, "anchor": ref}, "items")
     hint = f"Centered on {ref}. Read one in full: claude-mem show {ref}" if ref else ""
-    return output.listing(data, results, memory_text.table, "No results.", hint, as_json=args.json)
+    return output.listing(args, data, results, memory_text.table, "No results.", hint)
 
 
 FILE_RESULTS = 20
@@ -111,7 +111,7 @@ def _run_file(args: argparse.Namespace) -> int:
     found = request("GET", "/api/file", query | filter_flags.where(args))
     data, results = output.page(found, "results"), found["results"]
     hint = f"Read one in full: claude-mem show {results[0]['ref']}" if results else ""
-    return output.listing(data, results, memory_text.table, "No results.", hint, as_json=args.json)
+    return output.listing(args, data, results, memory_text.table, "No results.", hint)
 
 
 DELETED = "Private or deleted prompt"
@@ -146,7 +146,7 @@ def _run_show(args: argparse.Namespace) -> int:
     strange = [ref for ref in args.refs if Ref.parse(ref) is None]
     if args.session or (strange and len(args.refs) == 1):
         session = request("GET", f"/api/session/{quoted(args.session or args.refs[0])}")
-        return output.result(session, session_text(session, Paint(sys.stdout)), as_json=args.json)
+        return output.result(args, session, session_text(session, Paint(sys.stdout)))
     if strange:
         raise UsageError(f"Invalid memory id {strange[0]!r}; expected something like 123, s4 or p5.")
     found = request("POST", "/api/observations/batch", body={"ids": args.refs})
@@ -201,7 +201,7 @@ def _run_sessions(args: argparse.Namespace) -> int:
     if items:
         more = f" More: --offset {found['offset'] + len(items)}." if found["hasMore"] else ""
         hint = f"Read one in full: claude-mem show --session {short_id(_id(items[0]))}.{more}"
-    return output.listing(found, items, sessions_table, "No sessions yet.", hint, as_json=args.json)
+    return output.listing(args, found, items, sessions_table, "No sessions yet.", hint)
 
 
 def sessions_table(items: Sequence[dict[str, Any]]) -> str:

@@ -48,7 +48,7 @@ def _backup(args: argparse.Namespace) -> int:
         raise ClaudeMemError(client.NO_DATABASE)
     with output.waiting("Copying the database ..."):
         made = database.backup(chosen)
-    return output.result({"path": str(made), "bytes": made.stat().st_size}, str(made), as_json=args.json)
+    return output.result(args, {"path": str(made), "bytes": made.stat().st_size}, str(made))
 
 
 def _restore(args: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def _restore(args: argparse.Namespace) -> int:
         source, moved_to = _replace_database(chosen, args.file)
     data = {"restored_from": str(source), "moved_aside": moved_to and str(moved_to)}
     text = f"Restored from {source}" + (f"\nThe previous database is now in {moved_to}" if moved_to else "")
-    return output.result(data, text, as_json=args.json)
+    return output.result(args, data, text)
 
 
 def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
@@ -110,7 +110,7 @@ def _gc(args: argparse.Namespace) -> int:
     """
     body = {"dry_run": args.dry_run}
     report = slow_request("Scanning the data directory ...", "POST", "/api/gc", body)
-    return output.result(report, gc_text(report), as_json=args.json)
+    return output.result(args, report, gc_text(report))
 
 
 def gc_text(report: dict[str, Any]) -> str:
@@ -173,7 +173,7 @@ def _list_events(args: argparse.Namespace) -> int:
         hints.append("To retry them: claude-mem queue retry. To drop one: claude-mem queue drop ID")
     data = {"items": jobs, "next": after, "state": args.state, "total": total}
     empty = f"No {args.state} events."
-    return output.listing(data, jobs, events_table, empty, "\n".join(hints), as_json=args.json)
+    return output.listing(args, data, jobs, events_table, empty, "\n".join(hints))
 
 
 def events_table(jobs: list[dict[str, Any]]) -> str:
@@ -207,7 +207,7 @@ def _retry_events(args: argparse.Namespace) -> int:
     text = "No parked events. If observing was paused, it resumes now."
     if resumed or ids:
         text = f"{output.plural(resumed, 'event')} will be retried."
-    return output.result({"resumed": resumed}, text, as_json=args.json, code=_missed(ids, resumed))
+    return output.result(args, {"resumed": resumed}, text, code=_missed(ids, resumed))
 
 
 def _drop_events(args: argparse.Namespace) -> int:
@@ -222,7 +222,7 @@ def _drop_events(args: argparse.Namespace) -> int:
         return code
     dropped = int(request("POST", "/api/queue/drop", body={"ids": ids}, starts=0)["dropped"])
     text = f"{output.plural(dropped, 'event')} dropped."
-    return output.result({"dropped": dropped}, text, as_json=args.json, code=_missed(ids, dropped))
+    return output.result(args, {"dropped": dropped}, text, code=_missed(ids, dropped))
 
 
 def _missed(ids: list[int] | None, done: int) -> int:

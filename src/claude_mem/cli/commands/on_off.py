@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
         "paused_sessions": {one: date_of(since) for one, since in now.sessions},
     }
     text = "" if args.json else (paused_text if args.pauses else resumed_text)(session, changed, args.slash)
-    return output.result(data, text, as_json=args.json)
+    return output.result(args, data, text)
 
 
 def _whole_id(data_dir: Path, given: str) -> str:

@@ -55,7 +55,7 @@ def _list(args: argparse.Namespace) -> int:
     found = _overview()
     hints = "\n".join(map(merge_hint, found["hints"]))
     page = output.page(found, "items")
-    return output.listing(page, page["items"], table, "No projects yet.", hints, as_json=args.json)
+    return output.listing(args, page, page["items"], table, "No projects yet.", hints)
 
 
 def table(items: list[dict[str, Any]]) -> str:
@@ -95,7 +95,7 @@ def _rename(args: argparse.Namespace) -> int:
         body = {"project": args.old, "name": args.new}
         answer = slow_request("Renaming ...", "POST", "/api/projects/rename", body)
     verb = "would be" if args.dry_run else "is now"
-    return output.result(answer, clean(f"{answer['before']} {verb} {answer['name']}."), as_json=args.json)
+    return output.result(args, answer, clean(f"{answer['before']} {verb} {answer['name']}."))
 
 
 def _merge(args: argparse.Namespace) -> int:
@@ -114,7 +114,7 @@ def _merge(args: argparse.Namespace) -> int:
             return code
         answer = slow_request("Merging ...", "POST", "/api/projects/merge", body | {"confirm": True})
     verb = "would become" if args.dry_run else "is now"
-    return output.result(answer, f"{what} {verb} part of {into}.", as_json=args.json)
+    return output.result(args, answer, f"{what} {verb} part of {into}.")
 
 
 def _remove(args: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ def _run(args: argparse.Namespace) -> int:
         "left": [{"check": each.check, "says": each.says, "next": each.next} for each in left],
     }
     text = "\n".join(lines) or "Nothing to repair."
-    return output.result(data, text, as_json=args.json, code=WRONG if is_wrong else OK)
+    return output.result(args, data, text, code=WRONG if is_wrong else OK)
 
 
 def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:

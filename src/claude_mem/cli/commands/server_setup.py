@@ -98,7 +98,7 @@ def _init(args: argparse.Namespace) -> int:
         "  claude-mem server run\n"
         f"  claude-mem join {url}        # asks for the key"
     )
-    return output.result(data, text, as_json=args.json)
+    return output.result(args, data, text)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -56,11 +56,8 @@ def _run(args: argparse.Namespace) -> int:
             raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
         midnight = datetime.combine(since, time.min, UTC)
         ever, counted = (database.tally(chosen, at) for at in (0, int(midnight.timestamp() * 1000)))
-    return output.result(
-        as_data(since, counted, chosen, ever=ever),
-        render(since, counted, chosen, ever=ever),
-        as_json=args.json,
-    )
+    data = as_data(since, counted, chosen, ever=ever)
+    return output.result(args, data, render(since, counted, chosen, ever=ever))
 
 
 class Cost(Struct, frozen=True):

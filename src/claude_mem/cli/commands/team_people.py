@@ -95,13 +95,13 @@ class PeopleCommands:
         with self._people() as people:
             people.add_member(new)
         text = f"Added {args.name}. To create a key: {self._prog} key add {args.name} MACHINE"
-        return output.result(to_builtins(new), text, as_json=args.json)
+        return output.result(args, to_builtins(new), text)
 
     def _remove_member(self, args: argparse.Namespace) -> int:
         with self._people() as people:
             people.remove_member(args.name)
         text = f"Removed {args.name} and revoked all their keys."
-        return output.result({"removed": args.name}, text, as_json=args.json)
+        return output.result(args, {"removed": args.name}, text)
 
     def _add_key(self, args: argparse.Namespace) -> int:
         scopes = tuple(dict.fromkeys(part.strip() for part in args.scopes.split(",") if part.strip()))
@@ -114,12 +114,12 @@ class PeopleCommands:
             f"Key {info.id} for {info.member} on {info.machine} (scopes: {', '.join(info.scopes)}):\n\n"
             f"  {key}\n\nIt is shown only once. On that machine, run: claude-mem join URL"
         )
-        return output.result({"key": key, "info": to_builtins(info)}, text, as_json=args.json)
+        return output.result(args, {"key": key, "info": to_builtins(info)}, text)
 
     def _revoke_key(self, args: argparse.Namespace) -> int:
         with self._people() as people:
             people.revoke_key(args.id)
-        return output.result({"revoked": args.id}, f"Revoked {args.id}.", as_json=args.json)
+        return output.result(args, {"revoked": args.id}, f"Revoked {args.id}.")
 
     def _grant(self, args: argparse.Namespace) -> int:
         new = api.NewGrant(project=_key(args.project), member=args.member, level=args.level)
@@ -130,14 +130,14 @@ class PeopleCommands:
             says = f"Nobody has shared {new.project} yet: it is reserved. Check that this is its key."
             output.message(says)
         text = f"{args.member} may {MAY[args.level]} {new.project}."
-        return output.result(to_builtins(new), text, as_json=args.json)
+        return output.result(args, to_builtins(new), text)
 
     def _end_grant(self, args: argparse.Namespace) -> int:
         new = api.NewGrant(project=_key(args.project), member=args.member, level="none")
         with self._people() as people:
             people.grant(new)
         text = f"{args.member} no longer has access to {new.project}."
-        return output.result(to_builtins(new), text, as_json=args.json)
+        return output.result(args, to_builtins(new), text)
 
     def _list_members(self, args: argparse.Namespace) -> int:
         with self._people() as people:
@@ -146,21 +146,21 @@ class PeopleCommands:
             (each.name, "admin" if each.admin else "", output.plural(each.keys, "key"), _day(each.created_at))
             for each in items
         ]
-        return _listing(items, rows, ("member", "", "keys", "since"), "No members.", as_json=args.json)
+        return _listing(args, items, rows, ("member", "", "keys", "since"), "No members.")
 
     def _list_keys(self, args: argparse.Namespace) -> int:
         with self._people() as people:
             items = people.keys()
         rows = [(each.id, each.member, each.machine, ",".join(each.scopes), _state(each)) for each in items]
         head = ("key", "member", "machine", "scopes", "")
-        return _listing(items, rows, head, "No keys.", as_json=args.json)
+        return _listing(args, items, rows, head, "No keys.")
 
     def _list_grants(self, args: argparse.Namespace) -> int:
         with self._people() as people:
             items = people.grants()
         rows = [(each.project, each.member, each.level) for each in items]
         empty = "No project has been shared yet. To share one: claude-mem share"
-        return _listing(items, rows, ("project", "member", "level"), empty, as_json=args.json)
+        return _listing(args, items, rows, ("project", "member", "level"), empty)
 
     def _audit(self, args: argparse.Namespace) -> int:
         with self._people() as people:
@@ -170,7 +170,7 @@ class PeopleCommands:
             for each in items
         ]
         head = ("time", "member", "key", "action", "of")
-        return _listing(items, rows, head, "No changes yet.", as_json=args.json)
+        return _listing(args, items, rows, head, "No changes yet.")
 
 
 def _key(given: str) -> str:
@@ -190,19 +190,18 @@ def _day(at: int) -> str:
 
 
 def _listing(
+    args: argparse.Namespace,
     items: Sequence[object],
     rows: Sequence[tuple[str, ...]],
     head: tuple[str, ...],
     empty: str,
-    *,
-    as_json: bool,
 ) -> int:
     def table(_: Any) -> str:
         cells = [head, *([output.clean(cell) for cell in row] for row in rows)]
         widths = [max(map(output.width, column)) for column in zip(*cells, strict=True)]
         return "\n".join(GAP.join(map(output.pad, row, widths)).rstrip() for row in cells)
 
-    return output.listing({"items": to_builtins(items), "next": None}, items, table, empty, as_json=as_json)
+    return output.listing(args, {"items": to_builtins(items), "next": None}, items, table, empty)
 
 
 @contextmanager

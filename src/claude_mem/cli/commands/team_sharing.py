@@ -60,12 +60,12 @@ def _run_join(args: argparse.Namespace) -> int:
     joined = request("POST", "/api/sharing/join", body=body)
     if args.moved:
         text = f"The team's server is at {joined['url']} now. Nothing else has changed."
-        return output.result(joined, text, as_json=args.json)
+        return output.result(args, joined, text)
     text = (
         f"Joined {joined['url']} as {joined['member']}, on {joined['machine']}.\n"
         "Nothing is shared yet. To share this directory's project: claude-mem share --here"
     )
-    return output.result(joined, text, as_json=args.json)
+    return output.result(args, joined, text)
 
 
 def _key(file: str | None) -> str:
@@ -93,7 +93,7 @@ def _run_leave(args: argparse.Namespace) -> int:
         return code
     body = {"keep_copies": args.keep_copies, "without_server": args.without_server}
     left = slow_request("Leaving ...", "POST", "/api/sharing/leave", body)
-    return output.result(left, _left(left), as_json=args.json)
+    return output.result(args, left, _left(left))
 
 
 def _left(left: dict[str, Any]) -> str:
@@ -159,11 +159,11 @@ def _run_share(args: argparse.Namespace) -> int:
         count = output.plural(sent["memories"], "memory")
         failed = sent["status"]["error"]
         text = f"{count} could not be sent: {failed}" if failed else f"Sent {count}."
-        return output.result(sent, text, as_json=args.json)
+        return output.result(args, sent, text)
     before = request("GET", "/api/sharing")
     status = request("POST", "/api/sharing/share", body=_chosen(args) | {"prompts": args.prompts})
     first = "Already shared." if _settings(before) == _settings(status) else "Sharing is on."
-    return output.result(status, "\n".join([first, *_shared(status)]), as_json=args.json)
+    return output.result(args, status, "\n".join([first, *_shared(status)]))
 
 
 def _settings(status: dict[str, Any]) -> tuple[bool, set[tuple[str, bool]]]:
@@ -183,7 +183,7 @@ def _run_unshare(args: argparse.Namespace) -> int:
     status = request("POST", "/api/sharing/unshare", body=body)
     said = "Sharing is off."
     said += " What was shared is being deleted from the server." if args.take_back else ""
-    return output.result(status, "\n".join([said, *_shared(status)]), as_json=args.json)
+    return output.result(args, status, "\n".join([said, *_shared(status)]))
 
 
 def _run_team(args: argparse.Namespace) -> int:
@@ -210,7 +210,7 @@ def _run_team(args: argparse.Namespace) -> int:
         why = status["stopped"] or status["error"] or "this machine has not joined a team"
         output.message(f"Nothing was exchanged: {output.clean(why)}")
     code = WRONG if failed else OK
-    return output.result(status, "\n".join(status_text(status)), as_json=args.json, code=code)
+    return output.result(args, status, "\n".join(status_text(status)), code=code)
 
 
 def status_text(status: dict[str, Any]) -> list[str]:

@@ -106,7 +106,7 @@ def _stop(args: argparse.Namespace) -> int:
     with output.waiting("Waiting for the worker to finish its current job ..."):
         was_running = control.stop(data_dir)
     text = "Stopped." if was_running else "The worker was not running."
-    return output.result({"state": "stopped", "was_running": was_running}, text, as_json=args.json)
+    return output.result(args, {"state": "stopped", "was_running": was_running}, text)
 
 
 def _report(args: argparse.Namespace) -> int:
@@ -117,7 +117,7 @@ def _report(args: argparse.Namespace) -> int:
     """
     now = worker_report(settings.Settings(data_dir=settings.data_directory()))
     code = OK if now["state"] == "running" else WRONG
-    return output.result(now, describe(now), as_json=args.json, code=code)
+    return output.result(args, now, describe(now), code=code)
 
 
 def describe(now: dict[str, Any]) -> str:
@@ -213,7 +213,7 @@ def _run_open(args: argparse.Namespace) -> int:
     if args.sign_out:
         answer = request("POST", "/api/signout", body={"everywhere": True})
         text = f"Signed out {output.plural(answer['browsers'], 'browser')}."
-        return output.result(answer, text, as_json=args.json)
+        return output.result(args, answer, text)
     ref = Ref.parse(args.what) if args.what else None
     if args.what and ref is None:
         raise UsageError(f"Invalid memory id {args.what!r}; expected something like 12 or s3.")
@@ -253,4 +253,4 @@ def _run_token(args: argparse.Namespace) -> int:
     token = read_token(settings.data_directory() / paths.TOKEN)
     if token is None:
         raise ClaudeMemError("There is no token yet; the worker creates it. Run: claude-mem worker start")
-    return output.result({"token": token}, token, as_json=args.json)
+    return output.result(args, {"token": token}, token)

@@ -55,7 +55,7 @@ def _demo(args: argparse.Namespace) -> int:
     with throwaway_directory(keep=args.keep) as data_dir:
         made = play(payloads, data_dir)
         text = render(made, output.Paint(sys.stdout))
-        output.result(to_builtins(made), text, as_json=args.json)
+        output.result(args, to_builtins(made), text)
         if args.keep:
             show(
                 "\nThe data directory is still there and its worker is running. Look around:\n\n"

@@ -42,7 +42,7 @@ def _run(args: argparse.Namespace) -> int:
         "team": to_builtins(facts.team),
     }
     text = render(findings, output.Paint(sys.stdout), min(terminal_width(), 100))
-    return output.result(data, text, as_json=args.json, code=WRONG if is_wrong(findings) else OK)
+    return output.result(args, data, text, code=WRONG if is_wrong(findings) else OK)
 
 
 def judge(facts: Facts) -> list[Finding]:

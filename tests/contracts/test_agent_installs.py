@@ -15,7 +15,7 @@ from tests.contracts.agent_payloads import (
 from tests.harness import hook_process
 
 from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, launcher
-from claude_mem.agents.catalog import InstallOptions
+from claude_mem.agents.connection import InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli.install import chosen_agents
 

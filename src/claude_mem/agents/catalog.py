@@ -2,9 +2,9 @@
 `agents.TITLES`.
 
 __init__.py      its dialect: its events and fields, and where text reaches its model (`hook.translate`)
-agent.py         AGENT, as below: what is written to which of its files, what its user has to do, and
-                 its transcripts
-installation.py  an `Installer`, if editing files is not enough (the others use `file_installer`)
+agent.py         AGENT, as below: what is written to which of its files (`file_parts`), what its user has to
+                 do, and its transcripts
+installation.py  an `Installer`, if editing files is not enough (`connection` has the others')
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
     from claude_mem.agents.claude_code.transcript_lines import LineTally
-    from claude_mem.agents.file_changes import Journal, Plan
-    from claude_mem.agents.file_installer import FilePart
+    from claude_mem.agents.connection import Connection, Installer
+    from claude_mem.agents.file_parts import FilePart
     from claude_mem.agents.launcher import Machine
     from claude_mem.model.events import Event, TranscriptEvent
 
@@ -75,78 +75,6 @@ class Agent(Struct, frozen=True):
             with suppress(OSError, ValueError, KeyError):
                 return str(json.loads((folder / "package.json").read_text("utf-8"))["version"])
         return None
-
-
-class InstallOptions(Struct, frozen=True):
-    """How the user wants to be connected."""
-
-    scope: str
-    plugin: bool = True
-    take_over: bool = True  # turn another claude-mem off
-    status_line: bool = False
-    new_files: tuple[
-        tuple[Path, str], ...
-    ] = ()  # of the data directory: written with it, and removed with it
-
-
-class AgentConnection(Protocol):
-    @property
-    def how(self) -> str:
-        """In words: `as a plugin (user)`."""
-        ...
-
-    @property
-    def data_dir(self) -> Path: ...
-
-    @property
-    def is_current(self) -> bool:
-        """An install would change nothing."""
-        ...
-
-    @property
-    def scope(self) -> str: ...
-
-    @property
-    def is_plugin(self) -> bool: ...
-
-    @property
-    def program(self) -> str | None:
-        """The agent's program, if the user chose one."""
-        ...
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What does not work, and what the user can do about it."""
-        ...
-
-    @property
-    def why_left(self) -> str | None:
-        """What the user has to do first, if a repair cannot fix it."""
-        ...
-
-    def undo_plan(self) -> Plan: ...
-
-    def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
-        """Disconnects the agent; returns what the agent's program refused to do."""
-        ...
-
-
-class Installation(Struct, frozen=True):
-    """What an install would change."""
-
-    old: Sequence[tuple[AgentConnection, Plan]]  # connections that are removed first
-    plan: Plan
-    replaces: str  # another claude-mem that is turned off, in words
-    client: str | None  # the agent's program, if it is installed
-    connect: Callable[[Journal], None]  # raises ClaudeMemError if the program refuses
-
-
-class Installer(Protocol):
-    """A module. `program`: the user's choice, if it was set. Both raise ClaudeMemError."""
-
-    def connections(self, data_dir: Path, program: str | None) -> Sequence[AgentConnection]: ...
-
-    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation: ...
 
 
 class Transcript(Struct, frozen=True):
@@ -206,12 +134,11 @@ def load(name: str) -> Agent:
 
 
 def installer(name: str) -> Installer:
-    agent = load(name)
-    if agent.parts is None:
-        return cast(Installer, _module(name, "installation"))
-    from claude_mem.agents.file_installer import FileInstaller
+    from claude_mem.agents.connection import FileInstaller
 
-    return FileInstaller(agent)
+    agent = load(name)
+    found: Installer = FileInstaller(agent) if agent.parts else _module(name, "installation")
+    return found
 
 
 def with_transcripts() -> list[str]:
@@ -246,13 +173,13 @@ def transcripts(name: str) -> TranscriptReader:
 
 
 class Connections(Struct, frozen=True):
-    found: list[tuple[Agent, AgentConnection]]
+    found: list[tuple[Agent, Connection]]
     unreadable: list[tuple[Agent, str]]  # agents whose own files say that we are in them, and no more
 
 
 def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Connections:
     """For all agents: a problem with one does not affect the others."""
-    found: list[tuple[Agent, AgentConnection]] = []
+    found: list[tuple[Agent, Connection]] = []
     unreadable = []
     for agent in map(load, TITLES):
         try:
@@ -262,7 +189,7 @@ def connections(data_dir: Path, programs: Callable[[Agent], str | None]) -> Conn
     return Connections(found, unreadable)
 
 
-def is_outdated(connection: AgentConnection) -> bool:
+def is_outdated(connection: Connection) -> bool:
     """Whether it is outdated, and its files can be read, so that it could be updated."""
     try:
         return not connection.is_current
@@ -270,7 +197,7 @@ def is_outdated(connection: AgentConnection) -> bool:
         return False
 
 
-def problems(connection: AgentConnection) -> Sequence[str]:
+def problems(connection: Connection) -> Sequence[str]:
     """The agent's warnings, or the reason its files cannot be read."""
     try:
         found = connection.warnings

@@ -26,6 +26,8 @@ WITHIN_S = 120  # the program may be read from a cold disk
 LARGEST = 64 << 20  # ~/.claude.json grows; no settings file grows past this
 
 ReadText = Callable[[Path], str | None]
+WithoutUs = Callable[[str], str | None]
+"""A file's text without our part; None: nothing else is in it."""
 RunProgram = Callable[[Sequence[str]], str | None]
 """Runs a command line of the agent's program. None: it succeeded; else what it printed."""
 
@@ -232,11 +234,14 @@ class InstallRecord(Struct, frozen=True):
     server: Any = None  # the MCP server by our name that was there before, if the client owns the file
     version: int = 1
 
-    def with_file(self, path: Path, before: str | None, after: str | None) -> InstallRecord:
-        """For a file that only an earlier install has changed, keeps the text from before that one."""
-        earlier = self.files.get(str(path))
-        saved = SavedText(earlier.before if earlier and earlier.after == before else before, after)
-        return replace(self, files={**self.files, str(path): saved})
+    def with_change(self, change: Change, without_us: WithoutUs | None = None) -> InstallRecord:
+        """Keeps the text from before an earlier install, if only that has changed the file since."""
+        earlier, before = self.files.get(str(change.path)), change.before
+        if before is not None and without_us:
+            before = without_us(before)
+        elif earlier and earlier.after == before:
+            before = earlier.before
+        return replace(self, files={**self.files, str(change.path): SavedText(before, change.after)})
 
     def with_folders(self, path: Path) -> InstallRecord:
         made = [str(folder) for folder in path.parents if not folder.exists()]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
-from claude_mem.agents.file_installer import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, json_part
 from claude_mem.agents.launcher import Machine
 
 EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from claude_mem import settings
 from claude_mem.agents import CLAUDE_CODE, NOT_RUN, TITLES, catalog, file_changes
-from claude_mem.agents.catalog import Agent, AgentConnection, Installation, InstallOptions
+from claude_mem.agents.catalog import Agent
+from claude_mem.agents.connection import Connection, Installation, InstallOptions
 from claude_mem.agents.file_changes import Change, Journal, Plan
 from claude_mem.cli import client, observer_choice, output
 from claude_mem.cli.commands import OK, WRONG, Commands, change_flags
@@ -301,7 +302,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         known, left_out = connections(chosen), LeftOut()
         for agent, why in known.unreadable:
             left_out.errors[agent.name] = agent, ClaudeMemError(why)
-        found: list[tuple[Agent, AgentConnection]] = []
+        found: list[tuple[Agent, Connection]] = []
         plans: list[Plan] = []
         for agent, connection in known.found:
             if not args.agent or agent.name in args.agent:

@@ -9,7 +9,7 @@ import pytest
 from tests.harness import workers
 
 from claude_mem.agents import file_changes
-from claude_mem.agents.claude_code.install_paths import InstallPaths
+from claude_mem.agents.claude_code.agent import InstallPaths
 from claude_mem.agents.file_changes import Journal, Step
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from claude_mem import __version__
-from claude_mem.agents.claude_code import install_paths
+from claude_mem.agents.claude_code import agent
 
 ROOT = Path(__file__).resolve().parents[3]
 PLUGIN = ROOT / "plugin"
@@ -72,7 +72,7 @@ def test_only_the_manifest_is_in_codexs_folder() -> None:
 
 
 def test_the_plugin_that_an_install_makes_for_claude_code_has_nothing_of_the_others() -> None:
-    texts = install_paths.plugin_texts()
+    texts = agent.plugin_texts()
     assert ".claude-plugin/plugin.json" in texts
     assert "hooks/hooks.json" in texts
     assert not {*KNOWN, "mcp.json", "hooks/none.json"} & {*texts}

@@ -10,10 +10,10 @@ from typing import Any
 
 from claude_mem import __version__
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import InstallOptions
 from claude_mem.agents.claude_code import registration
-from claude_mem.agents.claude_code.install_paths import InstallPaths, plugin_texts
+from claude_mem.agents.claude_code.agent import InstallPaths, plugin_texts
 from claude_mem.agents.claude_code.registration import MARKETPLACE, PLUGIN_ID
+from claude_mem.agents.connection import InstallOptions
 from claude_mem.agents.file_changes import Change, Plan, ReadText, Step
 from claude_mem.agents.settings_file import with_entry, without_entry
 

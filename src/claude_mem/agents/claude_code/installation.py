@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import Installation, InstallOptions
-from claude_mem.agents.claude_code import install_paths, install_plan, registration
-from claude_mem.agents.claude_code.install_paths import InstallPaths
+from claude_mem.agents.claude_code import agent, install_plan, registration
+from claude_mem.agents.claude_code.agent import InstallPaths
+from claude_mem.agents.connection import Connection, Installation, InstallOptions, record_install, restored
 from claude_mem.agents.file_changes import (
     Change,
     InstallRecord,
     Journal,
     Plan,
-    SavedText,
     Step,
-    has_events,
+    WithoutUs,
     load_record,
     read_text,
 )
 from claude_mem.agents.settings_file import Malformed
-from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.structs import replace
 
 
-class ClaudeCodeConnection(Struct, frozen=True):
+@dataclass(frozen=True)
+class ClaudeCodeConnection(Connection):
     place: InstallPaths
-    made: InstallRecord
-    is_recorded: bool
     repository: str | None = None  # the plugin is its own, not made by an install
-    warnings: tuple[str, ...] = ()
 
     @property
     def how(self) -> str:
@@ -41,24 +38,8 @@ class ClaudeCodeConnection(Struct, frozen=True):
         return f"{'as a plugin' if self.made.plugin else 'by settings'}{origin} ({self.made.scope})"
 
     @property
-    def data_dir(self) -> Path:
-        return self.place.data_dir
-
-    @property
-    def scope(self) -> str:
-        return self.made.scope
-
-    @property
-    def is_plugin(self) -> bool:
-        return self.made.plugin
-
-    @property
-    def program(self) -> str | None:
-        return self.place.program
-
-    @property
     def why_left(self) -> str | None:
-        if self.scope == "project" and self.place.folder != Path.cwd() / ".claude":
+        if self.made.scope == "project" and self.place.folder != Path.cwd() / ".claude":
             return f"in {self.place.folder.parent}: claude-mem repair"
         if read_settings(self.place.settings).get("enabledPlugins", {}).get(registration.PLUGIN_ID) is False:
             return (
@@ -73,33 +54,24 @@ class ClaudeCodeConnection(Struct, frozen=True):
         wanted = InstallOptions(self.made.scope, self.made.plugin, take_over=False, status_line=False)
         return install_plan.plan(self.place, wanted, read_text).is_empty
 
-    def undo_plan(self) -> Plan:
-        """What restores the state before the install; later changes stay."""
-        place, made = self.place, self.made
-        changes, notes = [], []
-        if (now := read_text(place.settings)) is not None:
-            saved = made.files.get(str(place.settings))
-            changes.append(Change(place.settings, now, _without_us(place.settings, now, saved)))
-        servers = read_text(place.servers)
-        # The MCP server's entry goes too, unless the client itself removes it.
-        if servers is not None and not place.client_owns_servers and launcher.is_our_server(_server(place)):
-            changes.append(Change(place.servers, servers, self.unserved(servers)))
-        generated = _plugin_files(place)
-        changes += [Change(path, read_text(path), None) for path in generated]
-        for name, saved in made.files.items():
-            path, there = Path(name), read_text(Path(name))
-            if there is None or path in (place.settings, place.servers, *generated):
-                continue
-            if path == self.data_dir / paths.SETTINGS and has_events(self.data_dir):
-                continue
-            if there != saved.after:
-                notes.append(f"{path} was changed after the installation, so it was left alone.")
-            else:
-                changes.append(Change(path, there, saved.before))
-        changed = tuple(change for change in changes if change.before != change.after)
-        return Plan(changed, self._undo_steps(), tuple(notes), made.restores(changed))
+    @property
+    def folders(self) -> Sequence[str]:
+        place = self.place
+        of_plugin = {folder for file in _plugin_files(place) for folder in file.parents}
+        own = (str(each) for each in of_plugin if each.is_relative_to(place.marketplace))
+        return (*self.made.folders, *own)
 
-    def _undo_steps(self) -> tuple[Step, ...]:
+    def without_us(self) -> Mapping[Path, WithoutUs]:
+        place = self.place
+        # The MCP server's entry goes too, unless the client itself removes it.
+        is_served = not place.client_owns_servers and launcher.is_our_server(_server(place))
+        return {
+            place.settings: _without_us(place, self.made),
+            place.servers: self.unserved if is_served else lambda now: now,
+            **dict.fromkeys(_plugin_files(place), lambda _: None),
+        }
+
+    def undo_steps(self) -> tuple[Step, ...]:
         place = self.place
         if place.client is None:
             return ()
@@ -130,18 +102,10 @@ class ClaudeCodeConnection(Struct, frozen=True):
         return settings_file.written(wants, now)
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
-        place, folders = self.place, list(self.made.folders)
-        refused = []
-        for step in plan.steps:
-            if printed := journal.run(place.run, step, place.settings):
-                refused.append(_refusal(step, printed))
-        for path in _plugin_files(place):
-            folders += [str(each) for each in path.parents if each.is_relative_to(place.marketplace)]
-        for change in plan.changes:
-            journal.apply(change, folders)
-        if self.is_recorded:
-            journal.remove(place.record, folders)
-        return refused
+        place = self.place
+        printed = [(step, journal.run(place.run, step, place.settings)) for step in plan.steps]
+        super().disconnect(journal, plan)
+        return [_refusal(step, text) for step, text in printed if text]
 
 
 def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnection]:
@@ -149,9 +113,9 @@ def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnectio
     records elsewhere or its record is gone. Raises Malformed."""
     recorded = _recorded(data_dir, program)
     found = [recorded] if recorded else []
-    for scope in install_paths.SCOPES:
+    for scope in agent.SCOPES:
         try:
-            here = install_paths.locate(data_dir, program, scope)
+            here = agent.locate(data_dir, program, scope)
         except FileNotFoundError:
             continue  # the working directory is gone, and its settings with it
         if any(each.place.folder == here.folder for each in found):
@@ -169,11 +133,11 @@ def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnectio
 
 
 def _recorded(data_dir: Path, program: str | None) -> ClaudeCodeConnection | None:
-    here = install_paths.locate(data_dir, program, "user")
+    here = agent.locate(data_dir, program, "user")
     if (made := load_record(here.record)) is None:
         return None
     there = replace(here, scope=made.scope, folder=Path(made.folder), config=made.config)
-    return ClaudeCodeConnection(there, made, True)
+    return ClaudeCodeConnection(data_dir, program, there.record, made, True, there)
 
 
 def _may_be_in(here: InstallPaths) -> bool:
@@ -194,21 +158,21 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = replace(here, data_dir=data_dir)
-    made = install_paths.new_record(there, plugin=install_plan.is_plugin(settings))
-    for name, text in install_paths.plugin_texts().items():  # what the lost record must have held
+    made = agent.new_record(there, plugin=install_plan.is_plugin(settings))
+    for name, text in agent.plugin_texts().items():  # what the lost record must have held
         path = there.folder / name
         if install_plan.is_our_text(read_text(path) or "", text):
             folders = [str(each) for each in path.parents if there.folder in each.parents]
             made = replace(made, folders=(*made.folders, *folders))
-            made = made.with_file(path, None, registration.fill_in(text, there.command))
-    return ClaudeCodeConnection(there, made, False, repository)
+            made = made.with_change(Change(path, None, registration.fill_in(text, there.command)))
+    return ClaudeCodeConnection(data_dir, here.program, there.record, made, False, there, repository)
 
 
 def prepare(data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
     """Plans an install. There is one connection at a time, because two would run every hook twice. Raises
     Malformed."""
-    here = install_paths.locate(data_dir, program, wanted.scope)
-    new = install_paths.new_record(here, plugin=wanted.plugin)
+    here = agent.locate(data_dir, program, wanted.scope)
+    new = agent.new_record(here, plugin=wanted.plugin)
     old: list[tuple[ClaudeCodeConnection, Plan]] = []
     left: dict[Path, str | None] = {}
     for each in connections(data_dir, program):
@@ -241,13 +205,14 @@ def prepare(data_dir: Path, program: str | None, wanted: InstallOptions) -> Inst
 
 
 def _connect(journal: Journal, place: InstallPaths, plan: Plan, *, by_plugin: bool) -> None:
-    made = load_record(place.record) or install_paths.new_record(place, plugin=by_plugin)
-    for path in (place.record, place.settings, *(change.path for change in plan.changes)):
-        made = made.with_folders(path)
-    made = _noted(place, made)
-    for change in plan.changes:
-        made = made.with_file(change.path, change.before, change.after)
-    journal.write(place.record, made.as_text())
+    made = load_record(place.record) or agent.new_record(place, plugin=by_plugin)
+    now, there = read_text(place.settings), _server(place)
+    if place.client_owns_servers and there is not None and not launcher.is_our_server(there):
+        made = replace(made, server=there)
+    # The settings too if only the client changes them.
+    changes = [Change(place.settings, now, now), *plan.changes]
+    ours = {place.settings: _without_us(place, made)}
+    made = record_install(journal, place.record, made, changes, ours)
     for change in plan.changes:
         journal.apply(change, [str(change.path.parent)])
     for step in plan.steps:
@@ -259,30 +224,19 @@ def _connect(journal: Journal, place: InstallPaths, plan: Plan, *, by_plugin: bo
     journal.write(place.record, made.as_text())
 
 
-def _noted(place: InstallPaths, made: InstallRecord) -> InstallRecord:
-    """With the settings as they were without us, also if they were changed since an earlier install."""
-    now = read_text(place.settings)
-    earlier = made.files.get(str(place.settings))
-    if earlier is None or earlier.after == now:
-        noted = made.with_file(place.settings, now, now)
-    else:
-        before = None if now is None else _without_us(place.settings, now, earlier)
-        noted = replace(made, files={**made.files, str(place.settings): SavedText(before, now)})
-    there = _server(place)
-    is_anothers = there is not None and not launcher.is_our_server(there)
-    return replace(noted, server=there) if is_anothers and place.client_owns_servers else noted
+def _without_us(place: InstallPaths, made: InstallRecord) -> WithoutUs:
+    """Of the settings."""
+    path, saved = str(place.settings), made.files.get(str(place.settings))
 
+    def without_us(now: str) -> str | None:
+        found = settings_file.parsed(now, path)
+        before = settings_file.parsed(saved.before or "", path) if saved else None
+        wants = install_plan.restored(found, before)
+        if saved and wants == before:
+            return saved.before
+        return now if wants == found else settings_file.written(wants, now)
 
-def _without_us(path: Path, now: str, saved: SavedText | None) -> str | None:
-    """The file's text without what is ours: to the byte as before, if nothing else has changed since."""
-    if saved and now == saved.after:
-        return saved.before
-    found = settings_file.parsed(now, str(path))
-    before = settings_file.parsed(saved.before or "", str(path)) if saved else None
-    wants = install_plan.restored(found, before)
-    if saved and wants == before:
-        return saved.before
-    return now if wants == found else settings_file.written(wants, now)
+    return partial(restored, without_us, saved)
 
 
 def read_settings(path: Path) -> dict[str, Any]:

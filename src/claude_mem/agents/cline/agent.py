@@ -13,7 +13,7 @@ from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.cline import EVENTS
 from claude_mem.agents.file_changes import read_text
-from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
+from claude_mem.agents.file_parts import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, read_message
 from claude_mem.files import read_object

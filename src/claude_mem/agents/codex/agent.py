@@ -11,7 +11,7 @@ from typing import Any
 
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.codex import EVENTS
-from claude_mem.agents.file_installer import FilePart, hook_groups, json_part, toml_server
+from claude_mem.agents.file_parts import FilePart, hook_groups, json_part, toml_server
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, words_of
 

@@ -10,7 +10,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.copilot import OWN_EVENTS
-from claude_mem.agents.file_installer import FilePart, json_part, own_file
+from claude_mem.agents.file_parts import FilePart, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 

@@ -9,7 +9,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid import EVENTS
-from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
+from claude_mem.agents.file_parts import FilePart, hook_groups, json_part
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, read_message, words_of
 

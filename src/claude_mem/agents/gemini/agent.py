@@ -11,7 +11,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.claude_code.transcript_lines import LineTally
-from claude_mem.agents.file_installer import FilePart, hook_groups, json_part
+from claude_mem.agents.file_parts import FilePart, hook_groups, json_part
 from claude_mem.agents.gemini import EVENTS
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, json_lines

@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.catalog import Agent
-from claude_mem.agents.file_installer import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, json_part
 from claude_mem.agents.goose import EVENTS
 from claude_mem.agents.launcher import Machine, hook_line
 

@@ -16,7 +16,7 @@ from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent, TurnWords
 from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.claude_code.transcript_tail import WINDOWS, WITHIN_S
-from claude_mem.agents.file_installer import FilePart, data_dir_note, json_part, own_file
+from claude_mem.agents.file_parts import FilePart, data_dir_note, json_part, own_file
 from claude_mem.agents.launcher import Machine, hook_command
 from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, words_in
 from claude_mem.model.events import Event

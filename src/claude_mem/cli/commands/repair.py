@@ -14,7 +14,8 @@ from msgspec import Struct, to_builtins
 
 from claude_mem import __version__, settings
 from claude_mem.agents import catalog, file_changes
-from claude_mem.agents.catalog import Agent, AgentConnection, InstallOptions
+from claude_mem.agents.catalog import Agent
+from claude_mem.agents.connection import Connection, InstallOptions
 from claude_mem.agents.file_changes import Journal
 from claude_mem.cli import doctor, install, output
 from claude_mem.cli.commands import OK, WRONG, Commands
@@ -194,13 +195,13 @@ def _connections(chosen: Settings) -> Iterator[Fault]:
         yield Fault("client", f"{agent.title}: {says}", "change that file, then: claude-mem repair")
 
 
-def _reconnected(agent: Agent, connection: AgentConnection) -> Fault:
+def _reconnected(agent: Agent, connection: Connection) -> Fault:
     says = f"connected {connection.how}, but outdated"
     if why := connection.why_left:
         return Fault("client", says, why)
 
     def mend() -> None:
-        wanted = InstallOptions(connection.scope, connection.is_plugin, take_over=False)
+        wanted = InstallOptions(connection.made.scope, connection.made.plugin, take_over=False)
         prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
         with Journal() as journal:
             prepared.connect(journal)

@@ -1,7 +1,6 @@
-"""Connects claude-mem to an agent by editing files, and disconnects it: an `Installer` (`agents.catalog`).
+"""Our part of an agent's files: hooks and MCP servers in JSON, a table in TOML, and files of our own.
 
-An agent declares what goes into which file (`FilePart`). This module adds it, records it, and restores every
-byte.
+Each is a `FilePart`: it adds our part to a file's text, finds it again, and takes it back.
 """
 
 from __future__ import annotations
@@ -9,32 +8,17 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
 from claude_mem.agents import launcher, settings_file
-from claude_mem.agents.catalog import Agent, Installation, InstallOptions
 from claude_mem.agents.claude_code import registration
-from claude_mem.agents.file_changes import (
-    Change,
-    InstallRecord,
-    Journal,
-    Plan,
-    SavedText,
-    has_events,
-    load_record,
-    read_text,
-)
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.settings_file import Malformed
-from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.structs import replace
-
-USER = "user"
 
 
 class FilePart(Struct, frozen=True):
@@ -257,163 +241,3 @@ def toml_server(path: Path, machine: Machine) -> FilePart:
         return [(_INLINE if there is None else _TAKEN).format(path=path)]
 
     return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)
-
-
-class FileConnection(Struct, frozen=True):
-    agent: Agent
-    parts: tuple[FilePart, ...]
-    made: InstallRecord
-    data_dir: Path
-    is_recorded: bool
-    scope: str = USER
-    is_plugin: bool = False
-    program: str | None = None
-    why_left: str | None = None
-
-    @property
-    def how(self) -> str:
-        return f"by {self.parts[0].path}"
-
-    @property
-    def is_current(self) -> bool:
-        return not _missing(self.parts, read_text)
-
-    @property
-    def warnings(self) -> list[str]:
-        return _warnings(self.parts, read_text)
-
-    def undo_plan(self) -> Plan:
-        changes, notes = [], []
-        ours = {part.path: part for part in self.parts}
-        for path in dict.fromkeys([*ours, *map(Path, self.made.files)]):
-            now, saved = read_text(path), self.made.files.get(str(path))
-            if now is None:
-                continue
-            if path == self.data_dir / paths.SETTINGS and has_events(self.data_dir):
-                continue
-            if saved and now == saved.after:
-                changes.append(Change(path, now, saved.before))
-            elif path in ours:
-                left = ours[path].without_us(now)
-                changes.append(Change(path, now, _as_saved(left, saved)))
-            else:
-                notes.append(f"{path} was changed after the installation, so it was left alone.")
-        changed = tuple(each for each in changes if each.before != each.after)
-        return Plan(changed, (), tuple(notes), self.made.restores(changed))
-
-    def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
-        for change in plan.changes:
-            journal.apply(change, self.made.folders)
-        if self.is_recorded:
-            journal.remove(record_path(self.agent.name, self.data_dir), self.made.folders)
-        return []
-
-
-def _is_same(left: str | None, before: str) -> bool:
-    """Whether only the formatting has changed."""
-    try:
-        return bool(json.loads(left or "{}") == json.loads(before or "{}"))
-    except ValueError:
-        return left == before
-
-
-def record_path(agent: str, data_dir: Path) -> Path:
-    return data_dir / f"install-{agent}.json"
-
-
-class FileInstaller(Struct, frozen=True):
-    agent: Agent
-
-    def connections(self, data_dir: Path, program: str | None) -> list[FileConnection]:
-        """The one of this data directory, or what the agent's files show. Raises ClaudeMemError."""
-        parts, made = self._parts(data_dir), load_record(record_path(self.agent.name, data_dir))
-        if made is not None:
-            return [FileConnection(self.agent, parts, made, data_dir, True, program=program)]
-        where = [part.data_dir_in(text) for part in parts if (text := _named_text(part.path)) is not None]
-        found = next((each for each in where if each is not None), None)
-        if found is None:
-            return []
-        there = Path(found) if found else Path.home() / ".claude-mem"
-        recorded = load_record(record_path(self.agent.name, there))
-        made = recorded or InstallRecord(False, USER, str(parts[0].path.parent))
-        return [
-            FileConnection(self.agent, self._parts(there), made, there, recorded is not None, program=program)
-        ]
-
-    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
-        parts = self._parts(data_dir)
-        old = [
-            (each, each.undo_plan())
-            for each in self.connections(data_dir, program)
-            if each.data_dir != data_dir
-        ]
-        left = {change.path: change.after for _, undo in old for change in undo.changes}
-
-        def read(path: Path) -> str | None:
-            return left[path] if path in left else read_text(path)
-
-        plan = Plan(_missing(parts, read, wanted), notes=tuple(_warnings(parts, read)))
-
-        def connect(journal: Journal) -> None:
-            for each, undo in old:
-                each.disconnect(journal, undo)
-            record = record_path(self.agent.name, data_dir)
-            made = load_record(record) or InstallRecord(False, USER, str(parts[0].path.parent))
-            for path in (record, *(change.path for change in plan.changes)):
-                made = made.with_folders(path)
-            for change in plan.changes:
-                saved = SavedText(_before(change, parts, made), change.after)
-                made = replace(made, files={**made.files, str(change.path): saved})
-            journal.write(record, made.as_text())
-            for change in plan.changes:
-                journal.apply(change, ())
-
-        return Installation(old, plan, "", self.agent.installed_at(), connect)
-
-    def _parts(self, data_dir: Path) -> tuple[FilePart, ...]:
-        is_default = data_dir == Path.home() / ".claude-mem"
-        assert self.agent.parts is not None
-        return tuple(self.agent.parts(launcher.this_machine(None if is_default else str(data_dir))))
-
-
-def _missing(
-    parts: Sequence[FilePart], read: Callable[[Path], str | None], wanted: InstallOptions | None = None
-) -> tuple[Change, ...]:
-    """What an install would change."""
-    new = dict(wanted.new_files) if wanted else {}
-    changes = [Change(path, read(path), text) for path, text in new.items()]
-    for part in parts:
-        before = read(part.path)
-        changes.append(Change(part.path, before, part.with_us(before or ""), part.executable))
-    return tuple(each for each in changes if each.before != each.after)
-
-
-def _warnings(parts: Sequence[FilePart], read: Callable[[Path], str | None]) -> list[str]:
-    """About the files as an install leaves them."""
-    return [text for part in parts for text in part.warnings(part.with_us(read(part.path) or ""))]
-
-
-def _named_text(path: Path) -> str | None:
-    """The file's text, if it contains one of our entries; otherwise None."""
-    try:
-        there = path.read_bytes() if path.is_file() else b""
-    except FileNotFoundError:
-        return None
-    return read_text(path) if launcher.is_named_in(there.decode("latin-1")) else None
-
-
-def _before(change: Change, parts: Sequence[FilePart], made: InstallRecord) -> str | None:
-    """What a file held without us: an earlier install's record says it, which may be gone."""
-    earlier = made.files.get(str(change.path))
-    if earlier and earlier.after == change.before:
-        return earlier.before
-    part = next((each for each in parts if each.path == change.path), None)
-    if part is None or change.before is None or part.data_dir_in(change.before) is None:
-        return change.before
-    return _as_saved(part.without_us(change.before), earlier)
-
-
-def _as_saved(left: str | None, saved: SavedText | None) -> str | None:
-    """A text without us, as it was written before us if it says the same."""
-    is_same = saved is not None and saved.before is not None and _is_same(left, saved.before)
-    return saved.before if saved and is_same else left

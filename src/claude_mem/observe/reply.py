@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -132,9 +133,10 @@ _TYPES: dict[str, ObservationType] = {name: name for name in TYPES}
 ITEMS = {"facts": "fact", "concepts": "concept"} | dict.fromkeys(
     ("files_read", "files_modified", "files_edited"), "file"
 )
-_OBSERVATION = "type title subtitle narrative text facts concepts files_read files_modified"
-_SUMMARY = "request investigated learned completed next_steps notes files_read files_edited"
-BLOCKS = {"observation": frozenset(_OBSERVATION.split()), "summary": frozenset(_SUMMARY.split())}
+BLOCKS = {
+    "observation": frozenset((*Observation.__struct_fields__, "text")),
+    "summary": frozenset(Summary.__struct_fields__),
+}
 SKIP = "skip_summary"
 EMPTY = frozenset(("nothing", SKIP))
 WRAPPER = "observations"  # not requested, often given; empty it is an answer too
@@ -159,17 +161,15 @@ def read(text: str) -> Observed | Nothing | Unreadable:
     summaries: list[Summary] = []
     damaged, empty = False, 0
     for block in _blocks(text, found):
-        observation = _observation(block) if block.name == "observation" else None
-        summary = _summary(block) if block.name == "summary" else None
-        if observation and len(observations) < MOST_BLOCKS:
-            observations.append(observation)
-        if summary and len(summaries) < MOST_BLOCKS:
-            summaries.append(summary)
-        damaged = damaged or not (block.is_complete or observation or summary)
-        empty += not (observation or summary)
+        made = _observation(block) if block.name == "observation" else _summary(block)
+        observations += [made] if isinstance(made, Observation) else []
+        summaries += [made] if isinstance(made, Summary) else []
+        damaged = damaged or not (block.is_complete or made)
+        empty += made is None
     skipped = _skip_reason(text, found)
     if observations or summaries:
-        return Observed(Findings(tuple(observations), tuple(summaries)), empty, skipped)
+        findings = Findings(tuple(observations[:MOST_BLOCKS]), tuple(summaries[:MOST_BLOCKS]))
+        return Observed(findings, empty, skipped)
     # A reply that was cut off before its first complete field had something to say: it is not "nothing".
     if not damaged and _says_nothing(text, found):
         return Nothing(empty, skipped)
@@ -283,17 +283,9 @@ def _observation(block: _Block) -> Observation | None:
 
 
 def _summary(block: _Block) -> Summary | None:
-    texts = {name: shortened(value) for name, value in block.texts.items()}
-    made = Summary(
-        request=texts.get("request"),
-        investigated=texts.get("investigated"),
-        learned=texts.get("learned"),
-        completed=texts.get("completed"),
-        next_steps=texts.get("next_steps"),
-        files_read=first_texts(block.lists.get("files_read", ()), MOST_FILES),
-        files_edited=first_texts(block.lists.get("files_edited", ()), MOST_FILES),
-        notes=texts.get("notes"),
-    )
+    fields: dict[str, Any] = {name: shortened(text) for name, text in block.texts.items()}
+    fields |= {name: first_texts(items, MOST_FILES) for name, items in block.lists.items()}
+    made = Summary(**fields)
     return None if made == Summary() else made
 
 
@@ -304,9 +296,8 @@ def _skip_reason(text: str, found: Sequence[Tag]) -> str | None:
     """The model's reason for giving no summary: in the tag, or between it and its end."""
     for tag in found:
         if tag.name == SKIP and not tag.closing:
-            inside = text[tag.end : found[tag.closed_by].start] if tag.closed_by is not None else ""
             given = _REASON.search(text[tag.start : tag.end])
-            said = one_line(plain_text(given[1] if given else inside))
+            said = one_line(plain_text(given[1] if given else _inside(text, found, tag) or ""))
             return shortened(said, MOST_PREVIEW)
     return None
 
@@ -315,13 +306,15 @@ def _says_nothing(text: str, found: Sequence[Tag]) -> bool:
     for tag in found:
         if tag.name in EMPTY and not tag.closing:
             return True
-        if tag.name == WRAPPER and tag.void:
+        inside = "" if tag.void else _inside(text, found, tag)
+        if tag.name == WRAPPER and inside is not None and not inside.strip():
             return True
-        if tag.name == WRAPPER and tag.closed_by is not None:
-            inside = text[tag.end : found[tag.closed_by].start]
-            if not inside.strip():
-                return True
     return False
+
+
+def _inside(text: str, found: Sequence[Tag], tag: Tag) -> str | None:
+    """None: the tag is not closed."""
+    return None if tag.closed_by is None else text[tag.end : found[tag.closed_by].start]
 
 
 def _unreadable_reason(what: str, text: str) -> str:

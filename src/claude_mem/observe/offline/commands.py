@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from claude_mem.observe import shell
 from claude_mem.observe.offline.sentences import VOCABULARY, one_line, pattern, shortened, unique, words
@@ -20,8 +21,7 @@ _CHECK_WORDS = words(VOCABULARY["commands"]["checks"])
 _SIFTERS = frozenset(("grep", "rg", "findstr", "Select-String", "awk"))
 
 
-@dataclass(frozen=True, slots=True)
-class TestRun:
+class TestRun(Struct, frozen=True):
     __test__ = False  # not one of pytest's
 
     framework: str
@@ -72,8 +72,7 @@ def _count(runner: str, name: str, output: str) -> int:
     return sum(int(each[:9]) if each.isdigit() else 1 for each in found)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     at: int  # the step's place in its turn
     key: str  # what was run, so that a later run of the same is known
     kind: CheckKind
@@ -194,8 +193,7 @@ def is_trivial(subject: str) -> bool:
     return _SAYS_NOTHING.fullmatch(subject) is not None
 
 
-@dataclass(slots=True)
-class Commit:
+class Commit(Struct):
     at: int
     subject: str
     body: str = ""

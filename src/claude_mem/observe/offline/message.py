@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
+from msgspec import Struct, field
+
+from claude_mem.model.structs import replace
 from claude_mem.observe.offline.sentences import one_line, pattern, sentences
 
 LONGEST = 60_000
@@ -32,8 +34,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,200}?)(?<=\S)\*(?![\w*])")
 _SIGNS = re.compile(r"(?<!\S)[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f]+(?:\s+|$)")
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(Struct):
     """A paragraph, a list item or a row of a table."""
 
     text: str
@@ -46,8 +47,7 @@ class Statement:
     intro: str = ""  # of an item: the paragraph that announces its list
 
 
-@dataclass(slots=True)
-class Section:
+class Section(Struct):
     heading: str = ""
     level: int = 0  # of the heading; a bold line is the lowest
     parts: list[Statement] = field(default_factory=list)

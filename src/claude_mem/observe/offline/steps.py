@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from claude_mem.observe import shell
 from claude_mem.observe.offline.sentences import words
@@ -22,24 +23,21 @@ _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 _CODES = ("code", "exitCode", "exit_code", "returnCode", "returncode")
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(Struct, frozen=True):
     path: str
     created: bool = False
     deleted: bool = False
     text: str = ""  # of a file that was written, not edited
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Struct, frozen=True):
     command: str
     output: str = ""
     failed: bool = False
     interrupted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """Any other step; it may contain nothing useful."""
 
     opened: str = ""  # a file

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
+from msgspec import Struct, field
+
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
+from claude_mem.model.structs import replace
 from claude_mem.observe import shell
 from claude_mem.observe.evidence import is_clients_notice, seen_from
 from claude_mem.observe.offline import commands, request, steps
@@ -24,8 +26,7 @@ _TROUBLE = re.compile(r"\b(?:fail\w*|broken|errors?|blocked)\b", re.I)
 Where = Callable[[str], str]  # a path as it is seen from the project's root
 
 
-@dataclass(slots=True)
-class FileChange:
+class FileChange(Struct):
     """The combined effect of a turn's edits on one file."""
 
     path: str
@@ -35,8 +36,7 @@ class FileChange:
     last: int = 0  # the step that touched it last
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(Struct):
     """A turn: from a request to the agent's last message, with the steps sorted by kind."""
 
     request: str = ""

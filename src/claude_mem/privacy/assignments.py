@@ -68,7 +68,7 @@ def values(text: str) -> list[Span]:
 
 
 def _names(text: str, low: str) -> list[Span]:
-    """Where the identifiers are that hold a stem."""
+    """The positions of identifiers that contain a stem."""
     found: dict[int, int] = {}
     for stem in STEMS:
         at = low.find(stem)
@@ -128,7 +128,7 @@ def _value(text: str, low: str, at: int, end: int, kind: str) -> Span | None:
 
 
 def _kind_by_word_before(text: str, at: int) -> str | None:
-    """What a name such as `key` is by the word before it. None: no secret's."""
+    """The kind of a name such as `key`, by the word before it. None: it does not name a secret."""
     word = (
         text[max(at - 16, 0) : at].rstrip(" ").replace("\n", " ").rpartition(" ")[2].lower().lstrip("*`_\"'")
     )
@@ -140,7 +140,7 @@ def _kind_by_word_before(text: str, at: int) -> str | None:
 
 
 def _past_name(text: str, end: int) -> tuple[int, bool]:
-    """Behind what closes a name (quotes, brackets), and whether it was quoted."""
+    """The position after the end of a name (quotes, brackets), and whether it was quoted."""
     after = past(text, end, "\\", len(text))
     if text[after : after + 1] in QUOTES and after < len(text):
         return past(text, after + 1, "])", end + 16), True

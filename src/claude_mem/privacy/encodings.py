@@ -69,7 +69,7 @@ class View:
 
 
 def decoded(text: str) -> View | None:
-    """The text without escapes, if it has any."""
+    """The decoded text, if it has escapes."""
     has_escapes = any(sign in text for sign in ("%", "&", "\\", "\x1b[", "=3D"))
     return _view(text, _ESCAPES, False) if has_escapes else None
 
@@ -122,7 +122,7 @@ def _decoded(escape: str) -> str:
 
 
 def encoded_runs(text: str) -> list[tuple[int, int]]:
-    """Where 20 and more characters of base64 stand in a row."""
+    """The positions of 20 or more base64 characters in a row."""
     if not any(len(word) >= 20 and MARK not in word for word in text.split()):
         return []
     import re
@@ -131,7 +131,7 @@ def encoded_runs(text: str) -> list[tuple[int, int]]:
 
 
 def decoded_run(run: str) -> str:
-    """What the run spells, if that is text. It may be hexadecimal as well."""
+    """The decoded run, if that is text. The run may also be hexadecimal."""
     import binascii
 
     if len(run) % 2 == 0 and is_hex(run):

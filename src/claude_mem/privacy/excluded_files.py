@@ -130,7 +130,7 @@ def searches(tool: object, command: str) -> bool:
 
 
 def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str:
-    """What a search printed, without the lines of excluded files: `.env:1:…`, `.env-2-…`, or those under a
+    """A search's output without the lines of excluded files: `.env:1:…`, `.env-2-…`, or those under a
     line that is the file's name."""
     lowered = tuple(glob.lower() for glob in globs)
     kept: list[str] = []
@@ -202,7 +202,7 @@ def _split(globs: tuple[str, ...]) -> Split:
 
 
 def _with_wildcards(command: str) -> str:
-    """With a wildcard for every choice that a shell would make: `.e{nv,x}`, `.en[v]`."""
+    """The pattern with a wildcard in place of each of a shell's alternatives: `.e{nv,x}`, `.en[v]`."""
     for opening, closing, wildcard in (("{", "}", "*"), ("[", "]", "?")):
         pieces = command.split(opening)
         command = pieces[0]
@@ -239,12 +239,12 @@ def _begins(pattern: str) -> bool:
 
 
 def _literal(pattern: str) -> str:
-    """What it begins with, before its first wildcard."""
+    """The literal beginning of a pattern, before its first wildcard."""
     return pattern.replace("?", "*").partition("*")[0]
 
 
 def _meet(one: str, other: str) -> bool:
-    """Whether some name is like both patterns."""
+    """Whether a name can match both patterns."""
     reached = {0}  # where in `other` one may be after the characters of `one` so far
     for letter in (*one, ""):
         for at in sorted(reached):

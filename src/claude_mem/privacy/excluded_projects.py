@@ -94,7 +94,7 @@ def is_excluded(cwd: str, globs: tuple[str, ...], home: str, name: str = "") -> 
 
 
 def _directory(event: bytes, given: Payload) -> str | None:
-    """The working directory; None where it may stand behind the cut."""
+    """The working directory; None if it may be in the part that was cut off."""
     if event:
         return json_text.text_of(json_text.member(given.head, b"cwd")).decode(errors="surrogateescape")
     from claude_mem.hook.drop_counters import NotAPayload

@@ -40,7 +40,7 @@ def is_marked(session: str) -> bool:
 
 
 def encoded_id(text: str) -> str:
-    """An id as it is written in a marker."""
+    """An id in the format of a marker."""
     return text.encode(errors="replace").hex()
 
 
@@ -135,7 +135,7 @@ class FileMarks:
 
 
 class MemoryMarks:
-    """The same in memory, while a past session is imported. Each import starts without marks, so that
+    """The same in memory, for imports of past sessions. Each import starts without marks, so that
     importing twice gives the same result."""
 
     def __init__(self) -> None:

@@ -46,7 +46,7 @@ _TELLS = ":：=→—–是为為は는은" + _OPENS
 
 
 def foreign_values(text: str, low: str) -> list[Span]:
-    """What follows the words for password and key of other languages."""
+    """The values after the words for password and key in other languages."""
     spans: list[Span] = []
     for words, kind in ((FOREIGN, PASSWORD), (FOREIGN_KEYS, KEY)):
         for word in words:
@@ -61,7 +61,7 @@ def foreign_values(text: str, low: str) -> list[Span]:
 
 
 def _inflected(text: str, at: int) -> int:
-    """The end of a word that a language may have bent: şifre, şifresi."""
+    """The end of a word that may be inflected: şifre, şifresi."""
     end = at
     while text[end : end + 1].isalpha() and text[end] < "\u0600" and end < at + 4:
         end += 1
@@ -119,7 +119,7 @@ def _is_secret(word: str, kind: str, is_introduced: bool) -> bool:
 
 
 def _ascii_part(word: str) -> str:
-    """Of `X입니다`, `Xです` the X."""
+    """The ASCII part of a word: the X of `X입니다`, `Xです`."""
     if word.isascii() or not word[:6].isascii():
         return word
     return word[: next(at for at, character in enumerate(word) if not character.isascii())]
@@ -149,5 +149,5 @@ def secret_before(text: str, at: int, kind: str) -> Span | None:
 
 
 def value_end(text: str, start: int, stop: int) -> int:
-    """The end of a value that was looked at up to `stop`."""
+    """The end of a value that was examined up to `stop`."""
     return stop if stop < start + LOOK else run_end(text, stop, len(text), HARD_ENDS)

@@ -82,7 +82,7 @@ def _salvaged(content: bytes) -> dict[str, object]:
 
 
 def _begun(text: str) -> object:
-    """The value that begins there; of a list or an object that breaks off, the entries before that."""
+    """The value that begins there; the complete entries, if a list or an object is cut off."""
     parsed = next(_values(text, 0), None)
     if parsed is not None or text[:1] not in ("[", "{"):
         return parsed

@@ -7,12 +7,12 @@ from claude_mem.privacy import excluded_files, secrets, tags
 
 
 def trim(text: str, cap: int) -> str:
-    """Keep text within cap characters: two thirds from the front, one third from the back."""
+    """Trims text to cap characters: two thirds from its beginning, one third from its end."""
     return text if len(text) <= cap else join_ends(text, text, len(text), cap)
 
 
 def join_ends(head: str, tail: str, length: int, cap: int) -> str:
-    """The start of head, a mark of what is missing from a text of that length, and the end of tail."""
+    """Joins the start of head, a mark for the omitted part of a text of that length, and the end of tail."""
     # Sized with the largest count it could show, so that the real one never overruns the cap.
     room = cap - len(_marker(length))
     if room <= 0:
@@ -63,7 +63,7 @@ def scrub(
 def scrub_text(
     text: str, *, extra_rules: tuple[tuple[str, str], ...] = (), extra_globs: tuple[str, ...] = ()
 ) -> str:
-    """A text of any length without what must not be stored: by our rules and the user's own."""
+    """Removes from a text of any length what must not be stored, by our rules and the user's own."""
     globs = (*excluded_files.DEFAULT_GLOBS, *extra_globs)
     kept, _ = scrub({"text": text}, field_cap=max(len(text), FIELD_CAP), extra_rules=extra_rules, globs=globs)
     return str(kept["text"])
@@ -131,13 +131,14 @@ class _Scrubber:
         return clean
 
     def member(self, key: str) -> str:
-        """A member's name, which may open or close a tag for what follows, too."""
+        """Scrubs a member's name, which may also open or close a tag for what follows."""
         if self.objects and self.has_tags and "private" in key.lower():
             _, self.tag, self.tag_depth, _ = tags.strip_nested(key, self.tag, self.tag_depth)
         return self.label(key)
 
     def items(self, values: list[object], depth: int) -> list[object]:
-        """A list. Strings side by side are read as lines of one text: a patch arrives so."""
+        """Scrubs a list. Adjacent strings are read as lines of one text, because a patch may arrive in this
+        form."""
         if {str, dict, list}.isdisjoint(map(type, values)):
             return values.copy()  # a million numbers are not worth a walk
         self.lists += 1
@@ -157,7 +158,7 @@ class _Scrubber:
         return clean
 
     def close_tags(self) -> None:
-        """Where a text ends that nothing continues."""
+        """Closes all tags at the end of a text that does not continue."""
         if not self.lists and not (self.objects and self.tag == tags.PRIVATE):
             self.tag, self.tag_depth = None, 0
 
@@ -178,7 +179,7 @@ class _Scrubber:
         return again
 
     def label(self, text: str) -> str:
-        """A key, or a file's name: not part of the text around it."""
+        """Scrubs a key or a file name, which is not part of the text around it."""
         if text not in self.labels:
             kept, _, private = tags.strip(text)
             self.hid_private = self.hid_private or private
@@ -186,7 +187,8 @@ class _Scrubber:
         return self.labels[text]
 
     def text(self, text: str) -> str:
-        """Redacted and trimmed. Of a text far over the cap only the ends are read: no more is stored."""
+        """Redacts and trims a text. If it is far longer than the cap, only its ends are read, because no more
+        is stored."""
         if not self.is_far_too_long(text):
             return trim(secrets.redact(text, self.extra, self.rules), self.cap)
         head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
@@ -231,7 +233,7 @@ class _Scrubber:
         return self.label(path.replace("\\", "/").rpartition("/")[2]) or "a file"
 
     def blank(self, value: object, file: str, depth: int, keep: tuple[str, ...] = ()) -> object:
-        """The same shape without its strings, save those of the keys to keep."""
+        """The same structure without its strings, except those of the keys to keep."""
         if isinstance(value, str):
             return trim(f"[excluded: contents of {file}]", self.cap)
         if isinstance(value, (dict, list)) and depth > DEEPEST:

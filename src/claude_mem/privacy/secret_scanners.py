@@ -66,7 +66,7 @@ def _dashes_end(low: str, at: int) -> int:
 
 
 def _is_mention(text: str, at: int) -> bool:
-    """Whether the header is just spoken of, as in `if "-----BEGIN PRIVATE KEY-----" in line`."""
+    """Whether the header is only mentioned, as in `if "-----BEGIN PRIVATE KEY-----" in line`."""
     after = text[at : at + 200]
     return after.lstrip("\\")[:1] in ('"', "'", "`", ")", "/") and not _has_run(after)
 
@@ -127,7 +127,7 @@ _ONE_WORD = frozenset(
 
 
 def authorizations(text: str) -> list[Span]:
-    """What an `Authorization` header says after its scheme, whatever that is."""
+    """The value of an `Authorization` header after its scheme, whatever that is."""
     low = text.replace("\u0130", "_").lower()
     spans: list[Span] = []
     at = low.find("authorization")
@@ -143,7 +143,7 @@ def authorizations(text: str) -> list[Span]:
 
 
 def cookies(text: str) -> list[Span]:
-    """The values of cookies that are random, or of a session."""
+    """The values of cookies that are random or belong to a session."""
     low = text.replace("\u0130", "_").lower()
     spans: list[Span] = []
     at = low.find("cookie")

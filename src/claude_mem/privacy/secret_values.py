@@ -130,7 +130,7 @@ def is_code(value: str, is_env: bool = False) -> bool:
 
 
 def is_random(value: str, least: int) -> bool:
-    """Whether the value has what names, words, paths and numbers lack."""
+    """Whether the value looks random, unlike names, words, paths and numbers."""
     if len(value) < least or any(blank in value for blank in BLANKS) or "://" in value:
         return False
     if value.startswith(("/", "./", "../", "~/", "arn:")) and value.count("/") + value.count(":") > 1:
@@ -141,7 +141,7 @@ def is_random(value: str, least: int) -> bool:
 
 
 def is_blob(value: str) -> bool:
-    """Base64 may start with a slash; a path has words in it."""
+    """Whether it is base64, which may start with a slash; a path contains words."""
     return (
         len(value) >= 30 and value.count("/") * 10 < len(value) and "." not in value and not is_wordy(value)
     )
@@ -271,7 +271,7 @@ def past(text: str, at: int, characters: str, limit: int) -> int:
 
 
 def is_address(value: str) -> bool:
-    """Whether the value is someone's mail address."""
+    """Whether the value is an email address."""
     name, at, host = value.partition("@")
     labels = host.split(".")
     if not (name and at and len(labels) > 1 and labels[-1].isalpha()):

@@ -63,7 +63,7 @@ _PASSES = 4  # what a mark replaced may have kept its surroundings from being se
 
 
 def relevant(text: str) -> tuple[Row, ...]:
-    """The rules whose keyword occurs in the text: all that need be tried on any part of it."""
+    """The rules whose keyword occurs in the text; no others need to be tried."""
     low = text.lower()
     return tuple(rule for rule in RULES if rule[1] in low)
 
@@ -110,7 +110,8 @@ def find(text: str, rules: tuple[Row, ...]) -> list[tuple[int, int, str]]:
 
 
 def _scan(text: str, name: str) -> list[Span]:
-    """What the scanner of this name finds. Imported when needed: a hook pays for each file."""
+    """What the scanner with this name finds. It is imported when needed, because imports slow down the
+    hook."""
     if name == "assignment":
         from claude_mem.privacy import assignments
 
@@ -174,7 +175,7 @@ def _is_secret_inside(span: Span, text: str) -> bool:
 
 
 def redact_value(key: str, value: str) -> str:
-    """Redact the value of a parsed mapping, whose key alone may say that it is a secret."""
+    """Redacts the value of a parsed mapping; the key alone may show that it is a secret."""
     low = key.lower()
     if is_placeholder(value):
         return value

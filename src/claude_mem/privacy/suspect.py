@@ -165,7 +165,7 @@ _THREES = frozenset(b"sk- hf_ r8_ xox sg. eyj re_ sl. cio fw_ fc- oy2 a3- sk_".s
 
 
 def _table(ends: bytes) -> bytes:
-    """For `translate`: a space in place of what ends a word, and of control characters."""
+    """A table for `translate` that replaces word delimiters and control characters with a space."""
     ends += bytes(range(32))
     return bytes.maketrans(ends, b" " * len(ends))
 
@@ -257,7 +257,7 @@ def _has_password_in_url(low: bytes) -> bool:
 
 
 def _has_secret_words(low: bytes) -> bool:
-    """One walk over the words, in place of a search for each of four hundred."""
+    """Checks the words in one pass, instead of searching for each of four hundred keywords."""
     words = {
         *low.replace(rb"\n", b" ").replace(rb"\t", b" ").replace(rb"\r", b" ").translate(_SPACED).split()
     }
@@ -274,7 +274,7 @@ def _has_secret_words(low: bytes) -> bool:
 
 
 def _has_value(low: bytes, name: bytes) -> bool:
-    """Whether eight characters with a digit among them stand soon after the name."""
+    """Whether the name is soon followed by eight characters that include a digit."""
     at = low.find(name)
     while at >= 0:
         at += len(name)

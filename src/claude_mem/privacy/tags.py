@@ -100,7 +100,7 @@ def _join(pieces: list[str]) -> str:
 
 
 def may_hide(text: str) -> bool:
-    """Whether any of the tags is named in the text, however its letters are spelled."""
+    """Whether any of the tags is named in the text, however its letters are encoded."""
     low = _without_no_width(lowered(text))
     return any(tag in low for tag in HIDDEN_TAGS)
 
@@ -111,7 +111,7 @@ def _without_no_width(low: str) -> str:
 
 
 def lowered(text: str) -> str:
-    """In lower case and in plain width, of the same length."""
+    """The text in lower case and normal width, with the same length."""
     if not text.isascii():
         text = text.translate(FULL_WIDTH)
     # U+0130 is the one character whose lower case is longer, which would shift every later position.
@@ -211,7 +211,7 @@ def is_task_notification(prompt: str) -> bool:
 
 
 def notification_summary(prompt: str) -> str:
-    """What ended and how; else all of it. What a subagent found is in its own stop event."""
+    """What ended and how; otherwise the whole text. A subagent's findings are in its own stop event."""
     _, _, rest = prompt.partition("<summary>")
     said, closed, _ = rest.partition("</summary>")
     return said.strip() if closed and said.strip() else prompt

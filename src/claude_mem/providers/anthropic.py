@@ -57,7 +57,7 @@ def body(prompt: Prompt, model: str) -> dict[str, Any]:
 
 
 def read(message: dict[str, Any], _: Prompt, model: str) -> Reply | Unusable:
-    """A message of the API; what a model left unsaid is an empty text, for it was paid for."""
+    """Reads a message of the API. A reply without text is an empty text, because it still has a cost."""
     blocks = message.get("content")
     paid = spend(message.get("usage"), model)
     if message.get("type") != "message" or not isinstance(blocks, list):

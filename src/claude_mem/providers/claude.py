@@ -197,7 +197,7 @@ class ClaudeModel:
         return to_outcome(report, model, now=self._clock(), jitter=self._jitter())
 
     def close(self) -> None:
-        """End the running calls; whoever waits for it gets a failure."""
+        """Ends the running calls; their callers get a failure."""
         with self._lock:
             for guard in self._running:
                 guard.kill()
@@ -263,7 +263,7 @@ def _send_prompt(stdin: IO[bytes], text: str) -> None:
 
 
 def note(line: bytes, report: CallReport) -> None:
-    """Keep what matters of one line that Claude Code printed."""
+    """Takes the relevant fields from one line of Claude Code's output."""
     if not line.startswith(b"{"):
         return  # some builds print remarks
     try:

@@ -82,7 +82,8 @@ def problem(
 
 
 def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
-    """By Claude Code's own login. A key in the environment is none: it may be there for something else."""
+    """Whether Claude Code has its own login. A key in the environment does not count: it may be for something
+    else."""
     if any(environ.get(name) for name in LOGINS):
         return True
     home = Path(environ.get("HOME") or Path.home())
@@ -114,7 +115,7 @@ def _mentions(file: Path, name: bytes) -> bool:
 
 
 def too_old(command: str, *, deadline_s: float) -> str | None:
-    """None if it is recent enough, else the reason as a sentence."""
+    """Whether it is too old, as a sentence; None: it is recent enough."""
     try:
         printed = subprocess.run(  # noqa: S603 the command the user chose
             [command, "--version"],
@@ -179,7 +180,7 @@ class ChildGuard:
         shutil.rmtree(self._place, ignore_errors=True)
 
     def write(self, name: str, text: str) -> str:
-        """Put a file beside what the child sees; returns its path."""
+        """Writes a file outside the child's working directory; returns its path."""
         file = self._place / name
         file.write_text(text, encoding="utf-8")
         return str(file)
@@ -196,7 +197,7 @@ class ChildGuard:
         )
 
     def kill(self) -> None:
-        """Kill the client, if it still runs. Any thread may; once is enough."""
+        """Kills the client if it is still running. Any thread may call it, any number of times."""
         self._end(b"")
 
     def _end(self, word: bytes) -> None:

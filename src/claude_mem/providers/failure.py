@@ -47,7 +47,7 @@ STATUS_OF_TYPE = {
 
 
 class Target(Struct, frozen=True):
-    """Whom a call went to, in words for a person."""
+    """The recipient of a call, in words for the user."""
 
     who: str  # "The Anthropic API"
     model: str
@@ -56,7 +56,7 @@ class Target(Struct, frozen=True):
 
 
 class Refused(Struct, frozen=True):
-    """The other side answered, but not with a reply."""
+    """The server responded, but with an error."""
 
     status: int
     type: str | None = None
@@ -64,7 +64,7 @@ class Refused(Struct, frozen=True):
 
 
 class Unusable(Struct, frozen=True):
-    """Status 200, with something that is not a reply."""
+    """The server responded with status 200, but without a valid reply."""
 
     what: str  # "not JSON"
     spend: CallCost | None = None  # where it says nevertheless what it took
@@ -149,5 +149,5 @@ def _retry_after_ms(retry_after: str | None, now: int) -> float | None:
 
 
 def _named(type: str | None) -> str:
-    """Only what looks like an error's name: a server may put anything there, a key or a prompt included."""
+    """The error type, if it looks like one: a server may put anything there, even a key or a prompt."""
     return f", {type}" if type and re.fullmatch(r"[a-z]+(_[a-z]+){0,5}", type) and len(type) <= 40 else ""

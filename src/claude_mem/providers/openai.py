@@ -59,7 +59,7 @@ def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unus
 
 
 def spend(usage: object, prompt: Prompt, text: str, model: str) -> CallCost:
-    """As the server counted; servers that do not count are estimated, and the provider's name says so."""
+    """The tokens as the server counted them; otherwise an estimate, and the provider's name says so."""
     if not count(usage, "prompt_tokens"):
         prompt_tokens = (len(prompt.system) + len(prompt.user)) // CHARS_PER_TOKEN
         return CallCost("openai (estimated)", model, prompt_tokens, 0, len(text) // CHARS_PER_TOKEN)
@@ -77,13 +77,13 @@ def spend(usage: object, prompt: Prompt, text: str, model: str) -> CallCost:
 
 
 def _billed(usage: object) -> float | None:
-    """OpenRouter says what a call cost."""
+    """The cost of the call, which OpenRouter reports."""
     cost = usage.get("cost") if isinstance(usage, dict) else None
     return float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
 
 
 def _text(content: object) -> str:
-    """Plain, or in parts as some servers send it."""
+    """The text, which some servers send in parts."""
     if isinstance(content, str):
         return content
     return "".join(part["text"] for part in _objects(content) if isinstance(part.get("text"), str))

@@ -41,7 +41,7 @@ PRICES = {
 
 
 def cost(model: str, *, input: int, output: int, cached: int = 0, cache_write: int = 0) -> float | None:
-    """`input` without what was read from or written to the cache."""
+    """The cost of a call. `input` excludes what was read from or written to the cache."""
     price = PRICES.get(family(model))
     if price is None or (price.up_to is not None and input + cached + cache_write > price.up_to):
         return None

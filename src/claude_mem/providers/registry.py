@@ -29,17 +29,18 @@ class Prompt(Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """A model's words, not yet read."""
+    """A model's reply, not yet parsed."""
 
     text: str
     spend: CallCost
 
 
 class Model(Protocol):
-    """A language model behind some wire. Every adapter passes the contract suite of the tests."""
+    """A language model, called in any way. Every adapter passes the contract suite in the tests."""
 
     def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
-        """Blocking; answers within the deadline whatever the other side does. Never raises for the wire."""
+        """Calls the model. Blocks, but returns within the deadline, whatever the other side does. Never
+        raises."""
         ...
 
     def close(self) -> None:
@@ -48,7 +49,7 @@ class Model(Protocol):
 
 
 class Access(Struct, frozen=True):
-    """What the user has set for whichever provider is used."""
+    """The user's settings for the provider, whichever is used."""
 
     model: str | None = None
     summary_model: str | None = None
@@ -59,7 +60,7 @@ class Access(Struct, frozen=True):
     is_chosen: bool = False  # the user named the provider: then it may use a key that is merely there
 
     def __repr__(self) -> str:
-        """Without the key and the variables, which may hold one: it may end up in a log."""
+        """Without the key and the variables, which may contain one, because it may be logged."""
         shown = {name: getattr(self, name) for name in ("model", "summary_model", "base_url", "claude_path")}
         return f"Access({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
@@ -69,7 +70,7 @@ class Ready(Struct, frozen=True):
 
 
 class Incomplete(Struct, frozen=True):
-    """Something of it is set up."""
+    """A provider that is only partly configured."""
 
     why: str
 

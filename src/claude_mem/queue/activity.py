@@ -24,7 +24,7 @@ _ENDS = (Kind.STOP, Kind.STOP_FAILURE, Kind.SESSION_END)
 
 
 class ActivityFlag:
-    """Any thread may report to it."""
+    """The flag. Any thread may report to it."""
 
     def __init__(self, path: Path, clock: Clock) -> None:
         self._path, self._clock = path, clock
@@ -33,7 +33,7 @@ class ActivityFlag:
         self._written: tuple[bool, str] | None = None
 
     def follow(self, events: Sequence[NewEvent]) -> None:
-        """Live events, in order."""
+        """Updates the flag from live events, in order."""
         with self._lock:
             now = self._clock()
             for new in events:

@@ -60,7 +60,7 @@ class _Lines(Struct):
 
 
 class Backfill:
-    """Events of transcripts, through the same scrub, queue and observer as those of today."""
+    """Takes in events from transcripts, scrubbed, queued and observed like live events."""
 
     def __init__(self, settings: Settings, store: Store, intake: Intake) -> None:
         self._store, self._intake = store, intake

@@ -58,7 +58,7 @@ class BatchReport(Struct, frozen=True):
 
 
 def outcome_of(outcome: Outcome, decision: Decision) -> tuple[str, str | None]:
-    """One word each: what becomes of the batch, and the cause if something went wrong."""
+    """The outcome of the batch and the cause of a failure, in one word each."""
     cause = None if isinstance(outcome, Observed | Nothing) else type(outcome).__name__.lower()
     match decision:
         case Settle():
@@ -93,7 +93,7 @@ class BatchLog:
             log.debug("batch=%d holds %s", report.lease.number, ids)
 
     def figures(self) -> tuple[dict[str, int], dict[str, float]]:
-        """Since the worker started, by outcome: how many batches, and how many seconds they took."""
+        """The number of batches since the worker started, and their total seconds, by outcome."""
         with self._lock:
             return dict(self._count), {name: ms / 1000 for name, ms in self._ms.items()}
 

@@ -130,7 +130,7 @@ class Pump:
         return ended.wait(within_s)
 
     def release(self) -> None:
-        """Ends all holds: the user has fixed something and wants it retried now."""
+        """Ends all pauses, because the user has fixed something and wants a retry now."""
         with self._lock:
             self._held_until = self._stuck_until = self._paused_until = self._failures = 0
             self._failures_of.clear()
@@ -322,7 +322,8 @@ def _given_up(events: int, reason: str) -> str:
 
 
 def _fell_back(events: int) -> str:
-    """Without the reason, which quotes the reply: `queue list` shows that, the log must not."""
+    """The message about a fallback. It omits the reason, which quotes the reply: `queue list` may show it,
+    the log not."""
     return (
         f"{_events_were(events)} processed offline, because the model's replies could not be read. "
         "To retry with the model: claude-mem queue retry"

@@ -44,8 +44,8 @@ class Spool:
         return len(sizes), sum(sizes)
 
     def read(self, name: str) -> SpooledEvent:
-        """Raises EventUnreadable if it is not one of our events, FileNotFoundError if it is gone, OSError if
-        it cannot be read now."""
+        """Reads an event. Raises EventUnreadable if it is not valid, FileNotFoundError if it is gone, OSError
+        if it cannot be read now."""
         content = _read_regular_file(f"{paths.SPOOL}/{name}")
         try:
             envelope = json.loads(content.decode(errors="replace"), strict=False, parse_int=integer)
@@ -155,7 +155,7 @@ def _unlink(path: str) -> bool:
 
 
 def _removable() -> Iterator[tuple[str, int]]:
-    """Paths, and how many seconds each may be kept."""
+    """Paths, and for how many seconds each may be kept."""
     for directory, suffix, age_s in (
         (paths.SPOOL, ".tmp", STALE_TEMPORARY_S),
         (paths.ASIDE, "", ABANDONED_S),
@@ -173,7 +173,7 @@ def _removable() -> Iterator[tuple[str, int]]:
 
 
 def _read_regular_file(path: str) -> bytes:
-    """Follows no link and waits for no pipe: other programs could have put it there."""
+    """Reads a regular file; not a link or a pipe, which other programs could have put there."""
     try:
         content = paths.content(path, MOST_BYTES + 1, paths.OURS)
     except OSError as error:

@@ -112,7 +112,8 @@ class ContextFiles(Struct):
         return bool(self._again) or self.store.statistics.news(self._marks).marks != self._marks
 
     def render(self, project: Project) -> None:
-        """For each agent that has worked there: what others did has their names."""
+        """Renders the context for each agent that has worked there; other agents' memories show their
+        names."""
         directories = [os.fsencode(cwd) for cwd in self.store.sessions.directories(project.id, DIRECTORIES)]
         clients = self.store.sessions.clients(project.id)
         for agent in (name for name in TITLES if name == CLAUDE_CODE or name in clients):
@@ -139,7 +140,7 @@ class ContextFiles(Struct):
         self.drop_others()
 
     def drop_others(self) -> None:
-        """Files that were not written here."""
+        """Deletes files that this worker did not write."""
         for file in self._files():
             if f"{paths.CONTEXT}/{file.name}" not in self._known:
                 file.unlink(missing_ok=True)
@@ -150,7 +151,7 @@ class ContextFiles(Struct):
             file.unlink(missing_ok=True)
 
     def old(self) -> list[Path]:
-        """Files of directories without recent sessions."""
+        """The files of directories without recent sessions."""
         found = []
         for file in self._files():
             with suppress(FileNotFoundError):  # cleared meanwhile

@@ -108,7 +108,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         )
 
     def _check(self, refs: Sequence[Ref]) -> None:
-        """Refuses ids that do not exist: whoever names one probably means something else."""
+        """Rejects ids that do not exist, because the caller probably means something else."""
         there = {card.ref for card in self.store.memories.cards(refs)} if refs else set()
         missing = [str(ref) for ref in refs if ref not in there]
         if missing:
@@ -124,7 +124,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         return cards
 
     def names_of_others(self, wanted: api.ForgetRequest) -> list[str]:
-        """What the team calls those that other members wrote."""
+        """The names, in the team, of memories that other members wrote."""
         plan = self.store.deletion.plan(self._selection(wanted))
         found = self.store.memories.details(plan.refs).values()
         names = [_name(card, columns) for card, columns in found if card.author is not None]
@@ -146,7 +146,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         return sum(card.author is not None for card in cards) + sum(sum(each.values()) for each in counts)
 
     def _count(self, plan: ForgetPlan) -> Forgotten:
-        """Including what is in the sessions that are deleted completely."""
+        """How many memories, including those in sessions that are deleted completely."""
         kinds = Counter(ref.kind for ref in plan.refs)
         for session in plan.sessions:
             kinds.update(self.store.memories.count_by_kind(session))
@@ -192,7 +192,7 @@ def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
 
 
 def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:
-    """What was looked at twice, as it was left the first time something was done about it."""
+    """Merges two reports on the same copies; for each copy, the first report of a change is kept."""
     first: dict[str, CopyReport] = {}
     for one in reports:
         if one.path not in first or (first[one.path].stays and not one.stays):
@@ -275,7 +275,7 @@ class ExportedFiles(Struct, frozen=True):
         return [_rewrite(report, request) for report in self.look(request)]
 
     def _made(self) -> list[Path]:
-        """Those that are still there, each once."""
+        """The exported files that still exist, each once."""
         try:
             lines = self.listed.read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
@@ -288,7 +288,7 @@ class ExportedFiles(Struct, frozen=True):
 
 
 def _is_file(path: Path) -> bool:
-    """Itself, not where a link leads; a pipe would keep us waiting."""
+    """Whether it is a regular file; not a link, nor a pipe, which would block."""
     try:
         return path.is_absolute() and stat.S_ISREG(path.lstat().st_mode)
     except (OSError, ValueError):
@@ -296,7 +296,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _report(path: Path, request: DeletionRequest) -> CopyReport | None:
-    """None: it does not hold it."""
+    """The report on an exported file; None: it does not contain it."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             is_records = _is_head(file.read(HEAD))
@@ -350,7 +350,7 @@ class _Sieve:
         self._summaries: set[str] = set()
 
     def sift(self, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Each line, and what is left of it: itself, another, or nothing."""
+        """Yields each line and what remains of it: the same, a changed one, or nothing."""
         for line in lines:
             try:
                 record = json.loads(line)
@@ -383,7 +383,7 @@ class _Sieve:
         return record | {"supersedes": None} if name is not None and name[0] in self._sessions else record
 
     def _renamed(self, record: Record) -> Record:
-        """A session is called by its first prompt and its first summary."""
+        """Renames a session after its first remaining prompt and summary."""
         left, session = dict(record), str(record.get("session_id"))
         if (session, record.get("first_user_prompt")) in self._prompts:
             left["first_user_prompt"] = None

@@ -221,7 +221,7 @@ class Corrections(Struct, kw_only=True):
         return UndoAnswer("undone", undo.what, [str(each.id) for each in undo.before])
 
     def drop_forgotten(self) -> None:
-        """Something was forgotten: nothing of it can be brought back."""
+        """Drops the undo data of deleted memories, so that they cannot be restored."""
         with self._mutex:
             ids = {each.id for undo in self._undos.values() for each in undo.before}
             there = {
@@ -244,7 +244,7 @@ class Corrections(Struct, kw_only=True):
         )
 
     def _revise(self, what: str, revisions: Sequence[Revision]) -> Undo | None:
-        """What it takes to undo it; None: nothing was there to be changed."""
+        """Makes the change and returns its undo; None: there was nothing to change."""
         if not revisions:
             return None
         with self._mutex:
@@ -278,7 +278,7 @@ class Corrections(Struct, kw_only=True):
 
 
 def _check_own(field: str, cards: Sequence[Card]) -> None:
-    """What another member of the team wrote is the member's to change; here it can be pinned and hidden."""
+    """Only its author can change another member's memory; here it can be pinned or hidden."""
     for card in cards:
         if card.author is not None:
             raise InvalidInput(
@@ -289,7 +289,7 @@ def _check_own(field: str, cards: Sequence[Card]) -> None:
 
 
 def _merged(target: Card, others: Sequence[Card]) -> list[Revision]:
-    """One stays, and is pinned if any of them was; it supersedes the others."""
+    """Merges observations: one stays, is pinned if any of them was, and supersedes the others."""
     stays: dict[str, FieldValue] = {"superseded_by": None}
     if any(card.pinned for card in others):
         stays["pinned"] = 1

@@ -74,7 +74,7 @@ def quoted(text: str, cap: int | None = None) -> str:
 
 
 def flowing(text: str, cap: int | None = None) -> str:
-    """A list or several lines as one: `- a`, `- b` becomes `a; b`."""
+    """Joins a list or several lines: `- a`, `- b` becomes `a; b`."""
     lines = [
         _BULLET.sub("", line).strip() for line in (text if cap is None else text[: 8 * cap]).splitlines()
     ]

@@ -179,7 +179,7 @@ def interval(
 
 
 def local_zone() -> tzinfo:
-    """The user's own, as it is now: a laptop travels."""
+    """The user's current time zone, which may change while the worker runs."""
     return datetime.now().astimezone().tzinfo or UTC
 
 
@@ -262,7 +262,7 @@ class _DateReader:
         return None
 
     def _ago(self, count: int, unit: str) -> Interval:
-        """An hour ago is a moment; days, weeks and months ago are the day that was."""
+        """A period ago: hours ago are a moment; days, weeks and months ago are a whole day."""
         if unit in _MOMENTS:
             at = self._now - count * _MOMENTS[unit]
             datetime.fromtimestamp(at / 1000, self._tz)  # else nobody lived then

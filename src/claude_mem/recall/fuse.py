@@ -37,7 +37,7 @@ LEADING = 600
 
 
 class Weighed(Struct, frozen=True):
-    """What the words say."""
+    """The scores by words."""
 
     memories: dict[int, float]  # by memory
     said: dict[int, float]  # by session: the best of what was said and understood in it
@@ -130,7 +130,7 @@ def weigh(matches: TextMatches) -> Weighed:
 
 
 def apart_from(matches: TextMatches, session: int) -> TextMatches:
-    """Without what this session has."""
+    """The same scores without this session."""
 
     def of_others(scores: dict[int, float]) -> dict[int, float]:
         return {key: score for key, score in scores.items() if session_at(key) != session}
@@ -192,7 +192,7 @@ def _parted(keys: Sequence[int], per_session: int) -> tuple[list[int], list[int]
 
 
 def _best(scores: Mapping[int, float], above: Mapping[int, float] | None = None) -> dict[int, float]:
-    """By session: what its best memory has. `above`: of these, only if it is more."""
+    """The score of each session's best memory. `above`: only if it is higher than this."""
     best: dict[int, float] = dict(above or {})
     known = best.get
     for session, score in zip(sessions_at(scores), scores.values(), strict=True):

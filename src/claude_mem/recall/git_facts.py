@@ -247,7 +247,8 @@ class GitFacts:
         return marks, staleness.penalty(marks)
 
     def facts(self, root: str) -> staleness.RepoFacts | None:
-        """As they are now. Waits for git: for work in the background, and for answers that depend on it."""
+        """The current facts. Waits for git, so it is for background work and for answers that depend on
+        it."""
         found = self._repositories.setdefault(root, self._repository(root)).facts()
         self._facts[root] = found
         return found
@@ -277,7 +278,7 @@ class GitFacts:
         return branch
 
     def _refresh(self, root: str) -> None:
-        """One at a time for each repository: a query in the meantime would learn nothing more."""
+        """Queries git, one query per repository at a time."""
         with self._lock:
             if not self._closed and root not in self._refreshing:
                 self._refreshing.add(root)

@@ -87,7 +87,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         }
 
     def _project_for(self, request: FilterRequest) -> Project | None:
-        """None: it has no memories, or is excluded."""
+        """The project of a directory; None: it has no memories, or is excluded."""
         try:
             project = self.resolver.project(request)
         except UnknownProject:

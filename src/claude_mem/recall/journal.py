@@ -144,7 +144,7 @@ def _name(record: Mapping[str, Any]) -> str:
 
 
 def _line(text: str, cap: int | None = None) -> str:
-    """On one line; code stays code, and all else is text."""
+    """A text on one line; code stays code, and everything else is escaped."""
     # Single backticks only: with runs of them, what is code here and to a reader of Markdown would differ.
     flat = re.sub("`{2,}", "`", quoted(text, cap))
     parts = _CODE.split(flat)

@@ -72,7 +72,7 @@ def clock(at: int, tz: tzinfo) -> str:
 
 
 def age(at: int, now: int, tz: tzinfo) -> str:
-    """In calendar days as people count them, then in coarser words."""
+    """An age in calendar days, then in weeks, months and years."""
     days = (moment(now, tz).date() - moment(at, tz).date()).days
     if days < 0:
         return "in the future"  # a clock was wrong, here or there
@@ -116,7 +116,7 @@ def _short(path: PurePosixPath, among: list[PurePosixPath]) -> str:
 
 
 def cost(card: Card) -> int:
-    """The tokens that the memory in full would cost."""
+    """The number of tokens to read the memory in full."""
     return estimate_tokens(f"{card.title}\n{card.text}")
 
 
@@ -135,7 +135,8 @@ def byline(author: str | None, client: str | None, reader: str | None) -> str:
 
 
 def origin(source: str, author: str | None) -> str:
-    """Where its words come from, if not from work. What a member saved, the user did not."""
+    """The origin of a memory's text, if it is not work. What another member saved was not saved by the
+    user."""
     return ORIGINS_OF_OTHERS.get(source, "") if author else ORIGINS.get(source, "")
 
 
@@ -190,7 +191,7 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
 
 
 def beyond(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
-    """What adds the most to the title, at most cap characters; often nothing."""
+    """The sentences that add the most to the title, at most cap characters; often nothing."""
     return _best_sentences(_sentences(text), cap, known=_words(title), query_words=set(words))
 
 
@@ -218,7 +219,7 @@ def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
 
 
 def matched_line(text: str, cap: int, words: Collection[str]) -> str:
-    """The same for a tool's input and output: a line of the text in its JSON, never the JSON."""
+    """The same for a tool's input and output: a line of the text in its JSON, never the JSON itself."""
     stems = {_stem(word) for word in words}
     best, most = "", -1
     for line in _plain_lines(text[: 4 * _MOST_READ]):
@@ -248,7 +249,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _stem(word: str) -> str:
-    """Enough of it to recognize `fails` as `failing`."""
+    """A word's beginning, by which `fails` matches `failing`."""
     return word[: max(4, len(word) - 3)] if len(word) > 4 else word
 
 
@@ -260,7 +261,8 @@ def _sentences(text: str) -> list[str]:
 
 
 def _says_something(sentence: str) -> bool:
-    """`+18 −1, docs` and a list of files do not, once the files are named."""
+    """Whether a sentence is informative: `+18 −1, docs` is not, nor is a list of files that are already
+    named."""
     return len(_PLAIN.findall(sentence)) >= _FEWEST_WORDS or bool(re.search(_LONG_SCRIPT, sentence))
 
 

@@ -404,7 +404,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         ]
 
     def _like(self, ref: Ref, title: str, project_id: int) -> list[FoundMemory]:
-        """Others that may say the same; whether they do, a person sees."""
+        """Possible duplicates; the user decides whether they are."""
         filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
         hits = self.engine(title, filters, 2 * MOST_DUPLICATES, hurried=True).hits
         ours = _title_words(title)

@@ -59,7 +59,7 @@ def _is_same(one: ProjectDetails, other: ProjectDetails) -> bool:
 
 
 def _part(project: ProjectDetails, others: Sequence[ProjectDetails]) -> api.MergeHint | None:
-    """A worktree or a folder of another project."""
+    """The merge hint for a worktree or a folder of another project."""
     for root in enclosing_directories(repository_of(project.root)):
         enclosing = next((one for one in others if one.root == root), None)
         if enclosing:
@@ -158,7 +158,7 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
         return replace(project, root=origin.root, name=name)
 
     def relocated_by_sessions(self, project: Project) -> Project:
-        """The same, by where its last sessions worked."""
+        """The same, according to the directories of its last sessions."""
         if self.is_there(project.root):
             return project
         for cwd in self.store.sessions.directories(project.id, DIRECTORIES):

@@ -21,7 +21,7 @@ _PATH = lazy_pattern(f"(?:{_WORDS})")
 
 
 def paths_in(query: str) -> list[str]:
-    """Those it names; with `@` people point at files."""
+    """The paths that a query names; `@` marks a file."""
     return [word.removeprefix("@") for word in query.replace('"', " ").split() if _PATH.fullmatch(word)]
 
 
@@ -72,7 +72,7 @@ def is_about(card: Card, path: str, short: str) -> bool:
 
 
 def path_inside(path: str, *roots: str) -> str:
-    """A path relative to the working directory, if it is inside."""
+    """A path relative to the working directory, if it is inside it."""
     for root in roots:
         if root and path.startswith(f"{root.rstrip('/')}/"):
             return path[len(root.rstrip("/")) + 1 :]

@@ -39,7 +39,7 @@ FORK = 0.8  # of the best copy's score: what a newer copy needs to take its plac
 
 
 class WorkContext(Struct, frozen=True):
-    """What is being done just now, as far as it is known."""
+    """The current work, as far as it is known."""
 
     files: frozenset[str] = frozenset()
     branch: str | None = None
@@ -106,7 +106,7 @@ def answers_first(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def ordered(hits: Iterable[Hit]) -> list[Hit]:
-    """The best first; of equals the newest."""
+    """The hits, best first; equal ones by time, newest first."""
     return sorted(hits, key=lambda hit: (-hit.score, -hit.card.created_at, str(hit.card.ref)))
 
 

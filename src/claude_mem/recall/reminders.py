@@ -221,7 +221,7 @@ _LESSONS = frozenset(("bugfix", "decision", "discovery"))
 
 
 def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
-    """Which of a file's memories are injected, in order: lessons, then changes, the newest first."""
+    """The memories of a file that are injected, in order: lessons, then changes, newest first."""
     base = PurePosixPath(path.replace("\\", "/")).name.lower()
     kept = [hit for hit in hits if _is_worth(hit.card, base, now)]
     kept.sort(
@@ -253,7 +253,7 @@ def _has_name(base: str, file: str) -> bool:
 def render_file(
     path: str, hits: Sequence[Hit], now: int, *, tz: tzinfo = UTC, reader: str | None = None
 ) -> Rendered:
-    """A file's history, at most six lines; empty when nothing is worth saying."""
+    """A file's history, in at most six lines; empty if nothing is worth injecting."""
     lessons = file_lessons(hits, path, now)
     lines = [_gist_line(hit, now, tz, _LONGEST_FILE_LINE, (), reader, with_files=False) for hit in lessons]
     about = f"History of {quoted(path, 200)}."
@@ -315,12 +315,12 @@ def before_command(
 
 
 def command_label(command: str) -> str:
-    """By which it is known that it was injected into a session."""
+    """The label under which an injection for a command is recorded."""
     return f"$ {command[:200]}"
 
 
 def error_line(error: str) -> str:
-    """The line of an error that says what is wrong; '' if none does."""
+    """The line of an error that states the problem; '' if none does."""
     return next((" ".join(line.split()) for line in error.splitlines() if _TROUBLE.search(line)), "")
 
 
@@ -335,7 +335,7 @@ def _repeated(runs: Sequence[Run]) -> list[Run]:
 
 
 def _runs(memories: Memories, project_id: int, command: str, now: int) -> list[Run]:
-    """Of exactly this command, oldest first."""
+    """The runs of exactly this command, oldest first."""
     words, _ = query_words(command)
     if not words or len(command) > LONGEST_COMMAND:
         return []
@@ -366,7 +366,7 @@ def _error(columns: dict[str, object]) -> str | None:
 
 
 def _find_fix(memories: Memories, failed: Card, passed: Card) -> Card | None:
-    """What was observed first after the failure, in the session in which it then passed."""
+    """The first observation after the failure, in the session in which the command then succeeded."""
     wanted = Filters(
         session=passed.session, kinds=("observation",), since=failed.created_at, superseded=False, wrong=False
     )

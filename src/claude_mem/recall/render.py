@@ -31,7 +31,7 @@ from claude_mem.recall.worth import (
 
 
 class Rendered(Struct, frozen=True):
-    """What is injected, of which memories, and what it costs. Empty text: nothing is."""
+    """A rendered text, its memories and its cost. Empty text: nothing is injected."""
 
     text: str = ""
     refs: tuple[Ref, ...] = ()
@@ -47,7 +47,7 @@ class Budget(Struct, frozen=True):
 
 
 def length(text: str) -> int:
-    """As the client counts, in UTF-16: an emoji is two."""
+    """The length as the client counts it, in UTF-16: an emoji is two."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -75,7 +75,7 @@ _MOST_READ = 1
 
 
 class SessionFinding(Struct, frozen=True):
-    """An observation of a session, as its line names it."""
+    """An observation in the line of its session."""
 
     title: str
     ref: Ref
@@ -83,7 +83,7 @@ class SessionFinding(Struct, frozen=True):
 
 
 class LastSession(Struct, frozen=True):
-    """What a session's newest summary says."""
+    """A session's newest summary."""
 
     when: int  # epoch milliseconds
     ref: Ref | None = None
@@ -104,7 +104,7 @@ class LastSession(Struct, frozen=True):
 
 
 class NextStep(Struct, frozen=True):
-    """Something a session left open."""
+    """A next step that a session left open."""
 
     text: str
     when: int
@@ -163,7 +163,7 @@ def render_start(
 
 
 def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
-    """All there is to inject, the most important first, and nothing twice."""
+    """All lines that could be injected, most important first, without duplicates."""
     for number, last in enumerate(start.last):
         yield from _summary(last, number, now, tz, start.reader)
     for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
@@ -226,7 +226,7 @@ def _is_understood(card: Card) -> bool:
 
 
 def _few_read(hits: Sequence[Hit]) -> list[Hit]:
-    """What was merely read is seldom what the next session needs."""
+    """Limits memories that were only read, because the next session rarely needs them."""
     read = [hit for hit in hits if hit.card.source == "external"]
     return [hit for hit in hits if hit not in read[_MOST_READ:]]
 
@@ -237,7 +237,7 @@ _TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens
 
 
 class _Known:
-    """The clauses that have been said already: a line that repeats one is left out."""
+    """The clauses that were already used: a line that repeats one is left out."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._said = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
@@ -298,7 +298,7 @@ def _titles(outcomes: Iterable[SessionFinding]) -> str:
 
 
 def _outcome(session: LastSession) -> str:
-    """What a session came to, in one line."""
+    """A session's outcome in one line."""
     if session.outcomes:
         return flowing(_titles(session.outcomes[-2:]), _LONGEST_SESSION)
     for text in () if session.is_cut else (session.completed, session.learned):
@@ -379,7 +379,7 @@ _WORK = (*DEEDS, "decision")
 
 
 def outcomes(cards: Iterable[Card]) -> dict[str, tuple[SessionFinding, ...]]:
-    """What each session came to, by its id."""
+    """The outcome of each session, by its id."""
     found: dict[str, list[Card]] = {}
     for card in sorted(cards, key=lambda card: (card.created_at, card.ref.id)):
         if not card.is_users_wish and _is_understood(card):

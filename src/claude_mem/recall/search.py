@@ -155,7 +155,8 @@ class Search(Struct, frozen=True):
         return found, ("text", "vectors"), None
 
     def _files(self, query: str, filters: Filters, key_filter: KeyFilter | None) -> dict[int, float]:
-        """What a session did about a file counts whole, whatever of it passes."""
+        """Scores sessions by the files in the query; all of a session's work counts, even memories that are
+        filtered out."""
         found: dict[int, float] = {}
         for path in query_paths.paths_in(query)[:MOST_PATHS]:
             touched: dict[str, list[int]] = {"modified": [], "read": [], "named": []}

@@ -55,7 +55,7 @@ class Touch(Struct, frozen=True):
 
 
 class RepoFacts(Struct, frozen=True):
-    """What is known of a repository, seen from its HEAD."""
+    """Facts about a repository, as seen from its HEAD."""
 
     root: str
     commits: frozenset[str] = frozenset()  # the newest that HEAD contains
@@ -81,7 +81,7 @@ class RepoFacts(Struct, frozen=True):
 
 
 def marks(card: Card, facts: RepoFacts | None, current_branch: str | None) -> tuple[str, ...]:
-    """What to know before trusting the memory; empty when nothing is known against it."""
+    """Warnings about a memory; empty if there are none."""
     if facts is None:
         return ()
     found = []
@@ -97,7 +97,7 @@ def marks(card: Card, facts: RepoFacts | None, current_branch: str | None) -> tu
 
 
 def penalty(marks: Sequence[str]) -> float:
-    """What a memory's score is multiplied with."""
+    """The factor by which a memory's score is multiplied."""
     product = 1.0
     for mark in set(marks):
         product *= _PENALTIES.get(mark, 1.0)

@@ -119,7 +119,7 @@ def is_specific(title: str, text: str = "") -> bool:
 
 
 def _names(said: str) -> int:
-    """How many words name something. A script without spaces is taken as it is."""
+    """How many words name something specific. A script without spaces is not split."""
     if not said.isascii() and re.search(_SCRIPTS_WITHOUT_SPACES, said):
         return 9
     found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(said)}

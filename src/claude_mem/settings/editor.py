@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from msgspec import Struct
-
+from claude_mem.api.system import SettingRow
 from claude_mem.model.errors import SettingsError
 from claude_mem.settings.declarations import BY_KEY, SETTINGS, Setting, Settings
 from claude_mem.settings.resolution import is_blank, refused, resolved, without_password
@@ -18,17 +17,9 @@ Origin = Literal["default", "file", "environment"]
 _NOT_SAVED = "Not saved"  # where it is: nowhere yet
 
 
-class Described(Struct, frozen=True):
-    setting: Setting
-    value: Any  # None for a secret, whatever it is
-    default: Any
-    origin: Origin
-    is_set: bool
-    is_pending: bool  # in force from the worker's next start on
-    trouble: str | None  # what is wrong with what is set
-
-
-def described(table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings) -> list[Described]:
+def described(
+    table: Mapping[str, object], environ: Mapping[str, str], in_force: Settings
+) -> list[SettingRow]:
     chosen, _ = resolved(table, environ)
     return [_described(setting, table, environ, chosen, in_force) for setting in SETTINGS]
 
@@ -67,8 +58,8 @@ def _described(
     environ: Mapping[str, str],
     chosen: Mapping[str, Any],
     in_force: Settings,
-) -> Described:
-    key = setting.key
+) -> SettingRow:
+    key, takes = setting.key, setting.takes
     origin: Origin = "default"
     given: object = None
     if key in environ and not setting.file_only:
@@ -82,14 +73,22 @@ def _described(
     except SettingsError as error:
         trouble = str(error)
     value = chosen.get(setting.field, setting.default)
-    secret = setting.takes.kind == "secret"
-    return Described(
-        setting,
-        None if secret else _shown(value),
-        None if secret else _plain(setting.default),
-        origin,
-        is_set=given is not None,
-        is_pending=value != getattr(in_force, setting.field),
+    secret = takes.kind == "secret"
+    return SettingRow(
+        key=key,
+        group=setting.group,
+        meaning=setting.meaning,
+        allowed=setting.allowed,
+        kind=takes.kind,
+        choices=list(takes.choices),
+        value=None if secret else _shown(value),
+        default=None if secret else _plain(setting.default),
+        origin=origin,
+        set=given is not None,
+        file_only=setting.file_only,
+        socket_only=takes.socket_only,
+        restart=True,
+        pending=value != getattr(in_force, setting.field),
         trouble=trouble,
     )
 

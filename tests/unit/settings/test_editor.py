@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from claude_mem.api.system import SettingRow
 from claude_mem.model.errors import SettingsError
 from claude_mem.model.structs import replace
 from claude_mem.settings import SETTINGS, Settings, editor
-from claude_mem.settings.editor import Described
 
 IN_FORCE = Settings(Path("/data"))
 
 
-def described(table: dict[str, object], environ: dict[str, str]) -> dict[str, Described]:
-    return {each.setting.key: each for each in editor.described(table, environ, IN_FORCE)}
+def described(table: dict[str, object], environ: dict[str, str]) -> dict[str, SettingRow]:
+    return {each.key: each for each in editor.described(table, environ, IN_FORCE)}
 
 
 def test_every_setting_has_a_kind_a_page_can_show() -> None:
-    kinds = {key: each.setting.takes.kind for key, each in described({}, {}).items()}
+    kinds = {key: each.kind for key, each in described({}, {}).items()}
     assert len(kinds) == len(SETTINGS)
     assert kinds["CLAUDE_MEM_WORKER_PORT"] == "integer"
     assert kinds["CLAUDE_MEM_DAILY_USD"] == "number"
@@ -32,7 +32,7 @@ def test_the_environment_stands_before_the_file_and_that_before_the_default() ->
     key = "CLAUDE_MEM_LOG_LEVEL"
     assert (described({}, {})[key].origin, described({}, {})[key].value) == ("default", "INFO")
     from_file = described({key: "DEBUG"}, {})[key]
-    assert (from_file.origin, from_file.value, from_file.is_pending) == ("file", "DEBUG", True)
+    assert (from_file.origin, from_file.value, from_file.pending) == ("file", "DEBUG", True)
     both = described({key: "DEBUG"}, {key: "ERROR"})[key]
     assert (both.origin, both.value) == ("environment", "ERROR")
 
@@ -43,7 +43,7 @@ def test_a_secret_is_never_told_nor_a_password_in_an_address() -> None:
     )
     assert "canary" not in repr([(each.value, each.default) for each in told.values()])
     assert told["CLAUDE_MEM_BASE_URL"].value == "http://…@127.0.0.1:1/v1"
-    assert told["CLAUDE_MEM_API_KEY"].is_set
+    assert told["CLAUDE_MEM_API_KEY"].set
 
 
 def test_what_is_wrong_is_told_without_what_it_is_if_that_is_secret() -> None:
@@ -94,9 +94,8 @@ def test_an_address_sent_back_as_it_was_shown_keeps_its_password() -> None:
 def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def taken() -> dict[str, tuple[str, tuple[str, ...]]]:
-        takes = {key: each.setting.takes for key, each in described({}, {}).items()}
-        return {key: (each.kind, each.choices) for key, each in takes.items()}
+    def taken() -> dict[str, tuple[str, list[str]]]:
+        return {key: (each.kind, each.choices) for key, each in described({}, {}).items()}
 
     before = taken()
     reworded = tuple(replace(each, allowed="an integer, one of these, or a list") for each in SETTINGS)
@@ -105,7 +104,7 @@ def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
 
 
 def test_a_setting_takes_each_of_its_choices_and_only_choices_are_listed() -> None:
-    for key, each in described({}, {}).items():
-        choices = each.setting.takes.choices
-        assert (each.setting.takes.kind == "choice") is bool(choices), key
-        assert [each.setting.parse(choice) for choice in choices] == list(choices), key
+    for setting in SETTINGS:
+        choices = setting.takes.choices
+        assert (setting.takes.kind == "choice") is bool(choices), setting.key
+        assert [setting.parse(choice) for choice in choices] == list(choices), setting.key

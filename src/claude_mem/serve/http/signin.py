@@ -16,12 +16,11 @@ import hashlib
 import hmac
 import json
 import secrets
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from claude_mem.files import read_object, write_file
-from claude_mem.model.clock import Clock
+from claude_mem.model.clock import Clock, now
 
 LINK_MS = 60_000
 COOKIE_S = 30 * 24 * 60 * 60
@@ -29,14 +28,10 @@ MOST_LINKS = 16
 MOST_COOKIES = 32
 
 
-def wall() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class Visitors:
     """`path`: where cookies are remembered; None: in memory alone. `secret`: what page keys are made with."""
 
-    def __init__(self, path: Path | None = None, clock: Clock = wall, secret: str | None = None) -> None:
+    def __init__(self, path: Path | None = None, clock: Clock = now, secret: str | None = None) -> None:
         self._path, self._clock = path, clock
         self._secret = (secret or secrets.token_urlsafe(32)).encode()
         self._links: dict[str, int] = {}  # hash: good until

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
+from itertools import accumulate
 from typing import ClassVar
 
 from msgspec import Struct, field
@@ -55,22 +57,19 @@ class RequestFigures:
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
         self.refused: Counter[str] = Counter()
-        self.durations: Counter[float] = Counter()
+        self.durations = [0] * (len(DURATIONS_S) + 1)
         self.seconds = 0.0
         self.running = 0
 
     def note(self, route: str, status: int, took_s: float) -> None:
         self.requests[route, status] += 1
         self.seconds += took_s
-        self.durations[next((bound for bound in DURATIONS_S if took_s <= bound), float("inf"))] += 1
+        self.durations[bisect_left(DURATIONS_S, took_s)] += 1
 
     def cumulative(self) -> dict[str, int]:
         """How many took at most so long; the last is all."""
-        found, total = {}, 0
-        for bound in (*DURATIONS_S, float("inf")):
-            total += self.durations[bound]
-            found["+Inf" if bound == float("inf") else str(bound)] = total
-        return found
+        bounds = (*map(str, DURATIONS_S), "+Inf")
+        return dict(zip(bounds, accumulate(self.durations), strict=True))
 
 
 class ServerState(ProcessState):

@@ -20,7 +20,6 @@ from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running, log
 from claude_mem.settings import editor, read_file
 from claude_mem.settings.declarations import BY_KEY
-from claude_mem.settings.editor import Described
 from claude_mem.settings.resolution import summarized
 
 MOST_BYTES = 256 << 10
@@ -39,7 +38,7 @@ def show(call: Call) -> api.SettingsAnswer:
     settings = call.services.settings
     return api.SettingsAnswer(
         file=str(_file(call.running)),
-        settings=[_row(each) for each in _described(call.running, _table(call.running))],
+        settings=_described(call.running, _table(call.running)),
         passed_over=list(settings.passed_over),
         warnings=[each.says for each in summarized(settings.warnings)],
     )
@@ -63,11 +62,11 @@ async def change(call: Call, body: api.SettingsRequest) -> api.SettingsSaved:
     _write(_file(call.running), new)
     log.info("settings changed: %s", ", ".join(sorted(changes)))
     call.running.announce("settings", [])
-    found = {each.setting.key: each for each in _described(call.running, new)}
+    found = {each.key: each for each in _described(call.running, new)}
     return api.SettingsSaved(
         "saved",
         sorted(changes),
-        any(found[key].is_pending for key in changes),
+        any(found[key].pending for key in changes),
         [key for key in sorted(changes) if found[key].origin == "environment"],
     )
 
@@ -111,29 +110,8 @@ def _write(file: Path, table: dict[str, object]) -> None:
         raise Refusal(503, "unavailable", f"settings.json cannot be written: {error.strerror}.") from None
 
 
-def _described(running: Running, table: dict[str, object]) -> list[Described]:
+def _described(running: Running, table: dict[str, object]) -> list[api.SettingRow]:
     return editor.described(table, os.environ, running.services.settings)
-
-
-def _row(each: Described) -> api.SettingRow:
-    setting, takes = each.setting, each.setting.takes
-    return api.SettingRow(
-        key=setting.key,
-        group=setting.group,
-        meaning=setting.meaning,
-        allowed=setting.allowed,
-        kind=takes.kind,
-        choices=list(takes.choices),
-        value=each.value,
-        default=each.default,
-        origin=each.origin,
-        set=each.is_set,
-        file_only=setting.file_only,
-        socket_only=takes.socket_only,
-        restart=True,
-        pending=each.is_pending,
-        trouble=each.trouble,
-    )
 
 
 def _table(running: Running) -> dict[str, object]:

@@ -55,8 +55,19 @@ NEAREST = 256
 
 
 def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> bool:
-    """`folder`: what a relative path is relative to, as far as that is known."""
-    return _is_excluded(path, tuple(glob.lower() for glob in globs), folder)
+    """`globs`: in lower case, as everywhere below. `folder`: what a relative path is relative to, as far as
+    that is known."""
+    path = path.replace("\\", "/").lower()
+    parts = path.split("/")
+    if parts[-1].endswith(_SHARED) or parts[-1] in _CODE:
+        return False
+    if folder and not path.startswith(("/", "~")):
+        parts = [*folder.replace("\\", "/").lower().split("/"), *parts]
+    names, starts, ends, others = _split(globs)
+    name = parts[-1]
+    if name in names or name.startswith(starts) or name.endswith(ends):
+        return True
+    return any(_matches(parts, glob) for glob in others)
 
 
 def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> str | None:
@@ -64,10 +75,9 @@ def excluded_word(command: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: 
     prints that."""
     if prints_environment(command):
         return ENVIRONMENT
-    lowered = tuple(glob.lower() for glob in globs)
     command = _without_search_wildcards(command)
     for text in dict.fromkeys((command, _with_wildcards(command))):
-        found = _among_words(text, lowered, folder)
+        found = _among_words(text, globs, folder)
         if found:
             return found
     return None
@@ -93,7 +103,7 @@ def _among_words(command: str, globs: tuple[str, ...], folder: str) -> str | Non
         enters = word in ("cd", "pushd")
         # `cat .env*` reads .env as surely as `cat .env` does.
         path = word.rstrip("*?")
-        if path and _is_excluded(path, globs, folder):
+        if path and is_excluded(path, globs, folder):
             return path
         if ("*" in word or "?" in word) and _may_name(word, globs, folder):
             return word
@@ -132,7 +142,6 @@ def searches(tool: object, command: str) -> bool:
 def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str:
     """A search's output without the lines of excluded files: `.env:1:…`, `.env-2-…`, or those under a
     line that is the file's name."""
-    lowered = tuple(glob.lower() for glob in globs)
     kept: list[str] = []
     under = False
     for line in text.split("\n"):
@@ -142,8 +151,8 @@ def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) ->
         elif under and name[:1].isdigit():
             continue
         else:
-            under = " " not in name and ":" not in name and _is_excluded(name, lowered)
-        file = _searched_file(line, lowered)
+            under = " " not in name and ":" not in name and is_excluded(name, globs)
+        file = _searched_file(line, globs)
         kept.append(f"{file}:[excluded: contents of {file}]" if file else line)
     return "\n".join(kept)
 
@@ -158,24 +167,10 @@ def _searched_file(line: str, globs: tuple[str, ...]) -> str | None:
             while end < len(head) and head[end].isdigit():
                 end += 1
             is_numbered = end > at + 1 and head.startswith(mark, end)
-            if (is_numbered or mark == ":") and _is_excluded(head[:at], globs) and " " not in head[:at]:
+            if (is_numbered or mark == ":") and is_excluded(head[:at], globs) and " " not in head[:at]:
                 return head[:at]
             at = head.find(mark, at + 1) if mark == "-" else -1
     return None
-
-
-def _is_excluded(path: str, globs: tuple[str, ...], folder: str = "") -> bool:
-    path = path.replace("\\", "/").lower()
-    parts = path.split("/")
-    if parts[-1].endswith(_SHARED) or parts[-1] in _CODE:
-        return False
-    if folder and not path.startswith(("/", "~")):
-        parts = [*folder.replace("\\", "/").lower().split("/"), *parts]
-    names, starts, ends, others = _split(globs)
-    name = parts[-1]
-    if name in names or name.startswith(starts) or name.endswith(ends):
-        return True
-    return any(_matches(parts, glob) for glob in others)
 
 
 _splits: dict[tuple[str, ...], Split] = {}

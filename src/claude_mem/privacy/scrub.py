@@ -82,7 +82,7 @@ class _Scrubber:
     ) -> None:
         self.cap = cap
         self.extra = extra
-        self.globs = excluded_files.DEFAULT_GLOBS if globs is None else globs
+        self.globs = tuple(map(str.lower, excluded_files.DEFAULT_GLOBS if globs is None else globs))
         strings = _all_strings(payload)
         self.has_tags = tags.may_hide("\n".join(strings))
         self.rules = secrets.relevant("\n".join(t for t in strings if not self.is_far_too_long(t)))

@@ -72,11 +72,12 @@ def enter(directory: bytes, project: bytes = b"") -> None:
     if found.st_uid != posix.geteuid():
         raise PermissionError(1, "it belongs to another user")
     if found.st_mode & 0o002:
-        raise PermissionError(1, open_to_all())
+        raise PermissionError(1, OPEN_TO_ALL)
     if _is_in_project(posix.getcwdb(), before, project) and not _is_approved(found.st_ino):
         raise PermissionError(1, IN_PROJECT)
 
 
+OPEN_TO_ALL = "other users can write to it; check its contents, then run `chmod 700` on it"
 IN_PROJECT = (
     "it is inside the project, where a repository could bring its own; if it is yours, run in a terminal: "
     "claude-mem worker restart"
@@ -117,11 +118,6 @@ def _home() -> bytes:
         return getpwuid(posix.geteuid()).pw_dir.encode(errors="surrogateescape")
     except KeyError:
         return b"/nonexistent"
-
-
-def open_to_all() -> str:
-    """The reason why a directory that others can write to is rejected."""
-    return "other users can write to it; check its contents, then run `chmod 700` on it"
 
 
 def open_folder(name: str) -> int:

@@ -118,11 +118,8 @@ def _matches(glob: str, places: list[str], names: list[str], home: str) -> bool:
     wanted = glob.rstrip("/").split("/")
     if wanted[0] not in ("", "**"):
         wanted.insert(0, "**")  # wherever it is found
-    for place in places:
-        parts = place.split("/")
-        if any(excluded_files.walk(parts[:length], wanted) for length in range(1, len(parts) + 1)):
-            return True
-    return False
+    wanted.append("**")  # and all below it
+    return any(excluded_files.walk(place.split("/"), wanted) for place in places)
 
 
 def _places(cwd: str) -> tuple[list[str], list[str]]:

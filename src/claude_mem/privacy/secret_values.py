@@ -12,23 +12,15 @@ MARK = "[redacted:"
 DIGITS = frozenset("0123456789")
 BLANKS = " \t\r\n"
 
+# Each word is a letter, and those that commonly follow it.
 _COMMON_PAIRS = frozenset(
-    a + b
-    for a, second in (
-        *(
-            ("a", "bcdgiklmnpqrstuvwxy"),
-            ("b", "aegijloruys"),
-            ("c", "acehikloprstuyd"),
-            ("d", "adeilorsutbmp"),
-        ),
-        *(("e", "abcdefgilmnopqrstvwxy"), ("f", "aefilortusd"), ("g", "aeghilnorsut"), ("h", "aeioruty")),
-        *(("i", "abcdefgklmnoprstvxz"), ("j", "aeosu"), ("k", "aeisy"), ("l", "abdefiklmoprstuyv")),
-        *(("m", "abeilmopsuydn"), ("n", "acdefgiklmnopstuvyr"), ("o", "abcdefgiklmnoprstuvwx")),
-        *(("p", "aehiloprstuyd"), ("q", "u"), ("r", "abcdefgiklmnoprstuvy"), ("s", "acehiklmnopqstuwy")),
-        *(("t", "acehiloprstuwym"), ("u", "abcdegilmnprst"), ("v", "aeio"), ("w", "aehinors")),
-        *(("x", "aceipty"), ("y", "aeilmnopst"), ("z", "aeioz")),
-    )
-    for b in second
+    letters[0] + second
+    for letters in """abcdgiklmnpqrstuvwxy baegijloruys cacehikloprstuyd dadeilorsutbmp
+    eabcdefgilmnopqrstvwxy faefilortusd gaeghilnorsut haeioruty iabcdefgklmnoprstvxz jaeosu kaeisy
+    labdefiklmoprstuyv mabeilmopsuydn nacdefgiklmnopstuvyr oabcdefgiklmnoprstuvwx paehiloprstuyd qu
+    rabcdefgiklmnoprstuvy sacehiklmnopqstuwy tacehiloprstuwym uabcdegilmnprst vaeio waehinors xaceipty
+    yaeilmnopst zaeioz""".split()
+    for second in letters[1:]
 )
 
 # What stands where a secret will, or says that there is none. Not `postgres`: a password, if a bad one.

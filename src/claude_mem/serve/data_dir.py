@@ -41,7 +41,7 @@ def prepare_data_dir(root: Path) -> list[str]:
         if found.st_uid != os.getuid():
             raise DataDirRefused(root, f"it belongs to another user (id {found.st_uid})")
         if found.st_mode & stat.S_IWOTH:
-            raise DataDirRefused(root, paths.open_to_all())
+            raise DataDirRefused(root, paths.OPEN_TO_ALL)
         # The top first: from here on no other user can put a symlink where we are about to look.
         root.chmod(0o700)
         for folder in FOLDERS:

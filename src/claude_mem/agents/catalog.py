@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -23,7 +23,7 @@ from claude_mem.agents import CLAUDE_CODE, FOLDERS, MCP_ONLY, NOT_RUN, TITLES
 from claude_mem.model.errors import ClaudeMemError, EventUnreadable
 
 if TYPE_CHECKING:
-    from claude_mem.agents.claude_code.transcript_lines import LineTally
+    from claude_mem.agents.claude_code.transcript_lines import TranscriptReading
     from claude_mem.agents.connection import Connection, Installer
     from claude_mem.agents.file_parts import FilePart
     from claude_mem.agents.launcher import Machine
@@ -91,17 +91,6 @@ class FoundTranscripts(Struct, frozen=True):
     transcripts: tuple[Transcript, ...]  # the newest first
     unreadable: tuple[tuple[Path, str], ...] = ()  # files and folders, and why
     others: int = 0  # files of that ending that hold no session
-
-
-class TranscriptReading(Protocol):
-    @property
-    def tally(self) -> LineTally:
-        """Complete when all events have been read."""
-        ...
-
-    def __iter__(self) -> Iterator[TranscriptEvent]:
-        """Raises OSError if the file cannot be opened."""
-        ...
 
 
 class TranscriptReader(Protocol):

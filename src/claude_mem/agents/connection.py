@@ -239,7 +239,7 @@ def _warnings(parts: Sequence[FilePart], read: ReadText) -> list[str]:
 
 
 def _named_text(path: Path) -> str | None:
-    """The file's text, if it names us; None: it does not, or cannot be read."""
+    """The file's text, if it contains one of our entries; otherwise None."""
     try:
         there = path.read_bytes() if path.is_file() else b""
     except FileNotFoundError:

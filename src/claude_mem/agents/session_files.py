@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from claude_mem.agents.catalog import FoundTranscripts, Transcript, TurnWords
 from claude_mem.agents.claude_code import transcript_files, transcript_lines
-from claude_mem.agents.claude_code.transcript_lines import LineTally
+from claude_mem.agents.claude_code.transcript_lines import LineTally, TranscriptReading
 from claude_mem.agents.claude_code.transcript_tail import LATER_MS, WITHIN_S, EndedTurn, words_at_end
 from claude_mem.model.events import TRANSCRIPT_PREFIX, Event, TranscriptEvent
 
@@ -167,36 +167,6 @@ def json_lines(path: Path, tally: LineTally) -> Numbered:
             yield number, fields
 
 
-class SessionReading:
-    """A file being read, once."""
-
-    def __init__(self, files: SessionFiles, path: Path, *, over: bool) -> None:
-        self.tally = LineTally()
-        self.session = TranscriptSession(files.agent, path)
-        self._events = self._read(files, path, over)
-
-    def __iter__(self) -> Iterator[TranscriptEvent]:
-        return self._events
-
-    def _read(self, files: SessionFiles, path: Path, over: bool) -> Iterator[TranscriptEvent]:
-        session = self.session
-        session.at = 0 if files.inside else int(path.stat().st_mtime * 1000)
-        if files.beside:
-            files.beside(session, path)
-        for number, fields in files.lines(path, self.tally):
-            try:
-                session.begin_line(number, files.at(fields), files.name(fields))
-                files.read_line(session, fields)
-            except (TypeError, KeyError, AttributeError, ValueError) as error:
-                self.tally.lost(number, f"unexpected format: {type(error).__name__}")
-            if not session.is_ours:
-                return
-            yield from session.take_events()
-        if over:
-            session.close()
-        yield from session.take_events()
-
-
 def _stamp(fields: Fields) -> int | None:
     return transcript_lines.epoch(fields.get("timestamp"))
 
@@ -216,25 +186,13 @@ class SessionFiles(Struct, frozen=True):
 
     def find(self, root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
         unreadable: list[tuple[Path, str]] = []
-        found, others = [], 0
-        for path in self._all(root, unreadable):
-            try:
-                each = self._transcript(path)
-            except OSError as error:
-                unreadable.append((path, error.strerror or str(error)))
-                continue
-            if each is None:
-                others += 1
-            elif (since is None or each.last_at >= since) and (
-                project is None or transcript_files.is_in(each.cwd, project)
-            ):
-                found.append(each)
-        found.sort(key=lambda each: (-each.last_at, each.session, each.path))
-        return FoundTranscripts(tuple(found), tuple(unreadable), others)
+        paths = self._all(root, unreadable)
+        return transcript_files.select(paths, self._transcript, unreadable, project, since)
 
-    def read(self, path: Path, of_agents: Sequence[Path] = (), *, over: bool = True) -> SessionReading:
+    def read(self, path: Path, of_agents: Sequence[Path] = (), *, over: bool = True) -> TranscriptReading:
         del of_agents
-        return SessionReading(self, path, over=over)
+        session, tally = TranscriptSession(self.agent, path), LineTally()
+        return TranscriptReading(self._events(session, path, tally, over=over), tally)
 
     def count(self, transcript: Transcript) -> tuple[int, int]:
         try:
@@ -242,6 +200,25 @@ class SessionFiles(Struct, frozen=True):
         except OSError:
             return 0, 0
         return sum(each.startswith("PostToolUse") for each in events), events.count("Stop")
+
+    def _events(
+        self, session: TranscriptSession, path: Path, tally: LineTally, *, over: bool
+    ) -> Iterator[TranscriptEvent]:
+        session.at = 0 if self.inside else int(path.stat().st_mtime * 1000)
+        if self.beside:
+            self.beside(session, path)
+        for number, fields in self.lines(path, tally):
+            try:
+                session.begin_line(number, self.at(fields), self.name(fields))
+                self.read_line(session, fields)
+            except (TypeError, KeyError, AttributeError, ValueError) as error:
+                tally.lost(number, f"unexpected format: {type(error).__name__}")
+            if not session.is_ours:
+                return
+            yield from session.take_events()
+        if over:
+            session.close()
+        yield from session.take_events()
 
     def _all(self, root: Path, unreadable: list[tuple[Path, str]]) -> Iterator[Path]:
         for path in [root] if root.is_file() else self._paths(root, unreadable):
@@ -265,11 +242,10 @@ class SessionFiles(Struct, frozen=True):
 
     def _transcript(self, path: Path) -> Transcript | None:
         """The session of a file; None: nothing happened in it, or it is a subagent's."""
-        reading = self.read(path, over=False)
-        first = next(iter(reading), None)
+        session = TranscriptSession(self.agent, path)
+        first = next(self._events(session, path, LineTally(), over=False), None)
         if first is None:
             return None
-        session = reading.session
         last = max(self.last_at(path) or 0, first.at)
         return Transcript(session.name, path, self.size(path), first.at, last, session.cwd)
 

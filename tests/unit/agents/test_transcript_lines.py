@@ -21,10 +21,10 @@ from tests.unit.agents.transcript_shapes import (
 )
 
 from claude_mem.agents.claude_code import transcript_lines, transcripts
-from claude_mem.agents.claude_code.transcripts import Reading
+from claude_mem.agents.claude_code.transcript_lines import TranscriptReading
 
 
-def read(path: Path) -> tuple[list[str], Reading]:
+def read(path: Path) -> tuple[list[str], TranscriptReading]:
     reading = transcripts.read(path)
     return [each.event for each in reading], reading
 

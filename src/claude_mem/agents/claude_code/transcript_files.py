@@ -13,7 +13,7 @@ import json
 import os
 import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -99,12 +99,22 @@ def find(root: Path, *, project: str | None = None, since: int | None = None) ->
     unreadable: list[tuple[Path, str]] = []
     paths = [root] if root.is_file() else list(files(root, unreadable))
     of_agents = _by_session(paths)
+    own = (path for path in paths if path == root or not is_subagent_file(path))
+    return select(own, lambda path: _transcript(path, of_agents), unreadable, project, since)
+
+
+def select(
+    paths: Iterable[Path],
+    transcript_of: Callable[[Path], Transcript | None],
+    unreadable: list[tuple[Path, str]],
+    project: str | None,
+    since: int | None,
+) -> FoundTranscripts:
+    """Those of the project that went on after the time, the newest first."""
     found, others = [], 0
     for path in paths:
-        if is_subagent_file(path) and path != root:
-            continue
         try:
-            transcript = _transcript(path, of_agents)
+            transcript = transcript_of(path)
         except OSError as error:
             unreadable.append((path, error.strerror or str(error)))
             continue

@@ -18,6 +18,8 @@ from typing import BinaryIO, NamedTuple, cast
 
 from msgspec import Struct, field
 
+from claude_mem.model.events import TranscriptEvent
+
 LONGEST_LINE = 64 << 20  # bytes of a line; the longest real ones hold a few images
 MOST_SHOWN = 5
 MOST_TYPES = 50
@@ -56,6 +58,16 @@ class LineTally(Struct):
     def strange(self, type: object) -> None:
         name = type[:40] if isinstance(type, str) else "no type"
         self.unknown[name if name in self.unknown or len(self.unknown) < MOST_TYPES else "others"] += 1
+
+
+class TranscriptReading(Struct):
+    """A transcript that is being read, once."""
+
+    events: Iterator[TranscriptEvent]  # raises OSError if the file cannot be opened
+    tally: LineTally  # complete when all events have been read
+
+    def __iter__(self) -> Iterator[TranscriptEvent]:
+        return self.events
 
 
 class Line(NamedTuple):

@@ -18,7 +18,7 @@ from pathlib import Path
 from claude_mem.agents.catalog import Transcript
 from claude_mem.agents.claude_code import transcript_files, transcript_lines, transcript_turns
 from claude_mem.agents.claude_code.transcript_files import find, projects_folder
-from claude_mem.agents.claude_code.transcript_lines import Line, LineTally
+from claude_mem.agents.claude_code.transcript_lines import Line, LineTally, TranscriptReading
 from claude_mem.agents.claude_code.transcript_turns import Chain
 from claude_mem.model.events import TranscriptEvent
 
@@ -32,25 +32,15 @@ _ENDS = (b'"stop_reason":"end_turn"', b'"stop_reason":"stop_sequence"')
 _SAYS = b'"type":"text"'
 
 Timed = tuple[int, TranscriptEvent | None]
-__all__ = ["Reading", "count", "find", "projects_folder", "read"]
+__all__ = ["count", "find", "projects_folder", "read"]
 
 
-class Reading:
-    """A transcript being read, once; `tally` knows what was passed over, and is complete at the end."""
-
-    def __init__(self, path: Path, of_agents: Sequence[Path], *, over: bool) -> None:
-        self.tally = LineTally()
-        self._events = _events(path, of_agents, self.tally, over=over)
-
-    def __iter__(self) -> Iterator[TranscriptEvent]:
-        return self._events
-
-
-def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = True) -> Reading:
+def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = True) -> TranscriptReading:
     """What a main session's file tells, with its subagents' files (None: those in the session's folder). Not
     `over`: it is still being written, so that its last line is not the session's end. What it gives
     raises OSError when the file cannot be opened, and nothing for what is in it."""
-    return Reading(path, transcript_files.subagent_files(path) if of_agents is None else of_agents, over=over)
+    of_agents, tally = transcript_files.subagent_files(path) if of_agents is None else of_agents, LineTally()
+    return TranscriptReading(_events(path, of_agents, tally, over=over), tally)
 
 
 def count(transcript: Transcript) -> tuple[int, int]:

@@ -105,20 +105,15 @@ class LeftOut:
         except (ClaudeMemError, OSError) as error:
             self.errors[agent.name] = agent, error
 
-    @property
-    def names(self) -> list[str]:
-        return list(self.errors)
-
-    def tell(self, *, is_all: bool) -> None:
+    def report(self, *, is_all: bool) -> None:
         """Reports the skipped agents; raises the error if no agent is left."""
-        if is_all and len(self.errors) == 1:
-            raise next(error for _, error in self.errors.values())
-        messages = [
-            f"{agent.title} was skipped: {catalog.in_words(error)}" for agent, error in self.errors.values()
-        ]
-        if is_all and messages:
-            raise ClaudeMemError("\n".join(messages))
-        for text in messages:
+        errors = self.errors.values()
+        if is_all and len(errors) == 1:
+            raise next(error for _, error in errors)
+        text = "\n".join(f"{agent.title} was skipped: {catalog.in_words(error)}" for agent, error in errors)
+        if is_all and text:
+            raise ClaudeMemError(text)
+        if text:
             output.message(text)
 
     def code(self, named: list[str] | None) -> int:
@@ -182,11 +177,11 @@ def _install(args: argparse.Namespace) -> int:
                 prepared = catalog.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
                 targets.append(InstallTarget(agent, prepared))
                 new = ()  # in one record is enough
-        left_out.tell(is_all=not targets)
+        left_out.report(is_all=not targets)
         plans = [*(plan for target in targets for plan in target.plans), own]
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
-            data = _data(plans) | {"dry_run": True, "left_out": left_out.names}
+            data = _data(plans) | {"dry_run": True, "left_out": list(left_out.errors)}
             return output.result(args, data, text, code=left_out.code(args.agent))
         connecting = [target for target in targets if target.connects]
         if connecting or not own.is_empty:
@@ -200,7 +195,7 @@ def _install(args: argparse.Namespace) -> int:
                     with refused.unless_it_works(target.agent), journal.part():
                         target.prepared.connect(journal)
                 targets = [target for target in targets if target.agent.name not in refused.errors]
-                refused.tell(is_all=not targets)
+                refused.report(is_all=not targets)
                 for change in own.changes:
                     journal.apply(change, ())
             left_out.errors.update(refused.errors)
@@ -271,7 +266,7 @@ def _report(
         "client": targets[0].prepared.client,
         "provider": observer.provider,
         "needs": needs,
-        "left_out": left_out.names,
+        "left_out": list(left_out.errors),
         "warnings": [note for plan in planned for note in plan.notes],
     }
     text = "\n".join([output.Paint(sys.stdout)("green", done), *steps])
@@ -311,8 +306,8 @@ def _uninstall(args: argparse.Namespace) -> int:
                     found.append((agent, connection))
         if args.agent:
             left_out.errors = {name: left_out.errors[name] for name in args.agent if name in left_out.errors}
-        left_out.tell(is_all=not found)
-        code = left_out.code(left_out.names)
+        left_out.report(is_all=not found)
+        code = WRONG if left_out.errors else OK
         if not found or args.dry_run:
             which = _titles(map(catalog.load, args.agent)) if args.agent else "any agent"
             text = _text(plans) or f"Not connected to {which}."

@@ -4,6 +4,7 @@ import argparse
 import subprocess
 import sys
 import time
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,11 @@ def test_only_the_command_that_was_typed_is_imported(words: str) -> None:
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     loaded = set(done.stderr.split())
     typed = {module for name, (module, _) in COMMANDS.items() if name in words.split()}
-    others = {f"claude_mem.cli.{module}" for module, _ in COMMANDS.values() if module not in typed}
+    others = {
+        resolve_name(module, "claude_mem.cli.commands")
+        for module, _ in COMMANDS.values()
+        if module not in typed
+    }
     assert "claude_mem.cli.commands" in loaded
     assert not loaded & (others | {"asyncio", "sqlite3", "starlette", "shutil", "claude_mem.wiring"})
 

@@ -52,13 +52,13 @@ def test_a_price_that_is_not_known_of_some_calls_makes_the_sum_a_least() -> None
 
 
 def test_cost_is_told_by_day_by_model_and_by_project() -> None:
-    named = {name: list(by(of, TALLY.spending)) for name, of in BREAKDOWNS}
+    named = {name: list(by(name, TALLY.spending)) for name in BREAKDOWNS}
     assert named == {
         "day": ["2026-01-30", "2026-01-31"],
         "model": ["claude-haiku", "qwen"],
         "project": ["shop"],
     }
-    assert by(lambda row: row.project, TALLY.spending)["shop"] == total(TALLY.spending)
+    assert by("project", TALLY.spending)["shop"] == total(TALLY.spending)
 
 
 def test_who_asked_no_model_reads_that_it_cost_nothing() -> None:

@@ -28,92 +28,71 @@ ALIKE = 0.7  # how similar a mistyped command must be to be suggested
 NAME_WIDTH = 12
 WIDEST = 80  # of the sentences in a help
 
-GROUPS = {  # heading: name: (module, purpose)
+GROUPS = {  # heading: name: (module, as an import here names it; purpose)
     "Connect": {
-        "install": ("install", "connect claude-mem to your coding agents: hooks, MCP server, /mem"),
-        "uninstall": ("install", "disconnect from your coding agents and restore their settings"),
-        "doctor": ("doctor", "check that recording and recall work, and say how to fix problems"),
-        "repair": (
-            "commands.repair",
-            "repair an installation: hooks, plugin, permissions, sockets, settings",
-        ),
-        "off": ("commands.on_off", "pause: record nothing and inject nothing until `claude-mem on`"),
-        "on": ("commands.on_off", "end a pause: record and recall again"),
-        "config": ("commands.config", "list, get or set settings"),
-        "embedder": ("commands.config", "choose the embedding model for semantic search"),
+        "install": ("..install", "connect claude-mem to your coding agents: hooks, MCP server, /mem"),
+        "uninstall": ("..install", "disconnect from your coding agents and restore their settings"),
+        "doctor": ("..doctor", "check that recording and recall work, and say how to fix problems"),
+        "repair": (".repair", "repair an installation: hooks, plugin, permissions, sockets, settings"),
+        "off": (".on_off", "pause: record nothing and inject nothing until `claude-mem on`"),
+        "on": (".on_off", "end a pause: record and recall again"),
+        "config": (".config", "list, get or set settings"),
+        "embedder": (".config", "choose the embedding model for semantic search"),
     },
     "Find and read": {
-        "search": ("commands.lookup", "search memory in your own words"),
-        "timeline": ("commands.lookup", "show what happened before and after a memory, a session or a time"),
-        "show": (
-            "commands.lookup",
-            "show memories in full, or a session from its first prompt to its summary",
-        ),
-        "sessions": ("commands.lookup", "list sessions, newest first"),
-        "file": ("commands.lookup", "show a file's history across sessions: what changed, and why"),
-        "context": ("commands.hooks", "print what the next session here will start with; hook: SessionStart"),
-        "open": ("commands.worker_process", "open the viewer in a browser, signed in"),
-        "stats": ("commands.stats", "show how much was captured, observed and injected, and what it cost"),
+        "search": (".lookup", "search memory in your own words"),
+        "timeline": (".lookup", "show what happened before and after a memory, a session or a time"),
+        "show": (".lookup", "show memories in full, or a session from its first prompt to its summary"),
+        "sessions": (".lookup", "list sessions, newest first"),
+        "file": (".lookup", "show a file's history across sessions: what changed, and why"),
+        "context": (".hooks", "print what the next session here will start with; hook: SessionStart"),
+        "open": (".worker_process", "open the viewer in a browser, signed in"),
+        "stats": (".stats", "show how much was captured, observed and injected, and what it cost"),
     },
     "Correct": {
-        "remember": ("commands.corrections", "save a memory"),
-        "pin": (
-            "commands.corrections",
-            "pin memories, so that every session in their project starts with them",
-        ),
-        "forget": ("commands.corrections", "delete memories permanently, including from indexes and backups"),
-        "projects": ("commands.project_list", "list projects; rename, merge or remove one"),
+        "remember": (".corrections", "save a memory"),
+        "pin": (".corrections", "pin memories, so that every session in their project starts with them"),
+        "forget": (".corrections", "delete memories permanently, including from indexes and backups"),
+        "projects": (".project_list", "list projects; rename, merge or remove one"),
     },
     "Team": {
-        "join": (
-            "commands.team_sharing",
-            "join a team's server, to share memory with other people or machines",
-        ),
-        "share": ("commands.team_sharing", "share a project's memory with the team"),
-        "unshare": ("commands.team_sharing", "stop sharing a project"),
-        "team": (
-            "commands.team_sharing",
-            "show what you share with the team, and what is waiting; manage the team",
-        ),
-        "server": ("commands.server_setup", "set up, run and manage a team's server"),
-        "leave": ("commands.team_sharing", "leave the team and delete your memory from its server"),
+        "join": (".team_sharing", "join a team's server, to share memory with other people or machines"),
+        "share": (".team_sharing", "share a project's memory with the team"),
+        "unshare": (".team_sharing", "stop sharing a project"),
+        "team": (".team_sharing", "show what you share with the team, and what is waiting; manage the team"),
+        "server": (".server_setup", "set up, run and manage a team's server"),
+        "leave": (".team_sharing", "leave the team and delete your memory from its server"),
     },
     "Import and export": {
-        "backfill": ("backfill", "import past sessions from transcripts, and commits from git"),
-        "adopt": ("commands.adopt", "import memory from the TypeScript claude-mem or other tools"),
-        "export": ("commands.export_import", "export memory to a file: all of it, or a selection"),
-        "import": (
-            "commands.export_import",
-            "import a file written by `export`, or observations from elsewhere",
-        ),
+        "backfill": ("..backfill", "import past sessions from transcripts, and commits from git"),
+        "adopt": (".adopt", "import memory from the TypeScript claude-mem or other tools"),
+        "export": (".export_import", "export memory to a file: all of it, or a selection"),
+        "import": (".export_import", "import a file written by `export`, or observations from elsewhere"),
     },
     "Maintain": {
-        "worker": ("commands.worker_process", "start, stop and monitor the worker"),
-        "queue": (
-            "commands.maintenance",
-            "list events that are waiting or have failed; retry or drop failed ones",
-        ),
-        "backup": ("commands.maintenance", "back up the database now and print the path of the backup"),
-        "restore": ("commands.maintenance", "replace the database with a backup"),
-        "gc": ("commands.maintenance", "delete expired data and reclaim disk space"),
+        "worker": (".worker_process", "start, stop and monitor the worker"),
+        "queue": (".maintenance", "list events that are waiting or have failed; retry or drop failed ones"),
+        "backup": (".maintenance", "back up the database now and print the path of the backup"),
+        "restore": (".maintenance", "replace the database with a backup"),
+        "gc": (".maintenance", "delete expired data and reclaim disk space"),
     },
     "More": {
-        "demo": ("demo", "replay a recorded session and show the result"),
-        "help": ("commands.help", "show help for a command"),
-        "completion": ("commands.help", "print a completion script for bash, zsh or fish"),
-        "version": ("commands.help", "print version information"),
+        "demo": ("..demo", "replay a recorded session and show the result"),
+        "help": (".help", "show help for a command"),
+        "completion": (".help", "print a completion script for bash, zsh or fish"),
+        "version": (".help", "print version information"),
     },
     "Run by coding agents, or for a manual setup": {
-        "hooks": ("commands.hooks", "print the hooks for an agent's settings"),
-        "mcp": ("commands.hooks", "run an MCP server on stdin and stdout"),
-        "statusline": ("status", "print one line for Claude Code's status line"),
-        "slash": ("commands.slash", "answer Claude Code's /mem command"),
-        "token": ("commands.worker_process", "print the token that the worker's port requires"),
-        "new": ("commands.hooks", "hook: record a prompt (UserPromptSubmit)"),
-        "save": ("commands.hooks", "hook: record a tool call (PostToolUse)"),
-        "summary": ("commands.hooks", "hook: record the end of a turn (Stop)"),
-        "cleanup": ("commands.hooks", "hook: record the end of a session (SessionEnd)"),
-        "hook": ("commands.hooks", "hook: record the event named by hook_event_name"),
+        "hooks": (".hooks", "print the hooks for an agent's settings"),
+        "mcp": (".hooks", "run an MCP server on stdin and stdout"),
+        "statusline": ("..status", "print one line for Claude Code's status line"),
+        "slash": (".slash", "answer Claude Code's /mem command"),
+        "token": (".worker_process", "print the token that the worker's port requires"),
+        "new": (".hooks", "hook: record a prompt (UserPromptSubmit)"),
+        "save": (".hooks", "hook: record a tool call (PostToolUse)"),
+        "summary": (".hooks", "hook: record the end of a turn (Stop)"),
+        "cleanup": (".hooks", "hook: record the end of a session (SessionEnd)"),
+        "hook": (".hooks", "hook: record the event named by hook_event_name"),
     },
 }
 COMMANDS = {name: row for group in GROUPS.values() for name, row in group.items()}
@@ -247,7 +226,7 @@ def build(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
         if name not in COMMANDS:
             raise unknown("command", name, COMMANDS, f"{parser.prog} --help")
     for module in dict.fromkeys(COMMANDS[name][0] for name in wanted):
-        importlib.import_module(f"claude_mem.cli.{module}").add(commands)
+        importlib.import_module(module, __name__).add(commands)
     if len(wanted) != 1:  # of one command nobody sees this list
         for heading, group in GROUPS.items():
             parser.add_argument_group(heading, _listed(group))

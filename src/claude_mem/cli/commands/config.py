@@ -58,15 +58,13 @@ def add(commands: Commands) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
+    def table(rows: list[dict[str, Any]]) -> str:
+        lines = (f"{each['key']:<{NAME}} {each['origin']:<11} {_shown(each)}" for each in rows)
+        return "\n".join(output.clean(line.rstrip()) for line in lines)
+
     found = request("GET", "/api/settings")
-    if args.json:
-        output.print_json(output.page(found, "settings"))
-        return OK
-    for each in found["settings"]:
-        line = f"{each['key']:<{NAME}} {each['origin']:<11} {_shown(each)}"
-        print(output.clean(line.rstrip()))
-    output.message(f"Stored in {found['file']}. Environment variables override the file.")
-    return OK
+    hint = f"Stored in {found['file']}. Environment variables override the file."
+    return output.listing(args, output.page(found, "settings"), found["settings"], table, "", hint)
 
 
 def _get(args: argparse.Namespace) -> int:
@@ -164,22 +162,20 @@ def _add_embedder(commands: Commands) -> None:
 
 
 def _list_embedders(args: argparse.Namespace) -> int:
+    def line(row: dict[str, Any]) -> str:
+        needs = f" (needs {row['needs']})" if row["needs"] and not find_spec(row["needs"]) else ""
+        return f"{'*' if row['in_use'] else ' '} {row['embedder']}\n    {row['about']}{needs}"
+
     chosen = client.load_settings().embedder
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"embedder": name, "about": about, "needs": needs or None, "in_use": name == chosen}
         for name, about, needs in KNOWN
     ]
     if chosen not in {row["embedder"] for row in rows}:
         shown = without_password(chosen)
         rows.insert(0, {"embedder": shown, "about": "your setting", "needs": None, "in_use": True})
-    if args.json:
-        output.print_json({"items": rows})
-        return OK
-    for row in rows:
-        needs = f" (needs {row['needs']})" if row["needs"] and not find_spec(str(row["needs"])) else ""
-        print(f"{'*' if row['in_use'] else ' '} {row['embedder']}\n    {row['about']}{needs}")
-    output.message("To change it: claude-mem embedder use EMBEDDER")
-    return OK
+    hint = "To change it: claude-mem embedder use EMBEDDER"
+    return output.listing(args, {"items": rows}, rows, lambda _: "\n".join(map(line, rows)), "", hint)
 
 
 def _use_embedder(args: argparse.Namespace) -> int:

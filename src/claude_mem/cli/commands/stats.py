@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, to_builtins
 
 from claude_mem.cli import client, output
 from claude_mem.cli.commands import Commands
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 DAYS = 7
 NAME = 27
 OCCASIONS = {"SessionStart": "at the start", "UserPromptSubmit": "at prompts", "PreToolUse": "at files"}
+BREAKDOWNS = ("day", "model", "project")
 COLUMNS = (("calls", 8), ("input", 11), ("cached", 11), ("output", 11), ("cost", 10))
 
 
@@ -81,16 +81,10 @@ def total(rows: Iterable[DailyCost]) -> Cost:
     return Cost(**sums, usd=sum(known) if known else None, usd_is_whole=len(known) == len(rows))
 
 
-def by(of: Callable[[DailyCost], str], rows: list[DailyCost]) -> dict[str, Cost]:
-    names = dict.fromkeys(sorted(of(row) for row in rows))
-    return {name: total(row for row in rows if of(row) == name) for name in names}
-
-
-BREAKDOWNS: tuple[tuple[str, Callable[[DailyCost], str]], ...] = (
-    ("day", lambda row: row.day),
-    ("model", lambda row: row.model),
-    ("project", lambda row: row.project),
-)
+def by(column: str, rows: list[DailyCost]) -> dict[str, Cost]:
+    """`column`: one of BREAKDOWNS."""
+    names = sorted({getattr(row, column) for row in rows})
+    return {name: total(row for row in rows if getattr(row, column) == name) for name in names}
 
 
 def as_data(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCounts) -> dict[str, Any]:
@@ -110,13 +104,10 @@ def as_data(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageC
             "seen_again": counted.seen_again,
             "summaries": counted.summaries,
         },
-        "injected": {event: asdict(each) for event, each in counted.injected.items()},
-        "queue": asdict(counted.queue),
-        "cost": asdict(total(counted.spending))
-        | {
-            f"by_{name}": {each: asdict(cost) for each, cost in by(of, counted.spending).items()}
-            for name, of in BREAKDOWNS
-        },
+        "injected": to_builtins(counted.injected),
+        "queue": to_builtins(counted.queue),
+        "cost": to_builtins(total(counted.spending))
+        | {f"by_{column}": to_builtins(by(column, counted.spending)) for column in BREAKDOWNS},
         "budget": {
             "tokens_today": counted.today.tokens,
             "daily_tokens": chosen.daily_tokens or None,
@@ -174,10 +165,10 @@ def _cost(spending: list[DailyCost]) -> list[str]:
     overall = total(spending)
     price = _dollars(overall) or "price unknown"
     lines = [f"Cost      {output.plural(overall.calls, 'call')}, {overall.tokens:,} tokens, {price}"]
-    for name, of in BREAKDOWNS:
+    for column in BREAKDOWNS:
         heads = "".join(f"{head:>{width}}" for head, width in COLUMNS)
-        lines += ["", f"  {name:<{NAME}}{heads}"]
-        lines += [_row(each, cost) for each, cost in by(of, spending).items()]
+        lines += ["", f"  {column:<{NAME}}{heads}"]
+        lines += [_row(each, cost) for each, cost in by(column, spending).items()]
     return [*lines, ""]
 
 

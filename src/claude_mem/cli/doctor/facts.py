@@ -194,34 +194,22 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
         "team": Question(lambda: _team(data_dir)),
     }
     answers = {name: question.answer(until) for name, question in questions.items()}
-    ignored = _ignored(environ, data_dir)
+    if isinstance(loaded, Unknown):
+        return Facts(configuration=loaded, now=now, **answers)
     observer = getattr(answers["observing"], "provider", chosen.provider)
+    return Facts(configuration=_configuration(environ, loaded, observer), now=now, **answers)
+
+
+def _configuration(environ: Mapping[str, str], chosen: Settings, observer: str) -> Configuration:
+    off, data_dir = None, chosen.data_dir
+    if paths.is_off({os.fsencode(key): os.fsencode(value) for key, value in environ.items()}):
+        off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
+    here = worker_environment.unapproved(environ, data_dir)
+    ignored = tuple(sorted({*here, *worker_environment.ignored(data_dir)}))
     joined = (data_dir / KEY_FILE).exists()
     missed = worker_environment.relevant(ignored, chosen, observer, joined=joined)
-    configuration = (
-        loaded
-        if isinstance(loaded, Unknown)
-        else Configuration(
-            _off(environ),
-            chosen.queue_alert_events,
-            chosen.queue_alert_minutes,
-            loaded.warnings,
-            ignored,
-            tuple(missed),
-        )
-    )
-    return Facts(configuration=configuration, now=now, **answers)
-
-
-def _off(environ: Mapping[str, str]) -> str | None:
-    if not paths.is_off({os.fsencode(key): os.fsencode(value) for key, value in environ.items()}):
-        return None
-    return "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
-
-
-def _ignored(environ: Mapping[str, str], data_dir: Path) -> tuple[str, ...]:
-    here = worker_environment.unapproved(environ, data_dir)
-    return tuple(sorted({*here, *worker_environment.ignored(data_dir)}))
+    limits = chosen.queue_alert_events, chosen.queue_alert_minutes
+    return Configuration(off, *limits, chosen.warnings, ignored, tuple(missed))
 
 
 def _interpreter() -> Interpreter:

@@ -15,6 +15,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from claude_mem.cli.demo import recorded
+
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = """\
 # The demo
@@ -58,7 +60,7 @@ def _run(*options: str) -> str:
 
 def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     """A first session, what the second is given, and a search: as pieces of text with their colours."""
-    payloads = list(map(json.loads, demo.recorded()))
+    payloads = list(map(json.loads, recorded()))
     ends = next(number for number, each in enumerate(payloads) if each["hook_event_name"] == "Stop")
     turn = [each for each in payloads[:ends] if "tool_name" in each]
     files = [each["tool_input"]["file_path"] for each in turn if each["tool_name"] in ("Edit", "Write")]
@@ -68,8 +70,8 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
     yield from _wrapped("> ", demo["session"]["prompts"][0]["prompt"], "you")
     yield [("tool", "  ● Edit  "), ("text", ", ".join(edits))]
     yield [("tool", "  ● Bash  "), ("text", commands[-1])]
+    yield from _wrapped("> ", demo["session"]["prompts"][1]["prompt"], "you")
     yield [("dim", "  …")]
-    yield from _wrapped("> ", demo["session"]["prompts"][-1]["prompt"], "you")
     yield []
     yield [("dim", "Session 2")]
     yield [("mem", "  claude-mem injects at the start:")]
@@ -88,15 +90,16 @@ def _lines(demo: dict[str, Any]) -> Iterator[Line]:
 
 
 def _start(fenced: str) -> Iterator[str]:
-    """What the last session came to, at a session's start."""
+    """What the last session achieved, of what is injected at a session's start."""
     for line in fenced.splitlines():
-        if line.startswith("- "):
+        if line.startswith("- Done"):
             yield from textwrap.wrap(line[2:], WIDTH - 4)
 
 
 def _observation(fenced: str) -> str:
-    """The first observation among the memories of a prompt: `#7 date kind: text`."""
-    return next(line[2:] for line in fenced.splitlines() if re.match(r"- #\d", line))
+    """The first observation injected with the prompt, up to its files: `#7 date kind: text [files]`."""
+    found = next(line[2:] for line in fenced.splitlines() if re.match(r"- #\d", line))
+    return found[: found.rindex("]") + 1]
 
 
 def _wrapped(mark: str, text: str, colour: str) -> Iterator[Line]:

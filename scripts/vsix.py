@@ -27,10 +27,13 @@ def package(target: Path) -> Path:
     manifest = json.loads((EXTENSION / "package.json").read_text(encoding="utf-8"))
     files = {f"extension/{each.name}": each.read_bytes() for each in EXTENSION.iterdir() if each.is_file()}
     files["extension/LICENSE.txt"] = (ROOT / "LICENSE").read_bytes()
-    made = {"extension.vsixmanifest": _manifest(manifest), "[Content_Types].xml": _types()}
+    made: dict[str, str | bytes] = {
+        "extension.vsixmanifest": _manifest(manifest),
+        "[Content_Types].xml": _types(),
+    }
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in [*made.items(), *sorted(files.items())]:
+        for name, content in (made | dict(sorted(files.items()))).items():
             entry = zipfile.ZipInfo(name, LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16

@@ -12,6 +12,7 @@ import pytest
 
 import claude_mem.store.relational
 import claude_mem.store.sqlite
+from claude_mem.model.refs import KINDS
 from claude_mem.store.sqlite.connection import SQL, conditions, queries
 
 FOLDER = Path(claude_mem.store.sqlite.__file__).parent
@@ -52,10 +53,10 @@ WALKS = {
     "injection_figures": "likewise",
     "count_vectors": "likewise",
     "remove_some_vectors": "a few, whichever come first",
-    "all_observations": "who forgets by text alone asks of everything; it may take its time",
-    "all_summaries": "likewise",
-    "all_prompts": "likewise",
-    "all_events": "likewise",
+    "all_observation": "who forgets by text alone asks of everything; it may take its time",
+    "all_summary": "likewise",
+    "all_prompt": "likewise",
+    "all_evidence": "likewise",
     "injections_naming": "one look at each, in the order they are wanted; asked for one memory",
     "times_injected": "likewise",
     "branches_of": "sessions are few beside what is in them; asked once for a page",
@@ -299,14 +300,19 @@ def test_every_query_is_used() -> None:
 
 def test_every_query_says_what_it_is_for() -> None:
     text = "\n".join(path.read_text() for path in FILES)
-    entries = re.findall(r"^-- name: \w+\n-- \w.+\.\n", text, re.MULTILINE)
-    assert len(entries) == len(queries()) + len(conditions())
+    entries = re.findall(r"^-- name: (\S+)\n-- \w.+\.\n", text, re.MULTILINE)
+    assert sorted(_each_kind(entries)) == sorted({*queries(), *conditions()})
 
 
 def test_no_name_is_used_twice() -> None:
     text = "\n".join(path.read_text() for path in FILES)
-    names = re.findall(r"^-- name: (\w+)$", text, re.MULTILINE)
-    assert sorted(names) == sorted({*queries(), *conditions()})
+    names = re.findall(r"^-- name: (\S+)$", text, re.MULTILINE)
+    assert sorted(_each_kind(names)) == sorted({*queries(), *conditions()})
+
+
+def _each_kind(names: list[str]) -> Iterator[str]:
+    for name in names:
+        yield from {name.replace("{kind}", kind) for kind in KINDS}
 
 
 def test_every_file_of_queries_belongs_to_a_module() -> None:

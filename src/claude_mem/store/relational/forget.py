@@ -28,13 +28,6 @@ from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Memo
 IDS_AT_ONCE = 256
 AT_ONCE = 100
 """Many are forgotten in several transactions, none so long that others notice."""
-TABLES: dict[MemoryKind, str] = {
-    "observation": "observations",
-    "summary": "summaries",
-    "prompt": "prompts",
-    "evidence": "events",
-}
-"""What the statements call the kinds."""
 
 
 def forget_plan(db: Connection, selection: Selection) -> ForgetPlan:
@@ -52,7 +45,7 @@ def forget_plan(db: Connection, selection: Selection) -> ForgetPlan:
 
 def _ids(db: Connection, kind: MemoryKind, named: set[Ref] | None, selection: Selection) -> Iterator[int]:
     ids = None if named is None else json.dumps(sorted(ref.id for ref in named if ref.kind == kind))
-    statement = f"{'all' if named is None else 'some'}_{TABLES[kind]}"
+    statement = f"{'all' if named is None else 'some'}_{kind}"
     fitting = (row["id"] for row in execute(db, statement, **columns(selection) | {"ids": ids}))
     if not selection.text:
         yield from fitting
@@ -60,7 +53,7 @@ def _ids(db: Connection, kind: MemoryKind, named: set[Ref] | None, selection: Se
     # Compared here and not by SQLite, whose comparison is case-sensitive outside of ASCII.
     wording = LiteralText(selection.text)
     for some in batches(fitting, IDS_AT_ONCE):
-        for id, *texts in execute(db, f"words_of_{TABLES[kind]}", ids=json.dumps(some)):
+        for id, *texts in execute(db, f"words_of_{kind}", ids=json.dumps(some)):
             if any(wording.is_in(text) for text in texts if text):
                 yield id
 
@@ -69,7 +62,7 @@ def identities(db: Connection, refs: Sequence[Ref]) -> list[MemoryIdentity]:
     return [
         MemoryIdentity(Ref(kind, row["id"]), row["session"], row["at"])
         for kind, ids in _by_kind(refs).items()
-        for row in execute(db, f"traces_of_{TABLES[kind]}", ids=ids)
+        for row in execute(db, f"traces_of_{kind}", ids=ids)
     ]
 
 
@@ -104,7 +97,7 @@ def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted
     """An observation goes, and what it was made of stays unless that is selected too. An event keeps its row,
     emptied, so that a second delivery is still known; it is deleted only with its session."""
     ids = _unindex(db, refs, gone)
-    gone.counts["observation"] += execute(db, "forget_observations", ids=ids["observation"]).rowcount
+    gone.counts["observation"] += execute(db, "forget_observation", ids=ids["observation"]).rowcount
     _forget_summaries(db, ids["summary"], gone)
     _forget_prompts(db, ids["prompt"], now, gone)
     gone.counts["evidence"] += _empty(db, ids["evidence"], now)
@@ -120,8 +113,8 @@ def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
     found = execute(db, "some_of_session", session_id=row["id"], limit=AT_ONCE).fetchall()
     gone.counts.update(one["kind"] for one in found if one["telling"])
     ids = _unindex(db, [Ref(one["kind"], one["id"]) for one in found], gone)
-    for kind, table in TABLES.items():
-        execute(db, f"forget_{table}", ids=ids[kind])
+    for kind in KINDS:
+        execute(db, f"forget_{kind}", ids=ids[kind])
     if len(found) == AT_ONCE:
         return False
     execute(db, "forget_injections", session=session)
@@ -144,7 +137,7 @@ def _session(db: Connection, session: str) -> Row | None:
 
 
 def _by_kind(refs: Sequence[Ref]) -> dict[MemoryKind, str]:
-    return {kind: json.dumps([ref.id for ref in refs if ref.kind == kind]) for kind in TABLES}
+    return {kind: json.dumps([ref.id for ref in refs if ref.kind == kind]) for kind in KINDS}
 
 
 def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryKind, str]:
@@ -152,13 +145,13 @@ def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryK
     ids = _by_kind(refs)
     gone.refs.update(map(str, refs))
     gone.edited = gone.edited or execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
-    for kind, table in TABLES.items():
-        if gone.see is not None:
-            gone.see(execute(db, f"words_of_{table}", ids=ids[kind]))
+    if gone.see is not None:
+        for kind in KINDS:
+            gone.see(execute(db, f"words_of_{kind}", ids=ids[kind]))
     db.words.take_out(db, refs)
     memory_keys = []
     for kind in EMBEDDED:
-        for row in execute(db, f"places_of_{TABLES[kind]}", ids=ids[kind]):
+        for row in execute(db, f"places_of_{kind}", ids=ids[kind]):
             with suppress(OverflowError):  # it has no place in the indexes
                 memory_keys.append(db.key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
     gone.counts["vector"] += db.vectors.take_out(db, memory_keys)
@@ -166,10 +159,14 @@ def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryK
 
 
 def _forget_summaries(db: Connection, ids: str, gone: Deleted) -> None:
-    sessions = [row["session_id"] for row in execute(db, "sessions_of_summaries", ids=ids)]
-    gone.counts["summary"] += execute(db, "forget_summaries", ids=ids).rowcount
+    sessions = _sessions_of(db, "summary", ids)
+    gone.counts["summary"] += execute(db, "forget_summary", ids=ids).rowcount
     for session_id in sessions:
         _entitle_again(db, session_id)
+
+
+def _sessions_of(db: Connection, kind: MemoryKind, ids: str) -> list[int]:
+    return [row["session_id"] for row in execute(db, f"sessions_of_{kind}", ids=ids)]
 
 
 def _entitle_again(db: Connection, session_id: int) -> None:
@@ -180,9 +177,9 @@ def _entitle_again(db: Connection, session_id: int) -> None:
 
 
 def _forget_prompts(db: Connection, ids: str, now: int, gone: Deleted) -> None:
-    sessions = [row["session_id"] for row in execute(db, "sessions_of_prompts", ids=ids)]
+    sessions = _sessions_of(db, "prompt", ids)
     execute(db, "empty_prompt_events", ids=ids, now=now)
-    gone.counts["prompt"] += execute(db, "forget_prompts", ids=ids).rowcount
+    gone.counts["prompt"] += execute(db, "forget_prompt", ids=ids).rowcount
     for session_id in sessions:
         execute(db, "rename_first_prompt", session_id=session_id)
         _entitle_again(db, session_id)

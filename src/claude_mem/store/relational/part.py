@@ -138,6 +138,15 @@ def added(db: Connection, query: str, /, **parameters: Value) -> int:
     return db.insert(db.queries[query], parameters)
 
 
+TABLES: dict[MemoryKind, str] = {
+    "observation": "observations",
+    "summary": "session_summaries",
+    "prompt": "user_prompts",
+    "evidence": "pending_messages",
+}
+"""Where memories are. A statement with `{kind}` in its name is one for each kind."""
+
+
 @cache
 def statements(*folders: Path) -> tuple[dict[str, str], dict[str, str]]:
     """All of some folders, read once: queries, and the conditions that lists are put together of."""
@@ -154,7 +163,8 @@ def _named(file: Path) -> Iterator[tuple[str, str]]:
     _preface, *entries = text.split("\n-- name: ")
     for entry in entries:
         name, _purpose, statement = entry.split("\n", 2)
-        yield name, statement.strip()
+        for kind, table in TABLES.items() if "{kind}" in name else [("", "")]:
+            yield name.replace("{kind}", kind), statement.strip().replace("{table}", table)
 
 
 def derived(db: Connection, name: str) -> str | None:

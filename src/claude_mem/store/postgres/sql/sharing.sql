@@ -138,17 +138,9 @@ FROM sdk_sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.claude_
 -- What follows is undone.
 SAVEPOINT asking;
 
--- name: ask_to_delete_observation
+-- name: ask_to_delete_{kind}
 -- Whether the rules let the member delete it.
-DELETE FROM observations WHERE id = :id;
-
--- name: ask_to_delete_summary
--- The same of a summary.
-DELETE FROM session_summaries WHERE id = :id;
-
--- name: ask_to_delete_prompt
--- The same of a prompt.
-DELETE FROM user_prompts WHERE id = :id;
+DELETE FROM {table} WHERE id = :id;
 
 -- name: ask_to_delete_session
 -- The same of a session.

@@ -38,17 +38,9 @@ ON CONFLICT (kind, id) DO UPDATE SET stamp = nextval('stamps');
 -- How many memories have no vector.
 SELECT COUNT(*) FROM unembedded;
 
--- name: hold_observation
--- Nobody moves or forgets these observations before this transaction ends.
-SELECT id FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
-
--- name: hold_summary
--- The same of summaries.
-SELECT id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
-
--- name: hold_prompt
--- The same of prompts.
-SELECT id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
+-- name: hold_{kind}
+-- Nobody moves or forgets these memories before this transaction ends.
+SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
 
 -- name: keep_vector_observation
 -- Add or replace an observation's vector, unless that was forgotten while it was made.

@@ -45,7 +45,7 @@ DELETE FROM sdk_sessions WHERE id = :session_id;
 -- Whether a person has changed the words of one of these.
 SELECT 1 FROM observations WHERE id IN (SELECT value FROM json_each(:ids)) AND edited_at_epoch IS NOT NULL LIMIT 1;
 
--- name: all_observations
+-- name: all_observation
 -- All observations that fit.
 SELECT m.id FROM sdk_sessions AS s
 CROSS JOIN observations AS m ON m.session_id = s.id
@@ -53,7 +53,7 @@ WHERE (:session IS NULL OR s.claude_session_id = :session)
   AND (:project_id IS NULL OR COALESCE(m.project_id, s.project_id) = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: all_summaries
+-- name: all_summary
 -- All summaries that fit.
 SELECT m.id FROM sdk_sessions AS s
 CROSS JOIN session_summaries AS m ON m.session_id = s.id
@@ -61,7 +61,7 @@ WHERE (:session IS NULL OR s.claude_session_id = :session)
   AND (:project_id IS NULL OR s.project_id = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: all_prompts
+-- name: all_prompt
 -- All prompts that fit.
 SELECT m.id FROM sdk_sessions AS s
 CROSS JOIN user_prompts AS m ON m.session_id = s.id
@@ -70,7 +70,7 @@ WHERE m.prompt IS NOT NULL
   AND (:project_id IS NULL OR s.project_id = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: all_events
+-- name: all_evidence
 -- All events that fit and say something; their own columns of time lie behind pages of text.
 SELECT m.id FROM sdk_sessions AS s
 CROSS JOIN pending_messages AS m ON m.session_id = s.id
@@ -80,48 +80,40 @@ WHERE (:session IS NULL OR s.claude_session_id = :session)
   AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL OR m.reason IS NOT NULL)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: words_of_observations
+-- name: words_of_observation
 -- All that observations say.
 SELECT id, title, subtitle, narrative, facts, concepts, files_read, files_modified, text FROM observations
 WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: words_of_prompts
+-- name: words_of_prompt
 -- What was asked.
 SELECT id, prompt FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: words_of_events
+-- name: words_of_evidence
 -- What happened, and what was said of it.
 SELECT id, tool_name, tool_input, tool_response, text, note, reason FROM pending_messages
 WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: places_of_observations
+-- name: places_of_observation
 -- Where observations are in the indexes.
 SELECT id, project_id, session_id FROM observations
 WHERE id IN (SELECT value FROM json_each(:ids)) AND project_id IS NOT NULL;
 
--- name: places_of_summaries
+-- name: places_of_summary
 -- Where summaries are.
 SELECT m.id, s.project_id, m.session_id FROM session_summaries AS m
 JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
--- name: places_of_prompts
+-- name: places_of_prompt
 -- Where prompts are.
 SELECT m.id, s.project_id, m.session_id FROM user_prompts AS m
 JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
--- name: forget_observations
--- Their sightings are deleted with them; what they superseded is current again.
-DELETE FROM observations WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: forget_summaries
--- What turns came to.
-DELETE FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: forget_prompts
--- What was asked.
-DELETE FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: forget_{kind}
+-- With an observation go its sightings, and what it superseded is current again; an event goes with its session only.
+DELETE FROM {table} WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: empty_prompt_events
 -- The events that brought prompts: nothing is left in them to observe.
@@ -140,17 +132,9 @@ SET tool_name = NULL, tool_input = NULL, tool_response = NULL, text = NULL, note
     characters = 0, private = 1, state = 'done', settled_at_epoch = COALESCE(settled_at_epoch, :now)
 WHERE id IN (SELECT value FROM json_each(:ids));
 
--- name: forget_events
--- With their names: their session is forgotten.
-DELETE FROM pending_messages WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: sessions_of_summaries
--- Whose summaries these are.
-SELECT DISTINCT session_id FROM session_summaries WHERE id IN (SELECT value FROM json_each(:ids));
-
--- name: sessions_of_prompts
--- Whose prompts these are.
-SELECT DISTINCT session_id FROM user_prompts WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: sessions_of_{kind}
+-- Whose memories these are.
+SELECT DISTINCT session_id FROM {table} WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: sessions_of_leased
 -- Sessions that have one of these events in a batch under way.
@@ -165,7 +149,7 @@ WHERE s.updated_at_epoch >= :after AND s.updated_at_epoch < :before
   AND (p.tool_name IS NOT NULL OR p.text IS NOT NULL) AND p.state = 'done'
 ORDER BY s.updated_at_epoch LIMIT :limit;
 
--- name: some_observations
+-- name: some_observation
 -- Of these observations, those that fit.
 SELECT m.id FROM observations AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
@@ -174,7 +158,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:project_id IS NULL OR COALESCE(m.project_id, s.project_id) = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: some_summaries
+-- name: some_summary
 -- Of these summaries, those that fit.
 SELECT m.id FROM session_summaries AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
@@ -183,7 +167,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:project_id IS NULL OR s.project_id = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: some_prompts
+-- name: some_prompt
 -- Of these prompts, those that fit.
 SELECT m.id FROM user_prompts AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
@@ -192,7 +176,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids)) AND m.prompt IS NOT NULL
   AND (:project_id IS NULL OR s.project_id = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: some_events
+-- name: some_evidence
 -- Of these events, those that fit and say something.
 SELECT m.id FROM pending_messages AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
@@ -202,31 +186,13 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:project_id IS NULL OR s.project_id = :project_id)
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
--- name: traces_of_observations
--- By what observations are known in a copy of the database, where their number may be another's.
+-- name: traces_of_{kind}
+-- By what memories are known in a copy of the database, where their number may be another's.
 SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at
-FROM observations AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
+FROM {table} AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
--- name: traces_of_summaries
--- The same of summaries.
-SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at
-FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.id IN (SELECT value FROM json_each(:ids));
-
--- name: traces_of_prompts
--- The same of prompts.
-SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at
-FROM user_prompts AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.id IN (SELECT value FROM json_each(:ids));
-
--- name: traces_of_events
--- The same of events.
-SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at
-FROM pending_messages AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
-WHERE m.id IN (SELECT value FROM json_each(:ids));
-
--- name: words_of_summaries
+-- name: words_of_summary
 -- All that summaries say, and what a session is called by the first if nothing else in it says that.
 SELECT m.id, m.request, m.investigated, m.learned, m.completed, m.next_steps, m.files_read, m.files_edited, m.notes,
        s.title, s.subtitle

@@ -9,17 +9,9 @@ SELECT value FROM derived WHERE name = :name;
 INSERT INTO derived (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
--- name: last_observation
--- The newest observation's id.
-SELECT COALESCE(MAX(id), 0) FROM observations;
-
--- name: last_summary
--- The newest summary's id.
-SELECT COALESCE(MAX(id), 0) FROM session_summaries;
-
--- name: last_prompt
--- The newest prompt's id.
-SELECT COALESCE(MAX(id), 0) FROM user_prompts;
+-- name: last_{kind}
+-- The newest memory's id.
+SELECT COALESCE(MAX(id), 0) FROM {table};
 
 -- name: remove_files
 -- A memory is about no file any more.

@@ -1,9 +1,5 @@
 -- The statements of upkeep.py. `-- name: x` opens one; the next line says what it is for.
 
--- name: last_evidence
--- The newest event's id.
-SELECT COALESCE(MAX(id), 0) FROM pending_messages;
-
 -- name: evidence_between
 -- How many characters settled events still say, of a run of them; a prompt's words are kept with the prompt.
 SELECT COALESCE(SUM(characters), 0) AS characters, COUNT(*) AS events FROM pending_messages

@@ -12,17 +12,9 @@ SELECT memory_key FROM memory_vectors WHERE memory_key IN (SELECT value FROM jso
 -- How many are kept.
 SELECT COUNT(*) FROM memory_vectors;
 
--- name: session_of_observation
--- In which session an observation was made, or the next one that is left.
-SELECT session_id FROM observations WHERE id >= :id ORDER BY id LIMIT 1;
-
--- name: session_of_summary
--- The same of a summary.
-SELECT session_id FROM session_summaries WHERE id >= :id ORDER BY id LIMIT 1;
-
--- name: session_of_prompt
--- The same of a prompt.
-SELECT session_id FROM user_prompts WHERE id >= :id ORDER BY id LIMIT 1;
+-- name: session_of_{kind}
+-- In which session a memory was made, or the next one that is left.
+SELECT session_id FROM {table} WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: forgotten_vectors
 -- Vectors that a backend may still keep though their memories are gone, some at a time.

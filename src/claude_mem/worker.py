@@ -25,7 +25,7 @@ after each while others are indexed; Python's 5 ms would add up to a prompt's de
 
 
 def run(*, from_hook: bool, replaces: bool = False) -> int:
-    """Run as the worker until it is stopped; returns the exit code."""
+    """Runs the worker until it is stopped; returns the exit code."""
     replaced: int | None = None
     if replaces:
         from claude_mem.serve import replacement

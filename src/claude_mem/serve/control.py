@@ -105,7 +105,7 @@ class _Connection(http.client.HTTPConnection):
 
 @contextmanager
 def socket_address(data_dir: Path, name: str) -> Iterator[str]:
-    """A path to a socket in the data directory that fits into a socket's address, however long the
+    """A path to a socket in the data directory that fits into a socket address, however long the
     directory's own path is."""
     path = str(data_dir / name)
     if len(os.fsencode(path)) <= LONGEST_ADDRESS:
@@ -233,7 +233,7 @@ def _settled(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
 
 
 def _signal(data_dir: Path, pid: int, number: signal.Signals) -> bool:
-    """Signal the holder if it still is `pid`; False when it is not."""
+    """Signals the holder if it is still `pid`; False if it is not."""
     if pid == lock.UNSEEN:
         return _holder(data_dir) == pid  # somebody holds it whom we cannot name, and so not signal
     with signalling(pid) as send:

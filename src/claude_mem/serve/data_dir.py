@@ -72,7 +72,8 @@ def _walk(root: Path | str) -> Iterator[os.DirEntry[str]]:
 
 
 def _tighten(entry: os.DirEntry[str]) -> str | None:
-    """Only lstat and chmod: to open and close `worker.lock` or the database would drop our locks on them."""
+    """Uses only lstat and chmod: opening and closing `worker.lock` or the database would release our locks on
+    them."""
     try:
         found = entry.stat(follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
@@ -93,7 +94,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")  # 32 random bytes
 
 
 def ensure_token(path: Path) -> str:
-    """The token; a new one is made if there is none, or it is not valid."""
+    """The token; a new one is created if there is none or it is invalid."""
     token = read_token(path)
     if token is None:
         token = secrets.token_urlsafe(32)
@@ -130,18 +131,18 @@ def leave_notice(data_dir: Path, message: str) -> None:
 
 
 class PauseState(Struct, frozen=True):
-    """Since when, in seconds of the epoch."""
+    """What is paused, and since when, in seconds since the epoch."""
 
     everything: float | None = None  # None: it is not
     sessions: tuple[tuple[str, float], ...] = ()  # those that are by themselves, the newest first
 
     def since(self, session: str | None) -> float | None:
-        """Since when nothing is recorded of the session."""
+        """Since when the session is not recorded."""
         return self.everything if self.everything is not None else dict(self.sessions).get(session or "")
 
 
 def pause_state(data_dir: Path) -> PauseState:
-    """As a hook sees it: what cannot be looked at counts as set."""
+    """The pauses as a hook sees them: a switch that cannot be read counts as set."""
     folder = data_dir / paths.OFF
     try:
         found = [(path, path.lstat().st_mtime) for path in folder.iterdir()]
@@ -176,7 +177,7 @@ def pause_recording(data_dir: Path, session: str | None = None) -> bool:
 
 
 def resume_recording(data_dir: Path, session: str | None = None) -> bool:
-    """End a pause of everything, or of a session; False: there was none."""
+    """Ends the pause of everything or of a session; False: there was none."""
     folder = data_dir / paths.OFF
     switch = data_dir / (hook_pause.ALL if session is None else hook_pause.path(session))
     if not folder.is_symlink() and folder.is_dir():

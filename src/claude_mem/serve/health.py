@@ -52,7 +52,7 @@ def queue_figures(services: Services) -> QueueStatus:
 
 
 def _alert(services: Services, waiting: int, age_ms: int) -> str | None:
-    """What a backfill has queued is on its way as its user wants it: it does not count."""
+    """The alert, if there is one. Backfilled events do not count, because the user expects them to wait."""
     chosen = services.settings
     limits = chosen.queue_alert_events, chosen.queue_alert_minutes
     if limits[0] and waiting > limits[0]:
@@ -61,7 +61,7 @@ def _alert(services: Services, waiting: int, age_ms: int) -> str | None:
 
 
 def queue_alert(waiting: int, oldest_age_ms: float, most_events: int, most_minutes: int) -> str | None:
-    """One sentence when more wait, or for longer, than the settings allow; 0: no such limit."""
+    """One sentence if more events wait, or for longer, than the settings allow; 0: no limit."""
     reasons = []
     if most_events and waiting > most_events:
         reasons.append(f"more than {most_events:,} events (CLAUDE_MEM_QUEUE_ALERT_EVENTS)")
@@ -82,7 +82,7 @@ def sample_queue(running: Running) -> None:
 
 
 def worker_health(running: Running) -> Health:
-    """Always an answer: a store that cannot be read is what the caller wants to hear about."""
+    """Always returns a result: the caller needs to know if the store cannot be read."""
     services = running.services
     trouble, active, queue = running.trouble, None, None
     try:
@@ -109,7 +109,7 @@ def worker_health(running: Running) -> Health:
 
 
 def _progress(services: Services) -> RecallProgress | None:
-    """None: how far recall is cannot be read now; what is wrong then is reported above."""
+    """The progress of recall; None: it cannot be read now, and the problem is reported elsewhere."""
     with suppress(StoreError, OSError):
         return services.recall.background.progress()
     return None
@@ -213,7 +213,7 @@ def _escape(value: str) -> str:
 
 
 def worker_state(running: Running) -> WorkerState:
-    """Always an answer: what cannot be read is what the banner is for."""
+    """Always returns a result: the banners report what cannot be read."""
     services, trouble = running.services, running.trouble
     queue: QueueStatus | None = None
     drops: Mapping[str, int] = {}
@@ -252,7 +252,7 @@ def banners(
     *,
     connected: bool = True,
 ) -> list[Banner]:
-    """The worst first."""
+    """The banners, most serious first."""
     found: list[Banner] = []
 
     def add(code: str, level: Literal["info", "warning", "error"], message: str, fix: str) -> None:

@@ -54,7 +54,7 @@ Question = dict[str, object]
 
 
 class ContextTooLong(Exception):
-    """If it were cut, the end of the fence would be missing."""
+    """The context is too long. Truncating it would remove the end of the fence."""
 
 
 class _Lookup(Struct):
@@ -134,7 +134,7 @@ class AskPool:
         _resolve(lookup, "" if isinstance(found, Exception) else found)
 
     def _leave(self, lookup: _Lookup) -> None:
-        """Its asker waits no more. If it still runs it hangs, and its place is another's."""
+        """The caller no longer waits. If the lookup is still running, it hangs, and its slot is freed."""
         if lookup.runs:
             lookup.is_left = True
             self.hung += 1
@@ -252,7 +252,7 @@ class HookListener:
             writer.close()
 
     async def _exchange(self, connection: _Connection) -> bool:
-        """Handles one message and its answer; False at the end of the conversation."""
+        """Handles one message and its answer; False at the end of the connection."""
         task, writer = connection.task, connection.writer
         try:
             async with asyncio.timeout(IDLE_S):

@@ -102,27 +102,27 @@ async def observe(running: Running) -> None:
 
 
 async def sample(running: Running) -> None:
-    """For the plot of the last day."""
+    """Samples the queue's length for the chart of the last day."""
     await asyncio.to_thread(sample_queue, running)
     await until(running.stopping, SAMPLE_EVERY_S)
 
 
 async def follow(running: Running, step: Callable[[], bool]) -> None:
-    """Transcripts that grow, where the user has such watched."""
+    """Follows transcripts in the folders that the user has set."""
     if await asyncio.to_thread(step):
         running.notify_queued()
     await until(running.stopping, FOLLOW_EVERY_S)
 
 
 async def listen(running: Running, wait: Callable[[float], Collection[str]]) -> None:
-    """What other processes have added to the store."""
+    """Waits for what other processes add to the store."""
     if await asyncio.to_thread(wait, LISTEN_S):
         running.notify_queued()
         await until(running.stopping, GATHER_S)
 
 
 async def exchange(running: Running, step: Callable[[], Done]) -> None:
-    """With the team's server. What others shared is indexed as what was observed here."""
+    """Exchanges memories with the team's server. What others shared is indexed like local memories."""
     changed = running.changed
     done = await asyncio.to_thread(step)
     if done.received:
@@ -133,7 +133,7 @@ async def exchange(running: Running, step: Callable[[], Done]) -> None:
 
 
 async def index(running: Running, step: Callable[[], bool]) -> None:
-    """New memories are indexed and rendered soon after, not when a query needs them."""
+    """Indexes and renders new memories soon after they are stored, not when a query needs them."""
     changed = running.changed
     if not await asyncio.to_thread(step):
         await until(changed, OBSERVE_EVERY_S)
@@ -191,7 +191,7 @@ def run(
     successor: Sequence[str] | None = None,
     replaced: int | None = None,
 ) -> int:
-    """Run as the worker until it is stopped; returns the exit code. `successor` is what a handover starts;
+    """Runs the worker until it is stopped; returns the exit code. `successor` is what a handover starts;
     `replaced`, the process whose place this one has taken."""
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())
@@ -310,7 +310,7 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
 async def _wind_down(
     parts: Services, listeners: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
 ) -> bool:
-    """Finish what is running, within bounds; False when something will not end."""
+    """Finishes running work, within limits; False if something does not end."""
     deadline = time.monotonic() + GRACE_S
     interrupted = run_aside(parts.interrupt)
     await listeners.close()
@@ -343,7 +343,7 @@ def run_aside(call: Callable[[], object]) -> asyncio.Event:
 
 
 def _leave(held: Held, succeed: Callable[[], object] | None) -> NoReturn:
-    """Cut off what will not end: it can all be done again."""
+    """Exits without waiting for what does not end; all of it can be repeated."""
     try:
         if succeed is not None:
             os.close(held.fd)  # a successor that finds the lock held would go away again

@@ -37,12 +37,13 @@ class LockHeld(WorkerError):
 
 
 class Held(Struct, frozen=True):
-    """The lock, while it is ours."""
+    """The lock, while this process holds it."""
 
     fd: int
 
     def is_at(self, path: Path) -> bool:
-        """Whether the file we locked still is the one at `path`; a deleted one excludes no other worker."""
+        """Whether the locked file is still the one at `path`; a deleted file does not exclude other
+        workers."""
         try:
             return os.path.samestat(os.fstat(self.fd), path.lstat())
         except FileNotFoundError:

@@ -35,7 +35,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Visitor(Struct, frozen=True):
-    """The calling client, as far as it has identified itself."""
+    """The calling client, as far as it is known."""
 
     client: str = ""  # the program's name
     cwd: str = ""  # the directory it works in
@@ -77,7 +77,7 @@ async def post(call: ReadingCall, serving: ToolServer) -> Response:
 
 
 def _invalid(message: dict[str, object]) -> dict[str, object]:
-    """What the SDK says of it are twenty lines."""
+    """A short error message; the SDK's has twenty lines."""
     id = message.get("id")
     error = {"code": INVALID_REQUEST, "message": "The message has no method."}
     return {"jsonrpc": "2.0", "id": id if isinstance(id, str | int) else None, "error": error}

@@ -32,7 +32,7 @@ HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
 
 
 async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:
-    """The status and the body of the answer."""
+    """The status and the body of the response."""
     status, answered = 500, bytearray()
 
     async def receive() -> Message:

@@ -38,7 +38,7 @@ _FULL_FIELDS = (
 
 
 class ToolText(Struct, frozen=True):
-    """Our words, memory's words, our words."""
+    """A tool's text: an introduction, the quoted memories, and a hint."""
 
     before: str = ""
     memory: str = ""
@@ -280,7 +280,7 @@ def _remember(using: ToolServer, given: tools.RememberArguments, cwd: str) -> St
 
 
 def _forget(using: ToolServer, given: tools.ForgetArguments, cwd: str) -> Struct:
-    """The confirmation names what goes, so that it cannot be given for something else."""
+    """Deletes memories. The confirmation names them, so that it cannot be used for others."""
     del cwd
     refs = _refs(given.ids)
     text = f"forget {' '.join(refs)}"
@@ -303,7 +303,7 @@ def _require_project(project: str, cwd: str) -> None:
 
 
 def _refs(ids: Sequence[int | str]) -> list[str]:
-    """As they are written in an index, each once."""
+    """Parses ids as an index shows them, without duplicates."""
     found: dict[str, None] = {}
     for item in ids:
         ref = Ref.parse(str(item))

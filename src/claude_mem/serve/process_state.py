@@ -42,7 +42,7 @@ class ProcessState(Struct, kw_only=True):
         return time.monotonic() - self.born
 
     def in_loop(self, call: Callable[..., object], *given: object) -> None:
-        """Now, or from another thread soon."""
+        """Runs it now or, from another thread, soon."""
         if self.loop is None or threading.get_ident() == self.thread:
             call(*given)
         else:
@@ -56,7 +56,7 @@ class ProcessState(Struct, kw_only=True):
         setattr(self, name, asyncio.Event())
 
     def record_mishap(self, where: str, error: BaseException) -> None:
-        """Counted, and written down without its words, which may quote a memory."""
+        """Counts a failure and logs it without its message, which may quote a memory."""
         self.mishaps[where] += 1
         self.log.error("%s failed: %s", where, name_of(error), exc_info=error)
 

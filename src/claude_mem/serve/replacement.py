@@ -55,7 +55,7 @@ class Process(Struct, frozen=True):
 
 
 def process(pid: int) -> Process | None:
-    """What the system says of it; None: it is gone, or nothing is said."""
+    """The system's information on a process; None: it is gone, or there is none."""
     try:
         return _from_proc(pid) if sys.platform == "linux" else _from_ps(pid)
     except (OSError, ValueError, subprocess.SubprocessError):
@@ -93,7 +93,7 @@ def why_not(data_dir: Path, pid: int | None) -> Refusal | None:
 
 
 def take_place(data_dir: Path, *, silent_s: float = SILENT_S) -> int | Refusal:
-    """End a worker that does not answer for so long. Returns its process id, or why it was left alone."""
+    """Ends a worker that does not answer for this long. Returns its process id, or why it was not ended."""
     with _turn(data_dir) as is_mine:
         if not is_mine:
             return "too soon"
@@ -134,7 +134,7 @@ def _forget_silence(data_dir: Path) -> None:
 
 
 def answers(data_dir: Path, within_s: float) -> bool:
-    """Anything at all, on either socket: it may be slow at one thing and well otherwise."""
+    """Whether it answers anything on either socket, because it may only be slow at one task."""
     end = time.monotonic() + within_s
     while (left := end - time.monotonic()) > 0:
         share = max(0.1, left / 2)
@@ -154,7 +154,7 @@ def answers(data_dir: Path, within_s: float) -> bool:
 
 @contextmanager
 def _turn(data_dir: Path) -> Iterator[bool]:
-    """One at a time, and none for a while after one was replaced."""
+    """Ensures that one worker is replaced at a time, and none for a while after that."""
     if _is_recent(data_dir / paths.REPLACED):
         yield False
         return
@@ -224,7 +224,7 @@ def is_newer(one: str, than: str) -> bool:
 
 
 def should_hand_over(running: str, hook: str, last: Handover | None, now: int) -> bool:
-    """Whether a worker of version `running` makes way on hearing from a hook of version `hook`."""
+    """Whether a worker of version `running` hands over after a call from a hook of version `hook`."""
     if not is_newer(hook, than=running):
         return False
     # It made way a moment ago and runs again because a person said so: that stands.
@@ -241,7 +241,7 @@ def _is_honoured(last: Handover, now: int) -> bool:
 
 
 def read_handover(path: Path) -> Handover | None:
-    """The last handover; None when there was none, or its record says nothing."""
+    """The last handover; None: there was none, or its record cannot be read."""
     record = read_object(path)
     to, at = record.get("to"), record.get("at")
     return Handover(to, at) if isinstance(to, str) and type(at) is int else None

@@ -18,7 +18,7 @@ from claude_mem.store.values import ImportResult
 
 
 class Refusal(Exception):
-    """`str()` is one plain sentence that says what is wrong, and what to do where that is not plain."""
+    """A rejected request; `str()` is one sentence with the problem and, if it is not obvious, the remedy."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 def parse(raw: bytes, what: str = "The body") -> dict[str, object]:
-    """The object; nothing at all counts as an empty one. Raises Refusal, which calls it `what`."""
+    """Parses an object; an empty body counts as an empty object. Raises Refusal, which names it `what`."""
     if not raw.strip():
         return {}
     try:
@@ -77,7 +77,7 @@ def parse(raw: bytes, what: str = "The body") -> dict[str, object]:
 
 
 def absorb_lines(raw: bytes, absorb: Callable[[list[dict[str, object]]], ImportResult]) -> ImportAnswer:
-    """A line that cannot be read is reported by its number, and the others are taken all the same."""
+    """Reads lines. An unreadable line is reported by its number, and the others are still accepted."""
     lines = raw.split(b"\n")
     if len(lines) > MOST_LINES + 1:
         raise Refusal(400, "too_many", f"At most {MOST_LINES:,} lines at a time; send them in parts.")
@@ -140,7 +140,7 @@ def read_arguments(shape: type[S], given: Mapping[str, object]) -> S:
 
 
 class Field(Struct, frozen=True):
-    """A field of a request, as its struct declares it."""
+    """A field of a request's struct."""
 
     name: str
     attribute: str
@@ -220,7 +220,7 @@ def _expectation(type: inspect.Type) -> str:
 
 
 def _meaning(type: inspect.Type, texts: Sequence[str]) -> object:
-    """What the text means; left as it is where it means nothing, to be refused."""
+    """Converts text to the field's type; invalid text is not changed, and is rejected later."""
     text = texts[-1]
     match type:
         case inspect.IntType() if text.isascii() and text.isdigit() and len(text) < 19:
@@ -234,7 +234,7 @@ def _meaning(type: inspect.Type, texts: Sequence[str]) -> object:
 
 
 def _typed(type: inspect.Type, value: object) -> object:
-    """A model's own way to write it; left as it is where there is nothing to mend."""
+    """Corrects a value that a model wrote in another form; other values are not changed."""
     if isinstance(value, str) and isinstance(type, inspect.IntType | inspect.BoolType | inspect.VarTupleType):
         return _meaning(type, [value])
     if isinstance(value, int) and not isinstance(value, bool):
@@ -270,7 +270,7 @@ def _depth_exceeds(value: object, most: int) -> bool:
 
 
 def _without_lone_surrogates(value: dict[str, object]) -> dict[str, object]:
-    """Half a character can be written in JSON, but not in UTF-8, nor in the database."""
+    """Removes lone surrogates, which are valid in JSON, but not in UTF-8 or in the database."""
     text = json.dumps(value, ensure_ascii=False)
     clean: dict[str, object] = json.loads(text.encode("utf-8", "replace"))
     return clean

@@ -29,7 +29,7 @@ class Retention(Struct, frozen=True, kw_only=True):
     """Removes them."""
 
     def upkeep(self) -> dict[str, Callable[[], object]]:
-        """What the worker does by itself, every hour: steps, of which none needs the others."""
+        """The worker's hourly maintenance: independent steps."""
         return {
             "merges": self.store.projects.finish_merging,
             "copies": self.store.copies.clear_drafts,

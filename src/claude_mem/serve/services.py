@@ -51,7 +51,7 @@ class QueueSampler(Struct):
     samples: list[QueueSample] = field(default_factory=list)
 
     def load(self) -> None:
-        """A file that cannot be read is a day that is not known."""
+        """Loads the history; an unreadable file gives an empty one."""
         with suppress(OSError, msgspec.DecodeError):
             if self.path is not None and self.path.stat().st_size <= LARGEST_HISTORY:
                 self.samples = msgspec.json.decode(self.path.read_bytes(), type=list[QueueSample])[
@@ -88,7 +88,7 @@ MOST_ANNOUNCEMENTS = 1_000
 
 
 class Recall(Struct, frozen=True, kw_only=True):
-    """What reads and changes memory."""
+    """The services that read and change memory."""
 
     memory: MemoryReader
     writer: MemoryWriter
@@ -104,7 +104,7 @@ class Recall(Struct, frozen=True, kw_only=True):
 
 
 class Observing(Struct, frozen=True):
-    """What makes memories of recorded events."""
+    """The services that turn recorded events into memories."""
 
     pump: Pump
     observer: Observer
@@ -114,7 +114,7 @@ class Observing(Struct, frozen=True):
     clock: Clock
 
     def state(self) -> dict[str, object]:
-        """Who observes and why, and what holds it up."""
+        """Which observer is used and why, and what is blocking it."""
         return {
             "provider": self.chosen.provider,
             "why": self.chosen.why,
@@ -124,7 +124,7 @@ class Observing(Struct, frozen=True):
         }
 
     def _spent_today(self) -> dict[str, object] | None:
-        """None: it cannot be read now."""
+        """What was spent today; None: it cannot be read now."""
         with suppress(StoreError, OSError):
             spent = self.store.queue.spent(0, self.clock())
             return {"tokens": spent.daily_tokens, "usd": spent.daily_usd}
@@ -137,13 +137,13 @@ class Observing(Struct, frozen=True):
         return resumed
 
     def interrupt(self) -> None:
-        """End calls that are under way; their batches go back to the queue."""
+        """Ends running calls; their batches return to the queue."""
         if self.model is not None:
             self.model.close()
 
 
 class Services(Struct, frozen=True, kw_only=True):
-    """The parts of a worker. What they do may block: the worker calls them from threads."""
+    """The services of a worker. They may block, so the worker calls them from threads."""
 
     settings: Settings
     version: str
@@ -179,7 +179,7 @@ class Announcement(Struct, frozen=True):
 
 
 class Running(ProcessState):
-    """A worker's state."""
+    """The state of a running worker."""
 
     log: ClassVar[logging.Logger] = log
 

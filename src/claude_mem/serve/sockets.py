@@ -47,7 +47,7 @@ def listen_unix(path: Path) -> socket.socket:
 
 
 def listen_tcp(wanted: int) -> socket.socket:
-    """Listen on the wanted port of the loopback, else on one of its neighbours, else on any."""
+    """Listens on the wanted loopback port, otherwise on one close to it, otherwise on any."""
     for port in (*range(wanted, min(wanted + NEIGHBOURS, 65535) + 1), 0):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
@@ -129,7 +129,7 @@ class Listeners:
             await _stop_all(former)
 
     async def close(self) -> None:
-        """Accepts nothing more, finishes what is running, and removes the files."""
+        """Accepts no more connections, finishes running requests, and removes the files."""
         async with self._mutex:
             self._closed = True
             for path, ours in self._ours.items():

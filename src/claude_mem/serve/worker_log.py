@@ -33,7 +33,7 @@ _SQLITE_CODE = lazy_pattern(r"SQLITE_[A-Z_]+", re.ASCII)
 
 @contextmanager
 def open_log(folder: Path, level: str) -> Iterator[None]:
-    """Log into `folder` for as long as the block runs."""
+    """Logs to `folder` while the block runs."""
     handler = _LogFile(
         folder / LOG_NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8", errors="replace"
     )
@@ -52,7 +52,7 @@ def open_log(folder: Path, level: str) -> Iterator[None]:
 
 
 def log_loop_error(loop: object, context: dict[str, Any]) -> None:
-    """The event loop's exception handler: its own would quote the exception."""
+    """The event loop's exception handler; the default one would quote the exception."""
     del loop
     logging.getLogger(OUR_LOGGER).error(
         "event loop: %s", context.get("message"), exc_info=context.get("exception")
@@ -60,7 +60,7 @@ def log_loop_error(loop: object, context: dict[str, Any]) -> None:
 
 
 def name_of(error: BaseException) -> str:
-    """An error without its words, which may quote what was captured: its type, and SQLite's code."""
+    """An error's type and SQLite's code, without its message, which may quote captured text."""
     code = _SQLITE_CODE.search(str(error)) if isinstance(error, StoreError) else None
     return f"{type(error).__name__} {code[0]}" if code else type(error).__name__
 
@@ -72,11 +72,11 @@ class _LogFile(RotatingFileHandler):
         return open(fd, "a", encoding=self.encoding, errors=self.errors)  # noqa: PTH123 - a descriptor
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
-        """A full disk must not stop the worker, nor fill start.log instead."""
+        """Ignores errors: a full disk must not stop the worker, or fill start.log instead."""
 
 
 class WithoutMessages(logging.Formatter):
-    """An exception's message may quote what it tripped over: only its type and its way are written."""
+    """Logs only an exception's type and stack, because its message may quote captured text."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Another handler's formatter leaves its text in the record, with the message: it is not used."""
@@ -153,7 +153,7 @@ def _end(start: int, size: int, complete_lines: bytes) -> int:
 
 
 def _parsed(text: str) -> Iterator[LogLine]:
-    """A record and the lines that follow it: where an exception passed."""
+    """Parses a record and the lines that follow it, which are the stack of an exception."""
     record: list[str] = []
     for line in text.splitlines():
         found = _LINE.fullmatch(line)

@@ -48,7 +48,7 @@ class SettingWarning(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """What is declared of one field of Settings."""
+    """The declaration of one field of Settings."""
 
     group: str
     key: str
@@ -343,7 +343,7 @@ class Settings(Struct, frozen=True):
         return foreign_database.database(self.data_dir)
 
     def __repr__(self) -> str:
-        """Without what is secret: it may end up in a log."""
+        """Without secrets, because it may be logged."""
         shown = (
             f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in _SECRET_FIELDS
         )

@@ -101,7 +101,7 @@ def _parsed(setting: Setting, value: object, where: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it."""
+    """The value as JSON."""
     if isinstance(value, frozenset):
         return sorted(value)
     if isinstance(value, tuple):

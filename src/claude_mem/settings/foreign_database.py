@@ -40,7 +40,7 @@ def is_shared(data_dir: Path) -> bool:
 
 
 def is_foreign_setting(key: str) -> bool:
-    """Whether the other program has a setting of that name, and we have none."""
+    """Whether the other program has a setting with that name, and we do not."""
     name = key.removeprefix("CLAUDE_MEM_")
     return name != key and (
         name in _FOREIGN_SETTINGS.split() or name.startswith(tuple(_FOREIGN_FAMILIES.split()))

@@ -47,7 +47,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def is_blank(value: object) -> bool:
-    """As if it were not set."""
+    """Whether the value counts as not set."""
     return isinstance(value, str) and not value.strip()
 
 
@@ -58,7 +58,7 @@ def data_directory(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def read_file(file: Path) -> dict[str, object]:
-    """What `settings.json` holds; {} when there is none. Raises SettingsError."""
+    """The content of `settings.json`; {} if there is none. Raises SettingsError."""
     table, problem = _read(file)
     if problem:
         raise SettingsError("the file", problem, "one JSON object", str(file))
@@ -156,7 +156,7 @@ def _instead(setting: Setting, chosen: Mapping[str, Any]) -> str:
 
 
 def unknown(key: str, where: str, *, hint: bool = True) -> SettingWarning:
-    """Its value is not shown: it may be a key under a name we do not know."""
+    """The warning about an unknown key. Its value is not shown, because it may be a secret."""
     meant = nearest(key) if hint else None
     if meant is None and foreign_database.is_foreign_setting(key):
         return SettingWarning("theirs", key, f"{key} is a setting of another claude-mem and is ignored.")
@@ -167,7 +167,7 @@ def unknown(key: str, where: str, *, hint: bool = True) -> SettingWarning:
 
 
 def refused(setting: Setting, value: object, where: str) -> SettingsError:
-    """With the value as it may be shown: short, and without what is secret."""
+    """The warning about an invalid value, which is shortened and, if secret, omitted."""
     shown = value
     if setting.takes.kind == "secret":
         shown = "(hidden)"
@@ -211,7 +211,7 @@ def nearest(key: str) -> str | None:
 
 
 def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
-    """The same, with many names in one line."""
+    """The warnings, with many unknown keys in one line."""
     shown = [each for each in warnings if each.kind == "bad" or each.meant]
     for kind, one, more in (
         ("theirs", "setting of another claude-mem is", "settings of another claude-mem are"),
@@ -229,7 +229,7 @@ def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
 
 
 def session_notice(warnings: Iterable[SettingWarning]) -> str:
-    """Shown at a session's start; empty: nothing the user must know."""
+    """The notice for a session's start; empty: there is nothing the user needs to know."""
     bad = [each.says for each in warnings if each.kind == "bad"]
     if not bad:
         return ""
@@ -242,7 +242,7 @@ def cut(text: str) -> str:
 
 
 def without_password(text: str) -> str:
-    """An address may hold one."""
+    """A URL without the password it may contain."""
     if "://" not in text or "@" not in text:
         return text
     try:

@@ -75,7 +75,8 @@ def _text(value: object) -> str | None:
 
 
 def _has_control(text: str) -> bool:
-    """A line break in an address would begin a header; a terminal obeys others."""
+    """Whether it contains control characters: a line break in a URL could begin a header; terminals obey
+    others."""
     return any(letter < " " or "\x7f" <= letter < "\xa0" or letter in "\u2028\u2029" for letter in text)
 
 

@@ -51,14 +51,14 @@ _MOST = 1 << 20
 
 
 def redirects(name: str, value: str) -> bool:
-    """Whether it says where memory is sent or stored, or with whose key. Nothing leaves with `offline`."""
+    """Whether it determines where memory is sent or stored, or with whose key. `offline` sends nothing."""
     if not value or (name, value) == ("CLAUDE_MEM_PROVIDER", "offline"):
         return False
     return name in _OURS or name in registry.VARIABLES or _OTHERS.fullmatch(name) is not None
 
 
 def unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
-    """The names of those that the worker would not use."""
+    """The names of the variables that the worker would not use."""
     return [name for name in _unapproved(environ, data_dir) if redirects(name, environ[name])]
 
 
@@ -121,7 +121,7 @@ def _approve_place(data_dir: Path) -> None:
 
 
 def ignored(data_dir: Path) -> list[str]:
-    """What the worker that was started last found and did not use."""
+    """The variables that the last started worker found and did not use."""
     found = read_object(data_dir / paths.ENVIRONMENT).get("ignored")
     return [str(name) for name in found] if isinstance(found, list) else []
 
@@ -175,7 +175,7 @@ def _texts(found: object) -> dict[str, str]:
 
 
 def _of_client(file: Path) -> object:
-    """What a file of settings of Claude Code puts into each session's environment."""
+    """The variables that a Claude Code settings file adds to each session's environment."""
     try:
         content = paths.content(os.fsencode(file), _MOST)
         return json.loads(content).get("env")

@@ -60,7 +60,7 @@ class TextIndex(Protocol):
 
     def prepare(self) -> None: ...  # rebuild it if another version made it
     def step(self, *, hurried: bool = True) -> int:
-        """Index some new rows; returns how many. 0: up to date. `hurried`: in a short transaction."""
+        """Indexes some new rows; returns how many. 0: up to date. `hurried`: in a short transaction."""
 
     def tidy(self) -> bool:
         """A short step of what makes searches faster, when nothing else is to be done; False: nothing is

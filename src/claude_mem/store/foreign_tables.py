@@ -31,13 +31,13 @@ Row = dict[str, object]
 
 
 class ForeignDatabase:
-    """The tables of an open file."""
+    """The tables of an open database file."""
 
     def __init__(self, db: sqlite3.Connection, path: Path) -> None:
         self._db, self._path = db, path
 
     def columns(self, table: str) -> frozenset[str]:
-        """What a table has; empty: there is none of that name."""
+        """The columns of a table; empty: there is no such table."""
         with translated(self._path):
             known = self._db.execute(
                 "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)

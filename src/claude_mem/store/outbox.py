@@ -58,20 +58,20 @@ class Outbox(Part):
     # -- Which server --
 
     def link(self) -> TeamLink | None:
-        """None: it has joined none."""
+        """The team that this machine has joined; None: it has joined none."""
         found = self._state().get("link")
         return msgspec_json.decode(found, type=TeamLink) if found else None
 
     @transaction
     def join(self, db: Connection, link: TeamLink) -> None:
-        """Whatever was known of another server does not hold here."""
+        """Joins a server. What was known about another server is discarded."""
         execute(db, "set_team_state", name="link", value=msgspec_json.encode(link).decode())
         execute(db, "set_team_state", name="member", value=link.member)
         execute(db, "unset_team_state", name="progress")
 
     @transaction
     def move(self, db: Connection, link: TeamLink) -> None:
-        """The same server at another address: what was sent and pulled stays known, what failed does not."""
+        """Changes the server's address. What was sent and pulled stays known; failures are discarded."""
         execute(db, "set_team_state", name="link", value=msgspec_json.encode(link).decode())
         if found := self._state().get("progress"):
             before = msgspec_json.decode(found, type=Progress)
@@ -80,7 +80,7 @@ class Outbox(Part):
 
     @transaction
     def leave(self, db: Connection) -> None:
-        """Nothing is shared any more, and nothing is known of a server."""
+        """Leaves the team: nothing is shared anymore, and everything about the server is discarded."""
         for table in _TABLES_LEFT:
             execute(db, f"leave_{table}")
 
@@ -113,7 +113,8 @@ class Outbox(Part):
 
     @transaction
     def share(self, db: Connection, project_id: int | None, *, prompts: bool) -> None:
-        """None: every project, also those to come. Without prompts, those that were shared are taken back."""
+        """Shares a project (None: all, including future ones). Without prompts, those that were shared are
+        taken back."""
         if project_id is None:
             value = "prompts" if prompts else "memories"
             execute(db, "set_team_state", name=ALL, value=value)
@@ -126,7 +127,7 @@ class Outbox(Part):
 
     @transaction
     def unshare(self, db: Connection, project_id: int | None, *, take_back: bool) -> None:
-        """None: every project. `take_back`: the server is to forget what it has of it."""
+        """Stops sharing a project (None: all). `take_back`: the server must delete what it has."""
         if project_id is None:
             execute(db, "unset_team_state", name=ALL)
         execute(db, "unshare_project", project_id=project_id)
@@ -141,7 +142,8 @@ class Outbox(Part):
 
     @transaction
     def pin(self, db: Connection, ids: Sequence[int], *, pinned: bool) -> list[int]:
-        """For the team, or not any more. Returns those that were changed; those of others never are."""
+        """Pins or unpins memories for the team. Returns those that were changed; those of others never
+        are."""
         statement = "set_team_pin" if pinned else "unset_team_pin"
         return [id for id in ids if execute(db, statement, id=id).rowcount]
 
@@ -200,22 +202,22 @@ class Outbox(Part):
 
     @transaction
     def settle(self, db: Connection, items: Iterable[OutboxItem]) -> None:
-        """The server has them."""
+        """Records that the server has these memories."""
         for item in items:
             execute(db, "unlist_sent", kind=item.kind, id=item.id, changes=item.changes)
 
     @transaction
     def postpone(self, db: Connection, items: Mapping[OutboxItem, str], until: int) -> None:
-        """They wait, each for a reason."""
+        """Records that they wait, with the reason for each."""
         for item, reason in items.items():
             execute(db, "postpone_outbox", kind=item.kind, id=item.id, until=until, reason=reason)
 
     def judge_again(self) -> None:
-        """Checks now what must continue to wait."""
+        """Requests a new check of what must wait."""
         self._change("judge_again")
 
     def send_at_once(self, project_id: int | None = None) -> int:
-        """Whatever their branches; returns how many are listed."""
+        """Sends memories regardless of their branches; returns how many are listed."""
         if project_id is None:
             return self._change("send_at_once")
         return self._change("send_project_at_once", project_id=project_id)
@@ -223,15 +225,16 @@ class Outbox(Part):
     # -- What is forgotten --
 
     def forgets(self, limit: int) -> list[tuple[int, str]]:
-        """Ids here, and names for the server."""
+        """The deletions to report: local ids, and names for the server."""
         return [(row["id"], row["name"]) for row in self._rows("team_forgets", limit=limit)]
 
     def forgotten(self, ids: Sequence[int]) -> None:
-        """The server knows of these."""
+        """Records that the server knows about these deletions."""
         self._change("team_forgotten", ids=json.dumps(list(ids)))
 
     def found(self, lines: Sequence[ForgetLine]) -> ForgetMatch:
-        """What is here of what others' machines have forgotten: of other members, or sent by this machine."""
+        """The memories here that other machines have deleted: those of other members, or sent by this
+        machine."""
         refs: list[Ref] = []
         sessions: list[str] = []
         names: list[str] = []
@@ -269,7 +272,7 @@ class Outbox(Part):
 
     @transaction
     def hold(self, db: Connection, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> int:
-        """They wait for the user's consent. Returns how many of them are new."""
+        """Holds deletions until the user consents. Returns how many of them are new."""
         new = 0
         for line in lines:
             own = [each for each in losses if each.id == line.id]
@@ -284,7 +287,7 @@ class Outbox(Part):
 
     @transaction
     def refuse(self, db: Connection, lines: Sequence[ForgetLine]) -> None:
-        """The user does not consent: what they mean stays here, and the server learns of it."""
+        """Records that the user does not consent: the memories stay here, and the server is notified."""
         for line in lines:
             execute(db, "unhold_forget", id=line.id)
             execute(db, "note_acknowledgement", id=line.id, answer="refused")
@@ -316,7 +319,7 @@ class Outbox(Part):
         self._change("team_acknowledged", ids=json.dumps(list(ids)))
 
     def barred(self, names: Sequence[str]) -> set[str]:
-        """Which of these were forgotten here."""
+        """Which of these were deleted here."""
         return {row["name"] for row in self._rows("barred", names=json.dumps(list(names)))}
 
     # -- What is received --
@@ -329,14 +332,14 @@ class Outbox(Part):
 
     @transaction
     def note_pins(self, db: Connection, names: Sequence[str]) -> None:
-        """New here, and pinned for the team."""
+        """Records which new memories are pinned for the team."""
         for name in names:
             row = _marks_of(db, name)
             if row is not None:
                 execute(db, "note_team_pin", id=row["id"])
 
     def sessions_of_others(self) -> dict[str, str]:
-        """The author of each."""
+        """The author of each session of other members."""
         return {row["session"]: row["author"] for row in self._rows("sessions_of_others")}
 
     # -- Branches --

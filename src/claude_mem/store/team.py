@@ -31,7 +31,7 @@ from claude_mem.store.values import ImportResult
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """A member, by one of the member's keys."""
+    """A member, identified by one of the member's keys."""
 
     member: str
     machine: str
@@ -42,7 +42,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class Service(Struct, frozen=True):
-    """The server itself."""
+    """The server itself, as a principal."""
 
 
 Principal = Identity | Service | None
@@ -80,7 +80,7 @@ def acting_as_service() -> Iterator[None]:
 
 
 class ForgetNotice(Struct, frozen=True, kw_only=True):
-    """A machine deletes what it has by this name."""
+    """A deletion: a machine deletes what it has under this name."""
 
     id: str
     of: str  # session, observation, summary, prompt
@@ -144,7 +144,7 @@ class PullCursor(Struct, frozen=True):
 
     @classmethod
     def parse(cls, given: str) -> PullCursor:
-        """As `str` writes it. Raises InvalidInput."""
+        """Parses a cursor as `str` writes it. Raises InvalidInput."""
         try:
             cluster, _, rest = given.rpartition("~")
             place, grants, *catching_up = rest.split("-")

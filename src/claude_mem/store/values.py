@@ -134,7 +134,7 @@ class FileMemory(Struct, frozen=True):
 
 
 class ListPosition(Struct, frozen=True):
-    """Where a list goes on: after this memory."""
+    """The position in a list after this memory."""
 
     at: int  # epoch milliseconds
     ref: Ref
@@ -159,7 +159,7 @@ class Selection(Struct, frozen=True):
 
 
 class ForgetPlan(Struct, frozen=True):
-    """What a selection comes to."""
+    """The memories that a selection matches."""
 
     refs: tuple[Ref, ...] = ()
     sessions: tuple[str, ...] = ()  # that are deleted completely
@@ -213,11 +213,11 @@ class Revision(Struct, frozen=True):
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody else has changed it since; `str()` is one sentence."""
+    """It was changed in the meantime; `str()` is one sentence."""
 
 
 class BackfillOptions(Struct, frozen=True):
-    """How sessions of the past are to be treated."""
+    """How imported past sessions are treated."""
 
     offline: bool = True  # no model is called
     hold_until: int = 0  # epoch milliseconds: more of them is on its way
@@ -274,7 +274,7 @@ class UsageCounts(Struct, frozen=True):
 
 
 class Survey(Struct, frozen=True):
-    """A database seen from outside: nothing is created, migrated or changed."""
+    """What an inspection of a database found, without creating, migrating or changing anything."""
 
     path: Path
     exists: bool = False
@@ -311,7 +311,7 @@ class News(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The raw text of what was done."""
+    """The raw input and output of a tool call."""
 
     events: int = 0
     characters: int = 0

@@ -36,14 +36,14 @@ _MEMORIES = ("observation", "summary", "prompt")
 
 
 class Done(Struct, frozen=True):
-    """A step, done."""
+    """The result of a step."""
 
     wait_s: float  # after which there may be more, if nothing changes before
     received: bool = False  # something of others is here now
 
 
 class Sides(Struct, frozen=True, kw_only=True):
-    """What the exchange does with the two sides: this machine's memory, and the server."""
+    """The two sides of the exchange: this machine's memory, and the server."""
 
     absorb: Callable[[Sequence[Record], str], ImportResult]
     """Stores records of a member."""
@@ -84,7 +84,7 @@ class Exchange:
         self._calls.close()
 
     def server(self) -> tuple[TeamLink, TeamServer] | None:
-        """None: this machine has joined none, or its key is gone."""
+        """The server; None: this machine has joined none, or its key is gone."""
         link, key = self.outbox.link(), self._sides.key()
         return None if link is None or key is None else (link, self._sides.connect(link, key, self._calls))
 
@@ -115,7 +115,7 @@ class Exchange:
                     break
 
     def reset(self) -> None:
-        """Another server, or another key: what failed before says nothing of it."""
+        """Discards earlier failures, because the server or the key has changed."""
         self._failures = self._not_before = self._next_pull = 0
 
     def _exchanged(self, server: TeamServer, *, pulls: bool) -> float:
@@ -302,7 +302,7 @@ class Exchange:
             )
 
     def answer_held(self, *, consents: bool) -> int:
-        """The user's answer to all forgets that wait for it. Returns how many those are."""
+        """Applies the user's answer to all held deletions. Returns how many there were."""
         with self.changing:
             lines = self.outbox.held()
             if not consents:

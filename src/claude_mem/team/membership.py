@@ -148,13 +148,13 @@ class Membership:
         return self.status()
 
     def answer_forgets(self, wanted: api.ConsentRequest) -> api.SharingStatus:
-        """The user's answer to forgets that would delete much of their own."""
+        """Applies the user's answer to held deletions of their own memories."""
         self._require_link()
         self.exchange.answer_held(consents=wanted.accept)
         return self.status()
 
     def send_now(self, wanted: api.SendNowRequest) -> api.SentNowAnswer:
-        """Also what waits for its branch to be merged."""
+        """Sends memories immediately, including those that wait for a merge."""
         self._require_link()
         anywhere = not (wanted.project or wanted.cwd)
         count = self._outbox.send_at_once(None if anywhere else self._meant(wanted).id)
@@ -170,7 +170,7 @@ class Membership:
         return api.TeamPinAnswer(done, tuple(text for text in refs if text not in done))
 
     def forget(self, names: Sequence[str]) -> None:
-        """What other members wrote, for the whole team. Raises InvalidInput, and TeamFailure."""
+        """Deletes what other members wrote, for the whole team. Raises InvalidInput and TeamFailure."""
         found = self.exchange.server()
         if found is None:
             raise NotJoined
@@ -184,7 +184,7 @@ class Membership:
             )
 
     def forgets(self) -> api.ForgetsStatus:
-        """None where there is no team. Raises TeamFailure."""
+        """The team's deletions; None: there is no team. Raises TeamFailure."""
         found = self.exchange.server()
         return api.ForgetsStatus(found[1].forgets() if found else (), self._outbox.figures().forgets)
 
@@ -231,7 +231,7 @@ class Membership:
 
 
 def read_key(path: Path) -> str | None:
-    """None: there is none."""
+    """The machine's key; None: there is none."""
     try:
         with path.open("rb") as file:
             return file.read(LONGEST_KEY + 2).decode("ascii", "replace").strip() or None

@@ -47,7 +47,7 @@ class RepoHeads(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """What git says of a branch's tip."""
+    """What git reports about a branch's tip."""
 
     tip: str
     inside: bool  # the default branch has it
@@ -68,7 +68,7 @@ def after_look(state: BranchState | None, look: Look, now: int) -> BranchState:
 
 
 class MergedBranches:
-    """Queries git seldom and within a deadline. One caller at a time."""
+    """Queries git rarely and within a deadline. One caller at a time."""
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class MergedBranches:
         self.times_asked = 0
 
     def ask_again(self) -> None:
-        """What git said before counts no more."""
+        """Discards earlier results from git."""
         self._asked.clear()
 
     def reasons(self, items: Iterable[OutboxItem]) -> dict[OutboxItem, str]:
-        """Why items wait; those that need not are left out."""
+        """The reasons why items wait; those that need not are omitted."""
         by_project: dict[int, list[OutboxItem]] = {}
         for item in items:
             if not (self._always or item.at_once or item.is_known) and _places(item):
@@ -257,7 +257,7 @@ _LOG = ("log", "-p", *_QUIET, "--no-notes", "--no-show-signature")[1:]
 
 
 def _changes(diff: str) -> tuple[str, ...]:
-    """What a diff says beyond where: git's patch-id without context, so that it is the same elsewhere."""
+    """The changes in a diff, independent of their position: git's patch-id without context."""
     kept = []
     for line in diff.splitlines():
         if line.startswith(("+", "-", "Binary files", "new file", "deleted file", "old mode", "new mode")):

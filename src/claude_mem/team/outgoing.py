@@ -85,7 +85,7 @@ def pack(
 
 
 def record_name(record: Record) -> str:
-    """What a memory goes by, on the server and on every machine."""
+    """A memory's name, on the server and on every machine."""
     session = str(record["session_id"])
     if record["kind"] == "prompt":
         return name_of_prompt(session, int(record["number"]))

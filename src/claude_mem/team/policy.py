@@ -24,7 +24,7 @@ NOTICE_AFTER_MS = DAY_MS
 
 
 class Again(Struct, frozen=True):
-    """Call again, not before `until`."""
+    """Retry, not before `until`."""
 
     until: int
 
@@ -47,7 +47,7 @@ def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Agai
 
 
 def is_notice_due(failing_since: int | None, now: int, *, noticed: bool) -> bool:
-    """The user is told once, when it has failed for a day."""
+    """Whether to notify the user, once, that the exchange has failed for a day."""
     return failing_since is not None and not noticed and now - failing_since >= NOTICE_AFTER_MS
 
 

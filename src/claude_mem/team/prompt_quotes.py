@@ -45,7 +45,7 @@ class Unquotable(ValueError):
 
 
 class Prompts:
-    """What the user wrote in a session."""
+    """The user's prompts in a session."""
 
     def __init__(self, text: str) -> None:
         self._words = _words(text)
@@ -68,7 +68,7 @@ class Prompts:
 
     @cached_property
     def _places(self) -> dict[str, list[int]]:
-        """In which sentences each word is."""
+        """The sentences in which each word occurs."""
         places: dict[str, list[int]] = {}
         for number, sentence in enumerate(self._sentences):
             for word in set(sentence):
@@ -76,7 +76,7 @@ class Prompts:
         return places
 
     def are_in(self, text: str) -> bool:
-        """Whether the text repeats them."""
+        """Whether the text repeats the prompts."""
         words = _words(text)[: 4 * LONGEST]
         if not words:
             return False
@@ -92,7 +92,7 @@ class Prompts:
         )
 
     def have_words_of(self, text: str) -> bool:
-        """Whether most of its words come in them, in whatever order."""
+        """Whether most of its words occur in the prompts, in any order."""
         words = set(_words(text))
         return bool(words) and len(words & self._vocabulary) >= MOSTLY * len(words)
 
@@ -138,7 +138,7 @@ def _is_users(fact: str, prompts: Prompts) -> bool:
 
 
 def _titles(record: Record) -> Iterator[str]:
-    """What else says what a memory is about."""
+    """Other texts that can replace a memory's title."""
     for text in (str(record.get("narrative") or ""), *map(str, record.get("facts") or ())):
         if first := _SENTENCE.split(text)[0].strip().rstrip("."):
             yield first if len(first) <= TITLE else first[:TITLE].rsplit(" ", 1)[0] + " …"

@@ -53,7 +53,7 @@ class TeamFailure(ClaudeMemError):
 
     @property
     def is_late(self) -> bool:
-        """The server, or a proxy in front of it, was waited for in vain."""
+        """Whether the server, or a proxy in front of it, did not answer in time."""
         return self.status == 504 or self.code == LATE
 
 
@@ -158,7 +158,7 @@ def _unreached(trouble: str) -> str:
 
 
 def _refused(status: int, code: str) -> str:
-    """What it means, where a user can do something about it."""
+    """The meaning of a rejection, if the user can do something about it."""
     returned = f"status {status}{f', {code}' if code else ''}"
     if 300 <= status < 400:
         return f"The address redirects to another one ({returned}). Join with that address."

@@ -80,11 +80,11 @@ class VectorBackend(Protocol):
     name: str
 
     def open(self, stamp: str) -> bool:
-        """Go on with the vectors of this stamp; False: there are none under it."""
+        """Opens the vectors with this stamp; False: there are none."""
         ...
 
     def begin(self, stamp: str, before: str | None) -> None:
-        """Store none, under a new stamp; those of the stamp before are of no use any more."""
+        """Starts over with no vectors under a new stamp; those of the previous stamp are obsolete."""
         ...
 
     def put(self, vectors: Mapping[int, Vector]) -> None:
@@ -100,7 +100,7 @@ class VectorBackend(Protocol):
         ...
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
-        """Of those that are stored."""
+        """The cosines of those keys that have a vector."""
         ...
 
     def count(self) -> int: ...
@@ -108,7 +108,7 @@ class VectorBackend(Protocol):
     def clear(self) -> None: ...
 
     def close(self) -> None:
-        """Release what it holds; nothing is called from here on."""
+        """Releases its resources; it is not called afterwards."""
         ...
 
 

@@ -239,7 +239,7 @@ class Builtin:
             return self._held[scope]
 
     def _follow(self) -> None:
-        """What other processes have stored since the last look is compared too."""
+        """Reads the vectors that other processes have stored since the last call."""
         with self._changing, translated_errors():
             self._mark, changed = self._table.changes(self._mark if self._held else None)
             if changed is None:
@@ -257,7 +257,7 @@ class Builtin:
             self._held[scope] = held
 
     def _dimensions(self) -> set[int]:
-        """Of what is there: none, or one."""
+        """The number of dimensions of the stored vectors; none, if there are no vectors."""
         return {len(blob) for rows in self._table.newest(None, 1, 1) for _, blob in rows}
 
 
@@ -300,7 +300,7 @@ class ProjectVectors(Builtin):
         return [(memory_key, cosine) for memory_key, cosine in best if memory_key in there]
 
     def _read(self, scope: Scope) -> Blocks:
-        """The projects that were read first make room."""
+        """Reads projects; those that were read first are dropped to make room."""
         with self._changing, translated_errors():
             if scope not in self._held:
                 found = tuple(uniform(self._table.newest(scope, self._most, ROWS)))

@@ -65,7 +65,7 @@ class VectorIndexer:
         return done
 
     def rebuild(self) -> None:
-        """Make them all again. Raises VectorsUnavailable, StoreError."""
+        """Rebuilds all vectors. Raises VectorsUnavailable, StoreError."""
         before = self._source.made()
         self._vectors.begin(self._source.begin(self._maker), before and before[1])
 

@@ -100,7 +100,7 @@ class OnnxFolder(LocalModel):
 
 
 def _pooled(np: Any, found: Any, mask: Any, takes_first: bool) -> Any:
-    """One vector a text, of the vectors of its tokens."""
+    """One vector per text, pooled from the vectors of its tokens."""
     if found.ndim == 2:
         return found
     if takes_first:
@@ -121,7 +121,7 @@ class FastEmbed(LocalModel):
         self._ask: Model | None = None
 
     def embed_query(self, text: str, within_s: float) -> Vector:
-        """Some of these models embed queries in another way than what is searched."""
+        """Embeds a query, which some of these models do differently than for texts."""
         del within_s
         self._loaded()
         assert self._ask is not None
@@ -171,7 +171,7 @@ def model_file(folder: Path) -> Path:
 
 
 def unit(rows: Any, has_words: Sequence[bool]) -> Sequence[Vector]:
-    """Of length 1; what has no words has no direction. Raises VectorsUnavailable."""
+    """Vectors of length 1; a text without words is a zero vector. Raises VectorsUnavailable."""
     import numpy as np
 
     if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():

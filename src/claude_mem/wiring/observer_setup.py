@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # commands need only the choice, and no worker
 
 
 def choice(settings: Settings) -> Choice:
-    """Who observes, and why."""
+    """Which observer is used, and why."""
     return registry.choose(settings.provider, _access(settings))
 
 
@@ -47,12 +47,12 @@ def _access(settings: Settings) -> Access:
 
 
 def mode_of(settings: Settings) -> modes.Mode:
-    """What is worth remembering, as the user has it. Raises SettingsError, naming the file."""
+    """The user's mode. Raises SettingsError, which names the file."""
     return modes.load(settings.mode, [settings.data_path(paths.MODES)])
 
 
 def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
-    """The user's; or the one that ships, and why."""
+    """The user's mode; or the built-in one, and why."""
     return modes.load_or_usual(settings.mode, [settings.data_path(paths.MODES)])
 
 

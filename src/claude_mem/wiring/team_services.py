@@ -108,7 +108,7 @@ def build(settings: Settings) -> TeamServices:
 
 
 def _expire(store: Any) -> None:
-    """One process of all does it."""
+    """Deletes expired data; only one process does it."""
     if not store.presence.claim("retention"):
         return
     store.upkeep.checkpoint()
@@ -121,7 +121,7 @@ def _member() -> str | None:
 
 
 def _never_stale(_: object) -> tuple[tuple[str, ...], float]:
-    """A server has no repositories to compare with."""
+    """No staleness marks, because a server has no repositories to compare with."""
     return (), 1.0
 
 

@@ -370,6 +370,6 @@ def build_membership(
 
 
 def member_of(store: Store) -> str | None:
-    """Who this machine is in its team; None: it has joined none."""
+    """This machine's member in its team; None: it has joined none."""
     link = store.outbox.link() if isinstance(store, SqliteStore) else None
     return link.member if link else None

@@ -97,7 +97,7 @@ class App:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        """Read the request into the structs its handler takes, and make a response of what it returns."""
+        """Converts the request to the structs that its handler takes, and the result to a response."""
         sent = request.scope.get("raw_path") or request.scope["path"].encode()  # a server may leave it out
         methods, id = self._router.find(sent.decode("ascii", "replace"))
         trusted = request.scope.get(guard.TRUSTED)

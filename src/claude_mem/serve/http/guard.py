@@ -350,7 +350,8 @@ _OTHERWISE = ("The viewer cannot be shown.", "Try again, or run this in a termin
 
 
 def sign_in_page(status: int) -> str:
-    """The page for a browser that is not signed in: which command to run. No script, no style, no memory."""
+    """The page for a browser that is not signed in: it shows which command to run, without scripts or
+    memory."""
     what, then = _PAGES.get(status, _OTHERWISE)
     return (
         '<!doctype html>\n<html lang="en"><meta charset="utf-8">'

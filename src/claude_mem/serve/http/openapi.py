@@ -19,7 +19,7 @@ _SESSION = ("A sessionDbId, or the agent's own id of the session.", "7")
 
 
 def document(table: Sequence[Endpoint], version: str, port: int | None) -> Json:
-    """All routes of a worker that exist over TCP."""
+    """The document for all routes of a worker that are available over TCP."""
     cookie = {"type": "apiKey", "in": "cookie", "name": f"claude_mem_{port or 37777}"}
     return described(
         [endpoint for endpoint in table if not endpoint.socket_only],
@@ -151,7 +151,7 @@ def _id(about: str, example: str) -> Json:
 
 
 def _responses(answers: Iterable[Answer], schemas: _Schemas) -> Json:
-    """By status, with every media type; the first description of a status counts."""
+    """The responses by status, with all media types; the first description of a status is used."""
     found: Json = {}
     for answer in answers:
         response = found.setdefault(str(answer.status), {"description": answer.about})

@@ -140,7 +140,7 @@ class Router:
 
 
 def respond(found: object, status: int = 200) -> Response:
-    """What a handler returned, as a response."""
+    """Converts a handler's result to a response."""
     if isinstance(found, Response):
         return found
     return Response(msgspec.json.encode(found), status, media_type="application/json")

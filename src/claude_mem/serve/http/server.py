@@ -80,7 +80,7 @@ class HttpServer:
             self._config.ssl.load_cert_chain(*self._tls)
 
     async def stop(self) -> None:
-        """Take no more connections; let running requests finish."""
+        """Accepts no more connections; lets running requests finish."""
         await self._server.shutdown(sockets=[self._listener])
 
 

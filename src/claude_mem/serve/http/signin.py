@@ -38,7 +38,7 @@ class Visitors:
         self._cookies = _read(path) if path else {}
 
     def invite(self) -> str:
-        """A word that lets one browser in, once."""
+        """A code that signs in one browser, once."""
         self._links = _unexpired(self._links, self._clock(), MOST_LINKS - 1)
         once = secrets.token_urlsafe(32)
         self._links[_hash(once)] = self._clock() + LINK_MS
@@ -61,7 +61,7 @@ class Visitors:
         return self._clock() < self._cookies.get(_hash(cookie), 0)
 
     def page_key(self, cookie: str) -> str:
-        """What the page shows beside its cookie."""
+        """The key that the page sends in addition to its cookie."""
         made = hmac.digest(self._secret, b"page " + cookie.encode(errors="replace"), "sha256")
         return base64.urlsafe_b64encode(made).rstrip(b"=").decode()
 
@@ -73,7 +73,7 @@ class Visitors:
             self._write()
 
     def dismiss_all(self) -> int:
-        """How many were signed in."""
+        """Signs out all browsers; returns how many there were."""
         count = len(_unexpired(self._cookies, self._clock(), MOST_COOKIES))
         self._cookies, self._links = {}, {}
         self._write()
@@ -95,5 +95,5 @@ def _hash(word: str) -> str:
 
 
 def _read(path: Path) -> dict[str, int]:
-    """A file that cannot be read signs no browser in."""
+    """Reads the file; if it cannot be read, no browser is signed in."""
     return {name: until for name, until in read_object(path).items() if type(until) is int}

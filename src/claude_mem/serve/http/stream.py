@@ -56,7 +56,7 @@ class StreamPosition(Struct, frozen=True):
 
 
 def format_event(name: str, cursor: StreamPosition | str, data: Mapping[str, object]) -> bytes:
-    """Its name is in the data too, for clients that hear all events by one ear."""
+    """Formats an event. Its name is in the data too, for clients with one handler for all events."""
     line = json.dumps({"type": name, **data}, ensure_ascii=False, separators=(",", ":"))
     return f"id: {cursor}\nevent: {name}\ndata: {line}\n\n".encode("utf-8", "replace")
 
@@ -89,7 +89,7 @@ def listen(call: Call, project: str) -> Response:
 
 
 def visitor(call: Call) -> str | None:
-    """The cookie of a browser that is signed in; None: this is none."""
+    """The cookie of a signed-in browser; None: it is not one."""
     given = call.request.headers.get("cookie", "").encode("latin-1", "replace")
     cookie = guard.given_cookie([given], call.running.port)
     return cookie if cookie is not None and call.running.visitors.knows(cookie) else None
@@ -113,7 +113,7 @@ class EventStream(StreamingResponse):
 
 
 class _Listener(Struct):
-    """What one listener was sent so far."""
+    """A listener, and what was sent to it so far."""
 
     running: Running
     memory: MemoryReader
@@ -147,7 +147,7 @@ class _Listener(Struct):
             return  # it hangs up; the listener comes again, and says where it was
 
     def _may_listen(self) -> bool:
-        """Who has signed out gets nothing more."""
+        """Whether the listener is still signed in."""
         return self.visitor is None or self.running.visitors.knows(self.visitor)
 
     def _first(self) -> list[bytes]:
@@ -211,7 +211,7 @@ class _Listener(Struct):
         return self.memory.details(refs).results
 
     def _new_sessions(self) -> list[dict[str, Any]]:
-        """Those that changed since they were last sent."""
+        """The sessions that changed since they were last sent."""
         listed = to_builtins(self.memory.sessions(FilterRequest(), Page(SESSIONS)).items)
         latest = [item for item in listed if self._concerns(item)]
         new = [item for item in latest if self.sessions.get(item["id"]) != item.get("status")]

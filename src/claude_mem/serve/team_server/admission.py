@@ -26,7 +26,7 @@ MOST_CACHED = 10_000
 
 
 class Allowance(Struct, frozen=True):
-    """Of requests: so many a second in the long run, and so many at once."""
+    """A rate limit: requests per second in the long run, and in a burst."""
 
     per_s: float
     at_once: int
@@ -38,7 +38,7 @@ before the database feels it; keys in use are answered meanwhile."""
 
 
 class RateLimiter:
-    """A bucket for each name, which fills by the clock. Any thread may call it."""
+    """A token bucket for each name. Any thread may call it."""
 
     def __init__(self, allowance: Allowance, most_names: int = MOST_CACHED) -> None:
         self._allowance, self._most = allowance, most_names
@@ -46,7 +46,7 @@ class RateLimiter:
         self._lock = Lock()
 
     def wait_s(self, name: str, now_s: float) -> float:
-        """0: it may go on, and that is counted. Else, after how many seconds it may."""
+        """0: the request is allowed, and counted. Otherwise, how many seconds to wait."""
         full, per_s = float(self._allowance.at_once), self._allowance.per_s
         with self._lock:
             left, at = self._buckets.pop(name, (full, now_s))
@@ -59,7 +59,8 @@ class RateLimiter:
 
 
 class KeyChecker:
-    """Whose a key is. `authenticate` queries the database; its answers are used for a moment."""
+    """Identifies the member of a key. `authenticate` queries the database; its answers are cached for a
+    moment."""
 
     def __init__(
         self,
@@ -81,8 +82,8 @@ class KeyChecker:
         return self._now_s() - at < self._cache_s, identity
 
     def identify(self, key: str) -> Identity | None:
-        """None: the key is unknown, ended or revoked. May block. Raises StoreError, and Refusal when too many
-        keys are tried."""
+        """The key's identity; None: it is unknown, expired or revoked. May block. Raises StoreError, and
+        Refusal if too many keys are tried."""
         is_known, identity = self.cached(key)
         if is_known:
             return identity
@@ -99,7 +100,7 @@ class KeyChecker:
         return identity
 
     def forget_all(self) -> None:
-        """Something was revoked here: nothing of it is believed any longer."""
+        """Empties the cache, because something was revoked on this process."""
         with self._lock:
             self._found.clear()
 
@@ -109,7 +110,7 @@ def _digest(key: str) -> bytes:
 
 
 def key_in(headers: Headers) -> str | None:
-    """The key that a request shows, if it shows one."""
+    """The key in a request, if there is one."""
     given = [value for name, value in headers if name == b"authorization"]
     if len(given) != 1:
         return None
@@ -151,7 +152,7 @@ def judge_host(headers: Headers, hosts: frozenset[bytes] | None) -> Refusal | No
 
 
 def no_key() -> Refusal:
-    """The same for a key that is missing, unknown, ended or revoked."""
+    """The rejection, which is the same for a key that is missing, unknown, expired or revoked."""
     return Refusal(
         401,
         "no_key",

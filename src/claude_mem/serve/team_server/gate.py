@@ -147,7 +147,7 @@ class Gate(Middleware):
         await super()._refuse(scope, send, refusal)
 
     def _write_down(self, scope: AsgiScope, status: int, took_s: float) -> None:
-        """Never what was asked for: only which route, by whom, and what became of it."""
+        """Logs the route, the caller and the status, but never the content of the request."""
         route = scope.get(ROUTE, UNKNOWN_ROUTE)
         self._serving.figures.note(route, status, took_s)
         if route == "/health" and status == 200:

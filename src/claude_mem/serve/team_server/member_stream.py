@@ -100,7 +100,7 @@ class _Listener(Struct):
         return [*events, self._event("initial", projects=projects)]
 
     def _next(self) -> list[bytes]:
-        """The next ones; empty: it was sent all there are."""
+        """The next changes; empty: all were sent."""
         found = self.call.services.sharing.changes(self.cursor, WINDOW)
         self.cursor = found.cursor
         results = self.call.memory.details([str(ref) for ref in found.refs]).results if found.refs else []

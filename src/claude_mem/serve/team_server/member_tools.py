@@ -32,7 +32,7 @@ def server_of(call: TeamCall) -> ToolServer:
 
 
 def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAnswer:
-    """A memory of the member's, as if a machine of the member's had sent it."""
+    """Saves a memory of the member's, as if one of the member's machines had sent it."""
     services, now = call.services, call.services.clock()
     narrative = services.clean(text).strip()
     if not narrative:
@@ -75,13 +75,14 @@ def _saved(call: TeamCall, session: str, at: int, title: str) -> Ref:
 
 
 def _own_session(call: TeamCall, project: str) -> str:
-    """One for each member and project."""
+    """The session for the member's saved memories: one per member and project."""
     whose = f"{call.identity.member}/{project}"
     return f"{MCP_CLIENT}-{hashlib.sha256(whose.encode(errors='replace')).hexdigest()[:24]}"
 
 
 def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnswer:
-    """The member's own, or any of a project that the member administers, on every machine."""
+    """Deletes the member's own memories, or any in a project that the member administers, on every
+    machine."""
     refs = [ref for ref in map(Ref.parse, map(str, request.ids)) if ref is not None]
     whole = call.services.store.memories.details(refs)
     if dry_run:
@@ -99,7 +100,7 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
 
 
 def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
-    """What others know it by; None: it is not shared."""
+    """The memory's name on other machines; None: it is not shared."""
     match card.ref.kind:
         case "observation":
             return records.name_of(card.session, card.created_at, columns["content_key"])

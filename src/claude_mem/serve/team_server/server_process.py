@@ -53,7 +53,7 @@ END_S = 1.5
 
 
 class ServerConnection(Bounded):
-    """A server has more callers than a worker."""
+    """A connection with the limits of a team server, which has more callers than a worker."""
 
     most_connections, most_strangers = 2_048, 1_024
 
@@ -70,7 +70,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
 
 
 def run(build: Callable[[], TeamServices], options: ServerOptions) -> int:
-    """Serve until SIGTERM or SIGINT. Raises ClaudeMemError and OSError when it cannot begin."""
+    """Serves until SIGTERM or SIGINT. Raises ClaudeMemError and OSError if it cannot start."""
     raise_file_limit()
     listener = _listen(options.host, options.port)
     try:
@@ -182,7 +182,7 @@ def _renew(server: HttpServer) -> None:
 
 
 def _start_loops(serving: ServerState) -> list[asyncio.Task[None]]:
-    """As the server itself: each loop's task has that from here."""
+    """Starts the loops, which act as the server itself."""
     services = serving.services
     with services.as_service():
         return [
@@ -222,7 +222,7 @@ def _heard(serving: ServerState) -> None:
 
 
 async def _check(serving: ServerState) -> None:
-    """Whether the database can be used: what /health says, without a query for each that asks."""
+    """Checks regularly whether the database can be used, so that /health needs no query."""
     while not serving.stopping.is_set():
         looking = asyncio.create_task(asyncio.to_thread(serving.services.check))
         await asyncio.wait([looking], timeout=CHECK_WITHIN_S)
@@ -240,7 +240,7 @@ async def _check(serving: ServerState) -> None:
 
 
 class JsonLines(WithoutMessages):
-    """The log: an object a line on stderr, without a word of what was queried or stored."""
+    """The log: one JSON object per line on stderr, without queries or stored text."""
 
     def format(self, record: logging.LogRecord) -> str:
         facts: dict[str, object] = {

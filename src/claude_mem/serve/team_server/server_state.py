@@ -26,7 +26,7 @@ DURATIONS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
 class TeamServices(Struct, frozen=True, kw_only=True):
-    """The parts of a team server. What they do may block, and is called from threads."""
+    """The services of a team server. They may block, so they are called from threads."""
 
     version: str
     clock: Clock
@@ -52,7 +52,7 @@ class TeamServices(Struct, frozen=True, kw_only=True):
 
 
 class RequestFigures:
-    """Requests by route and status, and how long they took. Only the event loop touches it."""
+    """Requests by route and status, and their durations. Only the event loop uses it."""
 
     def __init__(self) -> None:
         self.requests: Counter[tuple[str, int]] = Counter()
@@ -73,7 +73,7 @@ class RequestFigures:
 
 
 class ServerState(ProcessState):
-    """A process's state."""
+    """The state of a process."""
 
     log: ClassVar[logging.Logger] = log
 

@@ -95,7 +95,7 @@ def server_app(serving: ServerState) -> App:
 
 
 def _refusal_of(error: Exception) -> Refusal:
-    """What the database says of itself, such as its address, is for the log alone."""
+    """The response to an error. Details of the database, such as its address, are only logged."""
     match error:
         case StoreForbidden():
             return Refusal(403, "forbidden", "You are not allowed to do that.")

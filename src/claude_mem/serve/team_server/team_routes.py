@@ -41,7 +41,7 @@ class TeamCall(ReadingCall, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> Identity:
-        """Whose key it shows. Routes that ask for none have none."""
+        """The identity of the request's key. Routes without authentication have none."""
         found: Identity = self.request.scope[IDENTITY]
         return found
 

@@ -89,7 +89,7 @@ def _statements() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def error_of(error: psycopg.Error) -> StoreError:
-    """Without the server's DETAIL: that quotes the row."""
+    """Converts an error, without the server's DETAIL, which quotes the row."""
     said = error.diag.message_primary or ("" if error.sqlstate else str(error))
     detail = " ".join(said.split()) or type(error).__name__
     if isinstance(error, errors.InsufficientPrivilege):
@@ -129,7 +129,7 @@ _JSON_STANDS_FOR_NUL = "\\ufdd0"
 
 
 class _Text(Loader):
-    """A text, as it was given."""
+    """A text, as it was passed."""
 
     def load(self, data: Any) -> str:
         found = bytes(data).decode()
@@ -159,7 +159,7 @@ class PostgresConnection:
         return wide_key(session_db_id, ref)
 
     def span(self, project_id: int | None, /) -> Span:
-        """By the projects themselves."""
+        """The span of a project, which is the project itself."""
         return EVERYWHERE if project_id is None else (project_id, project_id)
 
     def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor:
@@ -175,7 +175,7 @@ class PostgresConnection:
 
 
 def _storable(value: Any) -> Any:
-    """As PostgreSQL can hold it: no lone surrogate, no NUL, flags as numbers."""
+    """A value as PostgreSQL can store it: no lone surrogates, no NUL, flags as numbers."""
     if isinstance(value, str):
         plain = text(str(value)).replace("\0", NUL)
         return plain.replace(JSON_NUL, _JSON_STANDS_FOR_NUL) if plain.startswith("[") else plain
@@ -265,7 +265,7 @@ class Pool:
             raw.close()
 
     def _begun(self, begin: str) -> psycopg.Connection[Row]:
-        """Idle ones may have lost their server since."""
+        """A connection in a transaction. Idle ones may have lost their server, and are replaced."""
         while (raw := self._borrow()) is not None:
             with suppress(psycopg.Error):
                 self._begin(raw, begin)
@@ -281,7 +281,7 @@ class Pool:
         return raw
 
     def _begin(self, raw: psycopg.Connection[Row], begin: str) -> None:
-        """In one round trip, and all or nothing."""
+        """Begins a transaction in one round trip."""
         if self._owner is None:
             raw.execute(begin.encode())
             return
@@ -362,7 +362,7 @@ class Writer:
 
 
 def name_of(url: str) -> str:
-    """What it is called in messages: never with its password."""
+    """The database's name in messages, never with its password."""
     given = _address(url)
     database, host = given.get("dbname") or given.get("user") or "", given.get("host") or "localhost"
     return f"PostgreSQL database {database} on {host}"

@@ -35,13 +35,13 @@ FIRST_KEY_DAYS = 3_660
 
 
 def digest_of(secret: str) -> bytes:
-    """As a key is stored. It is random, so a fast hash is enough."""
+    """The digest of a key, as stored. Keys are random, so a fast hash is enough."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 class Directory(Part):
     def authenticate(self, secret: str) -> Identity | None:
-        """Whose key it is; None: nobody's, or it has ended or was revoked. As the service."""
+        """The identity of a key; None: it is unknown, expired or revoked. As the service."""
         if not secret.startswith(PREFIX):
             return None
         now = self._clock()
@@ -61,13 +61,13 @@ class Directory(Part):
         )
 
     def server_id(self) -> str:
-        """By which machines know the team again, wherever it moves."""
+        """The id by which machines recognize the team's server after it moves."""
         row = self._row("server_id")
         return "" if row is None else str(row["id"])
 
     @transaction
     def begin(self, db: Connection, member: str, machine: str) -> tuple[str, KeyInfo]:
-        """The first admin and the first key, once. As the service."""
+        """Creates the first admin and the first key, once. As the service."""
         execute(db, "lock_members")
         if execute(db, "any_member").fetchone() is not None:
             raise InvalidInput("member", "This database already has a team. An admin of it can create a key.")
@@ -85,7 +85,7 @@ class Directory(Part):
 
     @transaction
     def add_member(self, db: Connection, new: NewMember) -> MemberInfo:
-        """Also one that was removed before: it is the same member again, without keys and grants."""
+        """Adds a member. One that was removed before is the same member again, without keys and grants."""
         if new.name == ME:
             raise InvalidInput("name", f"The name `{ME}` is reserved. Choose another one.")
         now = self._clock()
@@ -95,7 +95,7 @@ class Directory(Part):
 
     @transaction
     def remove_member(self, db: Connection, name: str) -> None:
-        """What the member shared stays, under the member's name."""
+        """Removes a member. What the member shared stays, under the member's name."""
         now = self._clock()
         execute(db, "end_grants_of", member=name)
         execute(db, "revoke_keys_of", member=name, now=now)
@@ -111,7 +111,7 @@ class Directory(Part):
 
     @transaction
     def add_key(self, db: Connection, new: NewKey) -> tuple[str, KeyInfo]:
-        """The key itself, which is not stored."""
+        """Creates a key; returns the key itself, which is not stored."""
         if "write" in new.scopes and "read" not in new.scopes:
             raise InvalidInput("scopes", "The scope write requires the scope read.")
         if execute(db, "member", name=new.member).fetchone() is None:
@@ -142,7 +142,8 @@ class Directory(Part):
     # Grants
 
     def grants(self) -> tuple[ProjectGrant, ...]:
-        """Those that the caller may see: one's own, of projects that one administers, or all."""
+        """The grants that the caller may see: the caller's own, those of projects the caller administers, or
+        all."""
         return tuple(ProjectGrant(**row) for row in self._rows("team_grants"))
 
     def grants_of(self, member: str) -> tuple[ProjectGrant, ...]:

@@ -32,7 +32,7 @@ _REMOVAL = "DROP TABLE IF EXISTS memory_halfvecs; DROP FUNCTION IF EXISTS vector
 
 
 class Found(Struct, frozen=True):
-    """What a database has of it."""
+    """The state of pgvector in a database."""
 
     available: str | None
     """The version that PostgreSQL would create; None: it is not on that server."""
@@ -63,7 +63,7 @@ def found(db: Connection) -> Found:
 
 
 def described(state: Found) -> str:
-    """For people: a version alone, if that is what compares."""
+    """The state for people: only the version, if pgvector is in use."""
     if state.installed is None:
         return "not installed"
     if not state.has_type:
@@ -74,7 +74,7 @@ def described(state: Found) -> str:
 
 
 def is_to_do(db: PostgresConnection) -> bool:
-    """Whether a start has something to make or to remove."""
+    """Whether a start has to create or remove something."""
     state = found(db)
     if state.has_type:
         return not state.is_made

@@ -61,7 +61,7 @@ def require_supported(server_version: int) -> None:
 
 
 def _scripts(version: int | None) -> list[Path]:
-    """What leads from a version, or from nothing, to ours."""
+    """The scripts that lead from a version, or from nothing, to ours."""
     if version is None:
         return [_HERE / "schema.sql"]
     return sorted((_HERE / "migrations").glob("*.sql"))[version - 1 :]
@@ -119,7 +119,7 @@ def _grant_role(raw: psycopg.Connection[Row], *, exists: bool, user: str) -> Non
 
 
 def _version(db: PostgresConnection, url: str) -> int | None:
-    """None: there is nothing of ours yet."""
+    """The schema's version; None: our schema does not exist yet."""
     found = db.run(db.queries["schema_found"], {"schema": SCHEMA}).fetchone()
     if not found["tables"]:
         return None

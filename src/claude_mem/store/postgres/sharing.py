@@ -107,7 +107,7 @@ class Sharing(Part):
             return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(come_to), more)
 
     def now(self) -> str:
-        """A cursor of `changes`: from now on."""
+        """The current cursor of `changes`."""
         with self._readers.read() as db:
             return str(ChangePosition(int(execute(db, "oldest_open").fetchone()[0])))
 
@@ -217,7 +217,7 @@ _PLACE = ("session_id", "project")
 
 
 class _Check:
-    """What is refused before it is tried, each with a sentence."""
+    """Checks records before they are stored, with a sentence for each rejection."""
 
     def __init__(self, db: Connection, records: Sequence[Record], now: int) -> None:
         plain = [record for record in records if isinstance(record, dict)]
@@ -260,7 +260,7 @@ class _Check:
 
 
 def _levels(db: Connection, records: Iterable[Record], now: int) -> dict[str, str]:
-    """What the member may do in each project that is named. One that is new is the member's."""
+    """The member's access to each project in the records. A new project belongs to the member."""
     levels: dict[str, str] = {}
     for record in records:
         key = record.get("key") if record.get("kind") == "project" else record.get("project")
@@ -355,7 +355,7 @@ def _records(db: Connection, refs: tuple[Ref, ...], now: int) -> Iterable[Record
 
 
 def _forget(db: Connection, name: str, now: int) -> int:
-    """The forget's id; 0: there is nothing of that name that the member may delete."""
+    """The deletion's id; 0: there is nothing with that name that the member may delete."""
     meant = _meaning(name)
     found = execute(db, meant[0], **meant[1]).fetchone() if meant else None
     if meant is None or found is None:
@@ -397,7 +397,7 @@ _NAMED = re.compile(
 
 
 def _meaning(name: str) -> tuple[str, dict[str, Value]] | None:
-    """What a name is of: a statement that finds it, and its parameters."""
+    """What a name refers to: a statement that finds it, and its parameters."""
     found = _NAMED.fullmatch(name)
     if found is None:
         parts = model_records.parse_name(name)

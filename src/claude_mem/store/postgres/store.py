@@ -48,7 +48,7 @@ class PostgresStore(Store):
         clock: Clock,
         owner: str | None = None,
     ) -> None:
-        """`owner`: of the tables, on a team's server."""
+        """`owner`: the owner of the tables, on a team's server."""
         self.recovered = None
         self._url, self.presence, self._pool = url, presence, Pool(url, presence.holder, owner)
         self._pool.on_connect = presence.renew

@@ -25,7 +25,7 @@ def count_since(url: str, since: int, now: int) -> UsageCounts:
 
 
 def survey_database(url: str, now: int) -> Survey:
-    """Nothing is created, migrated or changed."""
+    """Inspects the database without creating, migrating or changing anything."""
     facts = Survey(Path(name_of(url)), known_schema=VERSION, on_server=True)
     try:
         with _looking(url) as db:

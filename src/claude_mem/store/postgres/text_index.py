@@ -26,7 +26,7 @@ matcher = WordMatcher
 
 
 class TextIndex(Part):
-    """Any process, and any thread of it, may index; each takes what no other has taken."""
+    """The text index. Any thread of any process may index; each claims rows that no other has claimed."""
 
     def prepare(self) -> None:
         """Begin anew if the index was made by another version's rules."""
@@ -57,7 +57,7 @@ class TextIndex(Part):
         return most - left
 
     def tidy(self) -> bool:
-        """Autovacuum does that."""
+        """Does nothing, because autovacuum does it."""
         return False
 
     def catch_up(self) -> None:

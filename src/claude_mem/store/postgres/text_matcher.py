@@ -26,7 +26,7 @@ class _Expression:
         self.found, self.given = found, given
 
     def renamed(self, number: int) -> _Expression:
-        """Beside others in one statement."""
+        """A copy for use next to others in one statement."""
         found = self.found
         for name in self.given if found is not None else ():
             found = found.replace(f"%({name})s", f"%({name}_{number})s") if found else found
@@ -108,7 +108,7 @@ class WordMatcher(Matcher):
         return _Expression(found.replace("{within}", within), **given, project_id=span[0])
 
     def _rows_of(self, word: str) -> int:
-        """How many memories of the span have a token, as far as that matters."""
+        """How many memories of the span have a token, up to a limit."""
         known = self.frequent.rows(f"={word}", self.span)
         if not known:
             one = self._found("found_word", self.span, word=word)
@@ -133,7 +133,7 @@ _COUNTED = 1_000
 
 
 def _weight(places: Iterable[int], tokens: int, average: float, weights: Sequence[float]) -> float:
-    """As FTS5 reckons it, to the last bit."""
+    """The weight as FTS5 computes it, bit for bit."""
     often = 0.0
     for place in places:
         often += weights[place >> COLUMN_BITS]

@@ -28,7 +28,7 @@ class Tokens(Struct, frozen=True):
 
 
 class Tokenizer:
-    """Any thread may ask."""
+    """A tokenizer. Any thread may use it."""
 
     def __init__(self, queries: dict[str, str]) -> None:
         self._queries, self._lock = queries, Lock()

@@ -61,13 +61,13 @@ class Statistics(statistics.Statistics):
 
 class Injections(sessions.Injections):
     def figures(self) -> dict[str, dict[str, int]]:
-        """Counted anew: numbers that only grow may still appear in another order."""
+        """Counts the rows, because ids may become visible in another order."""
         found = self._rows("injection_figures")
         return {row["event"]: {"times": row["times"], "tokens": row["tokens"]} for row in found}
 
 
 class Deletion(forget.Deletion):
-    """Rows are gone at once; their bytes when PostgreSQL vacuums, and its backups when they expire."""
+    """Deletes rows immediately; their bytes are gone when PostgreSQL vacuums, and when its backups expire."""
 
     def forget(self, plan: ForgetPlan) -> Forgotten:
         return self.delete(plan, forget.Deleted())
@@ -77,7 +77,7 @@ class Deletion(forget.Deletion):
 
 
 class Copies:
-    """PostgreSQL's backups are made by pg_dump or by those who run it: none of them is ours."""
+    """No copies, because pg_dump or an administrator makes PostgreSQL's backups."""
 
     def look(self, request: DeletionRequest) -> list[CopyReport]:
         del request
@@ -96,7 +96,7 @@ class Copies:
 
 class Upkeep(upkeep.Upkeep):
     def checkpoint(self) -> bool:
-        """The server's own; here old news is deleted."""
+        """Deletes old change notifications; PostgreSQL makes its own checkpoints."""
         self._change("prune_news")
         return True
 
@@ -105,7 +105,7 @@ class Upkeep(upkeep.Upkeep):
 
 
 class _Trial:
-    """One transaction, in which each step is undone by itself if it fails."""
+    """A transaction in which each step is undone separately if it fails."""
 
     def __init__(self, raw: psycopg.Connection[Row]) -> None:
         self._raw = raw

@@ -32,7 +32,7 @@ MOST_CHANGED = 20_000
 
 
 class VectorTable(vector_table.VectorTable):
-    """Other processes store vectors as well."""
+    """The table of vectors, in which other processes also store vectors."""
 
     @transaction
     def put(self, db: Connection, blobs: Mapping[int, bytes]) -> dict[int, int]:
@@ -81,7 +81,8 @@ class VectorTable(vector_table.VectorTable):
     def nearest(
         self, query: Sequence[float], project_id: int | None, limit: int
     ) -> list[tuple[int, bytes]] | None:
-        """By pgvector, for whoever is acting: the rules hide what they may not read."""
+        """Finds the nearest vectors with pgvector, as the acting member: the rules hide what the member may
+        not read."""
         with self._readers.read() as db:
             if execute(db, "halfvecs_ready").fetchone() is None:
                 return None

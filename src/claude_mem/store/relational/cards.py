@@ -33,12 +33,12 @@ _EVENTS = {
 
 
 def cards(db: Connection, refs: Sequence[Ref]) -> list[Card]:
-    """Those that exist, in no order."""
+    """The cards of the memories that exist, unordered."""
     return [_MAKE[kind](row) for kind, row in _rows(db, refs, _CARDS)]
 
 
 def details(db: Connection, refs: Sequence[Ref]) -> dict[Ref, tuple[Card, dict[str, Any]]]:
-    """With every column of theirs, the JSON ones read."""
+    """The memories with all columns, with JSON parsed."""
     found = {}
     for kind, row in _rows(db, refs, _CARDS | {"observation": "observation_details"}):
         card = _MAKE[kind](row)
@@ -155,7 +155,7 @@ def _common(row: _Columns, ref: Ref) -> dict[str, Any]:
 
 
 def _whose(row: _Columns) -> Source:
-    """For a row without a source: an untrusted session is not our work."""
+    """The source of a row without one: an untrusted session is not our work."""
     return "external" if row["client"] == FOREIGN else "work"
 
 
@@ -182,7 +182,7 @@ def _given_paths(given: str) -> list[str]:
 
 
 def _telling(given: str) -> str:
-    """The first text of what went in: a command, a pattern, an address."""
+    """The first text of a tool's input: a command, a pattern, a URL."""
     found = _ANY_VALUE.search(given)
     return unescaped(found[1]) if found else given
 

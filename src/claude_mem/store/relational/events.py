@@ -54,7 +54,7 @@ class Events(Part):
 
     @transaction
     def release(self, db: Connection, sessions: Sequence[str]) -> None:
-        """No more events of these will arrive."""
+        """Marks that no more events of these sessions will arrive."""
         for session in sessions:
             execute(db, "release_session", session=text(session))
 

@@ -85,7 +85,7 @@ def forget_plan_in_copy(db: Connection, request: DeletionRequest) -> ForgetPlan:
 
 
 class Deleted(Struct):
-    """What was forgotten, over several transactions."""
+    """What was deleted, over several transactions."""
 
     counts: Counter[str] = field(default_factory=Counter)
     refs: set[str] = field(default_factory=set)
@@ -126,7 +126,7 @@ def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
 
 
 def expire(db: Connection, ids: Sequence[int], now: int) -> int:
-    """Events lose their words, for they were kept long enough."""
+    """Deletes the text of expired events."""
     db.words.take_out(db, [Ref("evidence", id) for id in ids])
     return _empty(db, json.dumps(ids), now)
 
@@ -170,7 +170,7 @@ def _sessions_of(db: Connection, kind: MemoryKind, ids: str) -> list[int]:
 
 
 def _entitle_again(db: Connection, session_id: int) -> None:
-    """By what is left: what it was called by may be forgotten."""
+    """Renames a session after what is left, because what it was named after may be deleted."""
     execute(db, "untitle_session", session_id=session_id)
     for row in execute(db, "summaries_left", session_id=session_id).fetchall():
         entitle(db, session_id, row["id"], Summary(row["request"], None, row["learned"], row["completed"]))

@@ -41,7 +41,7 @@ def memories_of_file(db: Connection, file: str, project_id: int | None) -> Itera
 
 
 def _keys_meant(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
-    """Read lazily."""
+    """Reads the keys lazily."""
     first, last = db.span(project_id)
     base, within = split_path(file)[1], f"/{plain_path(file)}"
     if is_glob(file):
@@ -155,7 +155,7 @@ def _dated(
     options: ListOptions,
     meant: RefsByKind | None,
 ) -> list[tuple[int, int]]:
-    """When, and which."""
+    """A memory's time and reference."""
     if not can_be(kind, filters):
         return []
     filters, more_conditions = _after_position(kind, filters, options)
@@ -224,7 +224,7 @@ def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict
 
 
 def _statement(db: Connection, what: str, kind: MemoryKind, wanted: list[str], end: str | None = None) -> str:
-    """Put together of `conditions.sql`."""
+    """Builds a statement from the parts in `conditions.sql`."""
     conditions = [db.conditions.get(f"{name}_{kind}") or db.conditions[name] for name in wanted]
     where = [f"WHERE {' AND '.join(conditions)}"] if wanted else []
     return " ".join(
@@ -243,7 +243,7 @@ class _Listed(Struct, frozen=True):
 
 
 class KeyFilter:
-    """Which of the memories that a search comes upon pass the filters."""
+    """Decides which of a search's candidates pass the filters."""
 
     def __init__(self, readers: Readers, filters: Filters) -> None:
         self._readers, self._filters = readers, filters
@@ -279,7 +279,7 @@ class KeyFilter:
         return frozenset().union(*memory_keys) if len(memory_keys) == len(understood) else None
 
     def __call__(self, memory_keys: Iterable[int]) -> set[int]:
-        """Those that pass."""
+        """The candidates that pass."""
         passed: set[int] = set()
         for kind, keys in keys_by_kind(memory_keys).items():
             listed = self._of[kind]

@@ -54,7 +54,7 @@ _UNMARKED: dict[str, Value] = {"text": None, "pinned": 0, "wrong": 0}
 
 
 def remember(db: Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
-    """Returns what is new."""
+    """Adds the observations; returns those that are new."""
     new: list[Ref] = []
     if not findings.observations and not findings.summaries:
         return new
@@ -94,7 +94,7 @@ def remember(db: Connection, held: Lease, findings: Findings, provider: str | No
 
 
 def same(db: Connection, project_id: int, key: str | None, at: int) -> int | None:
-    """An observation of the project that says this already."""
+    """An existing observation of the project with the same content."""
     parameters: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
     row = (
         execute(db, "same_content", **parameters, since=at - SAME_WITHIN_MS).fetchone()
@@ -159,7 +159,7 @@ _WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
 
 
 def revise(db: Connection, revisions: Sequence[Revision], expected: Sequence[Revision]) -> list[Revision]:
-    """The rows and what is found by their words, in one transaction."""
+    """Changes the rows and their index entries, in one transaction."""
     for each in expected:
         row = _row(db, each.id)
         if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):

@@ -33,7 +33,7 @@ class Row(Protocol):
 
 
 class Cursor(Protocol):
-    """A statement's rows, each read once."""
+    """The rows of a statement, each read once."""
 
     @property
     def rowcount(self) -> int: ...
@@ -53,7 +53,7 @@ class WordIndex(Protocol):
         """After rows were changed."""
 
     def unindexed_count(self, db: Any) -> int:
-        """How many rows the index is behind, at most."""
+        """The maximum number of rows that are not indexed yet."""
 
     def size_of_all(self, db: Any) -> int:
         """How many memories it has."""
@@ -77,13 +77,13 @@ class VectorIndex(Protocol):
         """Memories are forgotten: ours are gone with it, and counted; other backends' are noted."""
 
     def make_again(self, db: Any, ref: Ref) -> None:
-        """Marks a memory whose text changed. Its old vector stays until the new one is made."""
+        """Marks a memory whose text changed. Its old vector stays until the new one is computed."""
 
     def move(self, db: Any, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
-        """A session's memories are another project's."""
+        """Moves a session's memories to another project."""
 
     def follow(self, db: Any, ref: Ref, project_id: int, before: int) -> None:
-        """One memory was given to another session than `before`."""
+        """Updates the vector of a memory that was moved from the session `before` to another one."""
 
 
 class Connection(Protocol):
@@ -110,7 +110,7 @@ class Connection(Protocol):
         """All rows, without the names of their columns: thousands are read that way."""
 
     def insert(self, statement: str, parameters: Mapping[str, Any], /) -> int:
-        """Add one row; returns its id."""
+        """Adds one row; returns its id."""
 
 
 class Readers(Protocol):
@@ -124,7 +124,7 @@ class Writer(Protocol):
 
 
 def execute(db: Connection, query: str, /, **parameters: Value) -> Cursor:
-    """Run a statement of the `.sql` files by its name."""
+    """Runs a statement of the `.sql` files by its name."""
     return db.run(db.queries[query], parameters)
 
 
@@ -168,7 +168,7 @@ def _named(file: Path) -> Iterator[tuple[str, str]]:
 
 
 def derived(db: Connection, name: str) -> str | None:
-    """What is noted about the indexes, by name."""
+    """A value stored about the indexes, by name."""
     row = execute(db, "derived", name=name).fetchone()
     return None if row is None else str(row["value"])
 
@@ -198,7 +198,7 @@ class Part:
             return found
 
     def _number(self, query: str, /, **parameters: Value) -> int:
-        """Of a statement whose one row has one number, or nothing."""
+        """The number in the only row of a statement's result; 0: no row."""
         with self._readers.read() as db:
             return int(execute(db, query, **parameters).fetchone()[0] or 0)
 

@@ -53,7 +53,7 @@ class Projects(Part):
         return None if row is None else value_of(Project, row)
 
     def newest(self, limit: int, offset: int = 0) -> list[Project]:
-        """With their figures, most recently used first."""
+        """The projects with their figures, most recently used first."""
         return [Project(**row) for row in self._rows("projects_with_figures", limit=limit, offset=offset)]
 
     def all(self, *, weighed: bool = True) -> list[ProjectDetails]:
@@ -115,7 +115,7 @@ class Projects(Part):
 
 
 def project_of(db: Connection, origin: Origin, at: int) -> int:
-    """The id of an origin's project; it is made if it is new."""
+    """The id of an origin's project, which is created if it is new."""
     row = enclosing_project(db, origin) if origin.plain else None
     row = row or execute(db, "find_project", key=text(origin.key)).fetchone()
     if row is not None:

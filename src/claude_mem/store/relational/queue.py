@@ -200,7 +200,7 @@ class Queue(Part):
         return dropped
 
     def spent(self, session_id: int, now: int) -> SpentSoFar:
-        """By this session in total, and by all sessions since midnight UTC."""
+        """What this session has spent in total, and all sessions since midnight UTC."""
         with self._readers.read() as db:
             session = execute(db, "spent_in_session", session_id=session_id).fetchone()
             day = spent_today(db, now)

@@ -41,7 +41,7 @@ def integer(value: int) -> int:
 
 
 def array(values: Sequence[object]) -> str:
-    """A JSON array as text; plain letters stay readable and searchable."""
+    """A JSON array as text; non-ASCII letters stay readable and searchable."""
     return json.dumps(values, ensure_ascii=False, default=str)
 
 

@@ -45,7 +45,7 @@ class Sessions(Part):
         return self._number("count_open_sessions")
 
     def last_open(self, limit: int) -> list[str]:
-        """The agents' ids, most recently active first."""
+        """The agents' ids of open sessions, most recently active first."""
         return [row["claude_session_id"] for row in self._rows("last_open_sessions", limit=limit)]
 
     def sessions(
@@ -91,22 +91,22 @@ class Sessions(Part):
         return self._number("last_compaction", session=session)
 
     def figures(self, project_id: int) -> tuple[int, int]:
-        """How many sessions and observations."""
+        """The number of sessions and observations."""
         ((sessions, observations),) = self._rows("project_figures", project_id=project_id)
         return sessions, observations
 
     def directories(self, project_id: int, limit: int) -> list[str]:
-        """Where its last sessions worked."""
+        """The directories of a project's last sessions."""
         return [row["cwd"] for row in self._rows("working_directories", project_id=project_id, limit=limit)]
 
     def clients(self, project_id: int | None = None) -> list[str]:
-        """By which agents; None: in any project."""
+        """The agents that worked in a project; None: in any project."""
         if project_id is None:
             return [row["client"] for row in self._rows("all_clients")]
         return [row["client"] for row in self._rows("project_clients", project_id=project_id)]
 
     def authors(self, project_id: int | None = None) -> list[str]:
-        """By which other members of the team."""
+        """The other members of the team who worked in a project."""
         if project_id is None:
             return [row["author"] for row in self._rows("authors")]
         return [row["author"] for row in self._rows("project_authors", project_id=project_id)]
@@ -165,7 +165,7 @@ class Injections(Part):
     def injections(
         self, *, session: str | None = None, ref: Ref | None = None, limit: int = 1000
     ) -> list[Injection]:
-        """Into a session, or of a memory; the newest first."""
+        """The injections into a session, or of a memory, newest first."""
         query = "injections_naming" if session is None else "injections_of_session"
         found = self._rows(query, session=session, named=f'"{ref}"' if ref else "", limit=limit)
         return [value_of(Injection, row) for row in found]
@@ -177,7 +177,7 @@ class Injections(Part):
         execute(db, "prune_renderings", keep=MOST_RENDERINGS)
 
     def rendering(self, stamp: str) -> tuple[tuple[str, ...], int] | None:
-        """The refs and the tokens."""
+        """A rendering's refs and tokens."""
         row = self._row("rendering", stamp=stamp)
         return None if row is None else (tuple(json.loads(row["refs"])), row["tokens"])
 

@@ -110,7 +110,7 @@ def _files(
 
 
 def relative(path: str, cwd: str | None) -> str:
-    """As seen from where the session worked: then a file is the same in every worktree and clone."""
+    """A path relative to the session's directory, so that a file is the same in every worktree and clone."""
     inside = f"{(cwd or '').rstrip('/')}/"
     return path[len(inside) :] if cwd and path.startswith(inside) and len(path) > len(inside) else path
 
@@ -122,7 +122,7 @@ def split_path(path: str) -> tuple[str, str]:
 
 
 def _heading(prompt: str) -> str:
-    """What a long request is about, in its own words: a plan says so in its first heading."""
+    """The heading of a long request: a plan's first heading states its subject."""
     if prompt.startswith("<"):
         return ""  # written by the client, not by the user
     lines = [line.strip() for line in prompt[:HEAD].splitlines() if line.strip()]

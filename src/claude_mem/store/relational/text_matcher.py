@@ -88,7 +88,7 @@ class Frequent:
             self._known = {known: rows for known, rows in some if known[1] != span}
 
     def rows(self, word: str, span: Span) -> int:
-        """0: it is not known to be frequent."""
+        """The count of a frequent word; 0: it is not known to be frequent."""
         return self._known.get((word, span), 0)
 
     def add(self, word: str, span: Span, rows: int) -> None:
@@ -98,7 +98,7 @@ class Frequent:
 
 
 class Known:
-    """What was counted of an index."""
+    """The cached counts of an index."""
 
     def __init__(self) -> None:
         self.sizes, self.frequent = KnownSizes(), Frequent()
@@ -149,7 +149,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def matches_with(self, words: str, rarer: Sequence[str]) -> list[int]:
-        """Those that also have one of the rarer words."""
+        """The matches that also contain one of the rarer words."""
 
     @abstractmethod
     def matches_among(self, words: str, memory_keys: Collection[int], *, is_probed: bool) -> list[int]:
@@ -157,7 +157,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def newest(self, expressions: Sequence[str], limit: int | None) -> Iterable[int]:
-        """The newest that have all of them."""
+        """The newest memories that contain all of these words."""
 
     def match(self, wording: TextQuery) -> list[TextMatch]:
         most, key_filter = wording.most_rows, self.key_filter
@@ -240,7 +240,7 @@ class Matcher(ABC):
         return known
 
     def _flat(self, word: str, keys: Iterable[int], rows: int) -> TextMatch:
-        """Said once wherever it is said."""
+        """The weight if the word counts as one occurrence in each memory."""
         scores = dict.fromkeys(keys, idf(rows, self.size))
         events = {key for key in scores if kind_at(key) == "evidence"}
         if not events:

@@ -38,11 +38,11 @@ Fields = dict[str, Any]
 
 
 class RecordRefused(ValueError):
-    """`str()` is a sentence that says what is wrong with a record."""
+    """A record is invalid; `str()` is one sentence with the reason."""
 
 
 def checked(record: object) -> Fields:
-    """All the fields of its kind: unknown ones are passed over, absent ones null or empty."""
+    """Validates a record: unknown fields are ignored, and absent ones are null or empty."""
     kind = record.get("kind") if isinstance(record, dict) else None
     if not isinstance(record, dict) or not isinstance(kind, str) or kind not in FIELDS:
         raise RecordRefused(f"Not a record: `kind` must be one of {', '.join(FIELDS)}.")
@@ -409,7 +409,7 @@ def records(db: Connection, chosen: ExportSelection, now: int) -> Iterator[Recor
 
 
 def _sessions(db: Connection, chosen: ExportSelection) -> list[int]:
-    """The oldest first."""
+    """The sessions, oldest first."""
     if chosen.refs:
         kinds = {"observations": "observation", "summaries": "summary", "prompts": "prompt"}
         some = {name: _some(chosen, kind) for name, kind in kinds.items()}
@@ -425,7 +425,7 @@ def _some(chosen: ExportSelection, kind: str) -> str | None:
 
 
 def as_record(kind: str, row: Row) -> Record:
-    """Only what says something: null, empty lists and false are left out."""
+    """A row as a record, without nulls, empty lists and false."""
     found = dict(row)
     if found.get("older_at") is not None:
         refers = "supersedes" if kind == "observation" else "observation"

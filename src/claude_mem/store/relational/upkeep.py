@@ -29,7 +29,7 @@ class Upkeep(Part, ABC):
     def size(self) -> DatabaseSize: ...
 
     def backup_if_due(self) -> Path | None:
-        """None: it is not due, or not ours to make."""
+        """Makes a backup if one is due; None: it is not, or the database server makes backups."""
         return None
 
     def shrink(self) -> int:
@@ -37,7 +37,7 @@ class Upkeep(Part, ABC):
         return 0
 
     def shrink_fully(self) -> int:
-        """Return all of it; may take long."""
+        """Returns all unused space; may take long."""
         return 0
 
     def weigh_evidence(self) -> Evidence:

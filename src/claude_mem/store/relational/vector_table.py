@@ -60,14 +60,14 @@ class VectorTable(Part, ABC):
         return {row["memory_key"]: row["vector"] for row in found}
 
     def existing(self, memory_keys: Sequence[int]) -> set[int]:
-        """Of these, those that have one."""
+        """The keys among these that have a vector."""
         return {row[0] for row in self._rows("vectors_there", memory_keys=json.dumps(list(memory_keys)))}
 
     def count(self) -> int:
         return self._number("count_vectors")
 
     def clear(self) -> None:
-        """Not in one transaction: those who write meanwhile do not wait for it."""
+        """Deletes all vectors, in several transactions, so that other writers do not wait."""
         while self._change("remove_some_vectors", limit=REMOVED_AT_ONCE):
             pass
 
@@ -117,7 +117,7 @@ class EmbeddingProgress(Part, ABC):
         execute(db, "set_derived", name="vectors_stamp", value=stamp)
 
     def note_used(self) -> None:
-        """This machine uses the vectors."""
+        """Records that this machine uses the vectors."""
 
     def copy(self) -> int:
         """Copy some vectors to where the database compares them; 0: none is left to copy."""
@@ -129,7 +129,7 @@ class EmbeddingProgress(Part, ABC):
         return None if note is None else (note["name"], json.loads(note["value"]))
 
     def settle(self, note: str) -> None:
-        """Its vectors are deleted."""
+        """Records that its vectors are deleted."""
         self._change("forget_derived", name=note)
 
 
@@ -139,7 +139,7 @@ def is_builtin(db: Connection) -> bool:
 
 
 def renew_stamp(db: Connection) -> None:
-    """Nobody goes on with what was read before."""
+    """Sets a new stamp, so that nothing that was read before is used."""
     execute(db, "set_derived", name="vectors_stamp", value=secrets.token_hex(8))
 
 

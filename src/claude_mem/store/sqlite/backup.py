@@ -39,7 +39,8 @@ _QUARANTINE_NAME = lazy_pattern(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{
 
 
 def surplus_names(names: Iterable[str]) -> list[str]:
-    """Those that go: all but the newest of each kind, by the time in the name. No other name is ours."""
+    """The names of expired backups: all but the newest of each kind, by the time in the name. Other names are
+    ignored."""
     ours = [match for match in map(_QUARANTINE_NAME.fullmatch, names) if match]
     ours.sort(key=lambda match: (match[2], len(match[3])), reverse=True)
     return [
@@ -102,7 +103,7 @@ def before_migration(database: Path, backups: Path, now: int, version: int, targ
 
 
 def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
-    """One a day, and of the older ones the last of each of the newest seven days."""
+    """Makes a backup if the last one is a day old, and keeps the last of each of the newest seven days."""
     at = _instant(now)
     # Between a day ago and now: a name from the future (the clock has jumped back) must not put it off.
     if any(0 <= (at - one.at).total_seconds() * 1000 < DAY_MS for one in _dailies(backups)):
@@ -117,7 +118,7 @@ def make_if_due(database: Path, backups: Path, now: int) -> Path | None:
 
 
 def surplus_backups(backups: Path) -> list[Path]:
-    """Those that go."""
+    """The expired backups."""
     by_day: dict[str, list[Backup]] = {}
     for one in _dailies(backups):
         by_day.setdefault(f"{one.at:%Y%m%d}", []).append(one)
@@ -127,7 +128,7 @@ def surplus_backups(backups: Path) -> list[Path]:
 
 
 def find_backups(backups: Path) -> list[Backup]:
-    """All there are, the newest first. A link is none of ours, wherever it leads."""
+    """All backups, newest first. Links are ignored."""
     if backups.is_symlink() or not backups.is_dir():
         return []
     named = ((path, _BACKUP_NAME.fullmatch(path.name)) for path in backups.iterdir() if is_plain(path))

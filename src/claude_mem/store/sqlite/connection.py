@@ -108,7 +108,7 @@ def open_writer(path: Path) -> SqliteConnection:
 
 
 def open_reader(path: Path) -> SqliteConnection:
-    """A connection that cannot write."""
+    """Opens a connection that cannot write."""
     return _connect(path, "mode=ro", _READER)
 
 
@@ -174,7 +174,7 @@ def conditions() -> dict[str, str]:
 
 
 class SqliteConnection(sqlite3.Connection):
-    """One that runs the statements of the `.sql` files."""
+    """A connection that runs the statements of the `.sql` files."""
 
     queries = property(lambda _: queries())
     conditions = property(lambda _: conditions())
@@ -283,7 +283,7 @@ class Writer:
         return self._submit(_Task(work, alone=True))  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Finish what was handed in, then close the connection."""
+        """Finishes the submitted functions, then closes the connection."""
         with self._door:
             if not self._closed:
                 self._closed = True

@@ -111,7 +111,7 @@ class Copies:
         return one.report("rewritten") if changed else None
 
     def _rewrite(self, one: Copy, draft_folder: Path, request: DeletionRequest) -> bool:
-        """Whether there was anything to forget."""
+        """Rewrites a copy; returns whether it contained anything to delete."""
         work = draft_folder / NAME
         copy(one.path, work)
         if is_plain(beside(one.path, "-wal")):

@@ -27,7 +27,7 @@ def is_plain(path: Path) -> bool:
 
 
 def refuse_link(path: Path) -> None:
-    """A link at a name of ours was put there by somebody else."""
+    """Rejects a link under one of our names, because someone else put it there."""
     if path.is_symlink():
         raise StoreForeign(str(path), "it is a symbolic link")
 
@@ -74,24 +74,24 @@ def sync(path: Path) -> None:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """A file that goes with a database: its log, its journal, a draft of it."""
+    """A file next to a database: its log, its journal, a draft of it."""
     return path.with_name(path.name + suffix)
 
 
 def draft_of(path: Path) -> Path:
-    """Where a file is made until it is finished."""
+    """The path of a file until it is complete."""
     return beside(path, ".draft")
 
 
 def put_in_place(draft: Path, path: Path) -> None:
-    """The finished draft takes the name, at once and for good."""
+    """Renames a finished draft to its final name, atomically and durably."""
     sync(draft)
     draft.replace(path)
     sync(path.parent)
 
 
 def require_sound(db: sqlite3.Connection, path: Path, look: str = "quick_check") -> None:
-    """Reads all of the database; StoreDamaged says what is wrong with it."""
+    """Checks the whole database; raises StoreDamaged with the problem."""
     (verdict,) = db.execute(f"PRAGMA {look}(1)").fetchone()
     if verdict != "ok":
         raise StoreDamaged(str(path), verdict)

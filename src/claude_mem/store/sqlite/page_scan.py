@@ -46,7 +46,7 @@ class PageScan:
                     )
 
     def is_in(self, database: Path) -> bool:
-        """If it cannot be found out: yes."""
+        """Whether copies of the rows are in the file; true if it cannot be determined."""
         if not self._pieces:
             return False
         if len(self._pieces) > MOST_PIECES:
@@ -57,7 +57,7 @@ class PageScan:
 
 
 def gaps(database: Path) -> Iterator[bytes]:
-    """What lies unused in the middle of each page, unless it is all zeros."""
+    """The unused space in the middle of each page, unless it is all zeros."""
     with database.open("rb") as file:
         head = file.read(100)
         size = int.from_bytes(head[16:18], "big")

@@ -118,7 +118,7 @@ def open_current(path: Path, *, clock: Clock, backups: Path) -> SqliteConnection
 
 
 def create(path: Path, script: str, version: int) -> None:
-    """A new database gets its name only when it is complete, so that no partial one ever has it."""
+    """Creates a database, which gets its name only when it is complete."""
     draft = draft_of(path)
     with translated(path):
         remove(draft)
@@ -135,7 +135,7 @@ def create(path: Path, script: str, version: int) -> None:
 
 
 def remove(path: Path) -> None:
-    """A database and its log."""
+    """Removes a database and its log."""
     path.unlink(missing_ok=True)
     remove_log(path)
 
@@ -147,7 +147,7 @@ def remove_log(path: Path) -> None:
 
 
 def apply(db: sqlite3.Connection, script: str, version: int) -> None:
-    """One step and the version it leads to, in one transaction: killed in the middle, it never happened."""
+    """Applies one step and sets its version, in one transaction."""
     try:
         db.executescript(f"BEGIN IMMEDIATE;\n{script}\n;PRAGMA user_version = {version};\nCOMMIT;")
     except sqlite3.Error:

@@ -57,7 +57,7 @@ class Deletion(forget.Deletion):
 
 
 def begin(db: Connection) -> bool:
-    """Whether an earlier time was not finished."""
+    """Begins a deletion; returns whether an earlier one was not finished."""
     interrupted = is_unfinished(db)
     execute(db, "set_derived", name=NOTE, value="1")
     return interrupted
@@ -84,7 +84,8 @@ def merge(writer: Writer) -> None:
 
 
 def cut_off(writer: Writer) -> None:
-    """Raises StoreUnavailable when somebody reads for too long: a backup of a large file, most likely."""
+    """Truncates the log. Raises StoreUnavailable if a reader takes too long, such as a backup of a large
+    file."""
     deadline = time.monotonic() + DEADLINE_S
     while not writer.alone(empty_log):
         if time.monotonic() > deadline:

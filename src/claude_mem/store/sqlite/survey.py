@@ -81,7 +81,8 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
 
 
 def _grows(size: int, copies: Sequence[backup.Backup], now: int) -> float | None:
-    """By the oldest copy of the last weeks: a single day says little, and a year ago is another time."""
+    """The growth since the oldest copy of the last weeks, because one day is too short and a year too
+    long."""
     then = [one for one in copies if DAY_MS <= now - _at(one) <= LOOK_BACK_MS]
     if not then:
         return None

@@ -142,7 +142,7 @@ def put_back(db: Connection, refs: Sequence[Ref]) -> None:
 
 
 def _indexed(db: Connection, refs: Sequence[Ref]) -> Iterator[TextDocument]:
-    """The documents of those that the index has come to."""
+    """The documents of rows that are already indexed."""
     for ref in refs:
         if ref.id <= _mark(db, ref.kind):
             yield from _entries(db, ref.kind, _rows(db, ref.kind, ref.id - 1, ref.id, 1))

@@ -183,7 +183,8 @@ def select(call: Call, body: api.SelectRequest) -> api.SelectAnswer:
     NOT_FOUND,
 )
 def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
-    """It cannot be undone, so it takes two words: a selection alone only reports what would go."""
+    """Deletion cannot be undone, so it needs `confirm`: a selection alone only reports what would be
+    deleted."""
     if body.dry_run is False and not body.confirm:
         message = "`confirm` must be true: deletion cannot be undone."
         raise Refusal(400, "missing_field", message, field="confirm")
@@ -229,7 +230,7 @@ def take_in(call: Call, body: api.ImportRequest | None, query: api.ImportQuery) 
 
 
 def line(record: Mapping[str, Any]) -> bytes:
-    """As in a file: the same record always gives the same bytes."""
+    """A record as a line of a file: the same record always gives the same bytes."""
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode(errors="replace") + b"\n"
 
 
@@ -245,7 +246,7 @@ def _pieces(records: Iterator[Mapping[str, Any]]) -> Iterator[bytes]:
 
 
 def _refs(ids: Iterable[int | str]) -> list[str]:
-    """Each once, in their order."""
+    """The references in order, without duplicates."""
     return list(dict.fromkeys(map(str, ids)))
 
 

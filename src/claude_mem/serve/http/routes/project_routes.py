@@ -78,7 +78,7 @@ def rename(call: Call, body: api.RenameRequest) -> api.RenameAnswer:
     NOT_FOUND,
 )
 def merge(call: Call, body: api.MergeProjectsRequest) -> api.MergeProjectsAnswer:
-    """It cannot be undone, so it takes two words, as forgetting does."""
+    """A merge cannot be undone, so it needs `confirm`, like forgetting."""
     dry_run = body.dry_run is True or not body.confirm
     merged = call.recall.projects.merge(body.from_, body.into, dry_run=dry_run)
     call.running.notify_change()

@@ -84,7 +84,7 @@ def _refuse_socket_only(changes: Mapping[str, object]) -> None:
 
 
 def _refuse_secrets(changes: Mapping[str, object], clean: Callable[[str], str]) -> None:
-    """A key belongs in the setting for keys. The user's own patterns may look like what they find."""
+    """Rejects values that contain secrets, except in settings for keys and patterns."""
     for key, value in changes.items():
         takes = BY_KEY[key].takes if key in BY_KEY else None
         if takes and (takes.socket_only or takes.kind == "table"):

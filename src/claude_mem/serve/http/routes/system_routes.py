@@ -126,7 +126,7 @@ def status(call: Call) -> api.WorkerState:
 
 @routes.post("/api/recording", "Pause or resume recording: all of it, or a session's.")
 def record(call: Call, body: api.RecordingRequest) -> api.WorkerState:
-    """As `claude-mem off` and `on` do."""
+    """Pauses or resumes recording, like `claude-mem off` and `on`."""
     change = pause_recording if body.paused else resume_recording
     try:
         change(call.services.settings.data_dir, body.session or None)
@@ -136,7 +136,7 @@ def record(call: Call, body: api.RecordingRequest) -> api.WorkerState:
 
 
 def _state(call: Call) -> api.WorkerState:
-    """Listeners of the stream are notified if it changed since the last look."""
+    """The worker's state. Listeners of the stream are notified if it has changed."""
     found = worker_state(call.running)
     now = (found.recording, found.paused)
     before, call.running.recording = call.running.recording, now

@@ -53,7 +53,7 @@ def file(call: Call) -> Response:
 
 
 def _served(call: Call, name: str) -> Response:
-    """Asked for again each time and mostly not sent again: a new version is seen at the next look."""
+    """Serves a file. Browsers revalidate it each time, so a new version is used on the next load."""
     content = _read(name)
     if content is None:
         raise Refusal(404, "no_route", "The viewer has no such file.")

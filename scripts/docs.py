@@ -115,7 +115,7 @@ def settings_page() -> str:
             rows += [
                 f"### `{setting.key}`\n",
                 f"{setting.meaning}\n",
-                f"- Allowed: {setting.allowed}",
+                f"- Allowed: {setting.takes.allowed}",
                 f"- Default: {_shown(setting.default)}",
                 *([f"- If it cannot be read: {unread}"] if (unread := _unread(setting)) else []),
                 "",

@@ -16,21 +16,25 @@ from claude_mem.providers import registry
 from claude_mem.settings import foreign_database
 from claude_mem.settings.value_types import (
     AMOUNT,
+    BYTES,
     DATABASE_URL,
     EMBEDDER,
-    GLOBS,
-    LIST,
+    FOLDERS,
+    KEY,
+    LANGUAGE,
+    MODE,
+    MODEL,
     NAMES,
+    ON_OFF,
     PROGRAM,
-    SECRET,
     TABLE,
-    TEXT,
     TOKENS,
-    URL,
     ValueType,
     either,
+    globs,
     integer,
     one_of,
+    url,
 )
 
 Verbosity = Literal["minimal", "normal", "verbose"]
@@ -55,15 +59,10 @@ class Setting(Struct, frozen=True):
     default: Any
     takes: ValueType
     meaning: str
-    allowed: str  # in words, for people: what it takes is decided by `takes`
     instead: object = None
     """What holds while its value cannot be read, if that is not the default: what harms the user least."""
     file_only: bool = False  # read from the file alone
     field: str = ""
-
-    def parse(self, value: object) -> Any:
-        """Raises ValueError or TypeError."""
-        return self.takes.parse(value)
 
 
 _DECLARED: list[Setting] = []  # in the order of the fields of Settings
@@ -75,15 +74,13 @@ def _setting(
     takes: ValueType,
     meaning: str,
     *,
-    allowed: str | None = None,
     instead: object = None,
     file_only: bool = False,
     key: str = "",
 ) -> Any:
     """The default of a field of Settings; all that is declared of the field goes to `_DECLARED`. Its key is
     CLAUDE_MEM_ and the field's name in capitals, unless another is given."""
-    words = takes.allowed if allowed is None else allowed
-    _DECLARED.append(Setting(group, key, default, takes, meaning, words, instead, file_only))
+    _DECLARED.append(Setting(group, key, default, takes, meaning, instead, file_only))
     return default
 
 
@@ -110,32 +107,24 @@ class Settings(Struct, frozen=True):
         instead="offline",
     )
     model: str | None = _observer(
-        None,
-        TEXT,
-        "The model that observes. Default: the provider's low-cost model.",
-        allowed="a model's name",
+        None, MODEL, "The model that observes. Default: the provider's low-cost model."
     )
     summary_model: str | None = _observer(
-        None,
-        TEXT,
-        "The model for batches that end a turn. Default: CLAUDE_MEM_MODEL.",
-        allowed="a model's name",
+        None, MODEL, "The model for batches that end a turn. Default: CLAUDE_MEM_MODEL."
     )
     api_key: str | None = _observer(
-        None, SECRET, f"The provider's API key. Default: {either(registry.KEY_VARIABLES)}.", allowed="a key"
+        None, KEY, f"The provider's API key. Default: {either(registry.KEY_VARIABLES)}."
     )
     base_url: str | None = _observer(
         None,
-        URL,
+        url("http://127.0.0.1:11434/v1"),
         "The base URL of an OpenAI-compatible endpoint, or of one that uses Anthropic's protocol. "
         "If it is invalid, openai and anthropic are not used.",
-        allowed="a URL such as http://127.0.0.1:11434/v1",
     )
     claude_path: str | None = _observer(
         None,
         PROGRAM,
         "The path of the claude command, if it is not on the PATH.",
-        allowed="a path",
         key="CLAUDE_CODE_PATH",
     )
     observers: int = _observer(
@@ -148,16 +137,10 @@ class Settings(Struct, frozen=True):
         "normal", one_of("minimal", "normal", "verbose"), "How much to turn into memory."
     )
     mode: str = _observer(
-        "code",
-        TEXT,
-        "What to look for: `code`, or one of your own files in modes/ in the data directory.",
-        allowed="the name of a mode",
+        "code", MODE, "What to look for: `code`, or one of your own files in modes/ in the data directory."
     )
     language: str | None = _observer(
-        None,
-        TEXT,
-        "The language in which memories are written. Default: the model decides.",
-        allowed="a language's name, such as Deutsch",
+        None, LANGUAGE, "The language in which memories are written. Default: the model decides."
     )
 
     daily_usd: float = _budget(
@@ -180,31 +163,25 @@ class Settings(Struct, frozen=True):
     )
     excluded_projects: tuple[str, ...] = _recorded(
         (),
-        GLOBS,
+        globs('of globs such as ["~/clients/*", "payroll"]'),
         "Projects in which nothing is recorded and nothing is injected. With a slash: a directory and "
         "everything below it; without: a project's name. Cannot be set in the environment.",
-        allowed='a list of globs such as ["~/clients/*", "payroll"]',
         file_only=True,
     )
     exclude_paths: tuple[str, ...] = _recorded(
         (),
-        GLOBS,
+        globs('such as ["*.secret", "**/vault/*"]'),
         "Additional files whose contents are never recorded, as globs. Cannot be set in the environment.",
-        allowed='a list such as ["*.secret", "**/vault/*"]',
         file_only=True,
     )
     secret_patterns: tuple[tuple[str, str], ...] = _recorded(
         (),
         TABLE,
         "Additional secrets to redact: names and regular expressions. Cannot be set in the environment.",
-        allowed='an object such as {"employee-id": "E[0-9]{6}"}',
         file_only=True,
     )
     watch: tuple[str, ...] = _recorded(
-        (),
-        LIST,
-        "Folders of transcripts to follow as they grow, for agents without hooks.",
-        allowed='a list such as ["~/.claude/projects"], or a comma-separated string',
+        (), FOLDERS, "Folders of transcripts to follow as they grow, for agents without hooks."
     )
 
     context_characters: int = _injected(
@@ -220,14 +197,14 @@ class Settings(Struct, frozen=True):
     )
     command_hints: Literal["on", "off"] = _injected(
         "on",
-        one_of("on", "off"),
+        ON_OFF,
         "Whether to inform the agent, before it runs a shell command, that the same command failed in "
         "earlier sessions, and why.",
     )
 
     start_line: Literal["on", "off"] = _injected(
         "off",
-        one_of("on", "off"),
+        ON_OFF,
         "Whether a session that starts with memories shows you one line about them, such as "
         "`mem: 3 memories, 1 open item`.",
     )
@@ -244,19 +221,13 @@ class Settings(Struct, frozen=True):
         "What makes the vectors. static: the model that comes with claude-mem; or a model of fastembed by "
         "name; or a folder with an ONNX model and tokenizer.json; or the URL of an OpenAI-compatible server, "
         "to which memories and queries are then sent. `claude-mem embedder use` checks it first.",
-        allowed="static, a name such as BAAI/bge-small-en-v1.5, an absolute path, or a URL",
     )
-    embedder_model: str | None = _search(
-        None, TEXT, "The name of the model at that URL.", allowed="a model's name"
-    )
-    embedder_key: str | None = _search(
-        None, SECRET, "The API key for that URL, if it requires one.", allowed="a key"
-    )
+    embedder_model: str | None = _search(None, MODEL, "The name of the model at that URL.")
+    embedder_key: str | None = _search(None, KEY, "The API key for that URL, if it requires one.")
     chroma_url: str | None = _search(
         None,
-        URL,
+        url("http://127.0.0.1:8000"),
         "The URL of a Chroma server. Default: chroma/ in the data directory.",
-        allowed="a URL such as http://127.0.0.1:8000",
     )
 
     evidence_days: int = _retention(
@@ -287,7 +258,6 @@ class Settings(Struct, frozen=True):
         DATABASE_URL,
         "The address of a PostgreSQL database (15 or newer) that stores the memories, instead of the file in "
         "the data directory. Needs the extra `postgres`.",
-        allowed="postgresql://user:password@host/database, with the password percent-encoded",
     )
     worker_port: int = _worker(
         37777,
@@ -302,12 +272,7 @@ class Settings(Struct, frozen=True):
         integer(100, 10_000_000),
         "The maximum number of events in the spool. Above it, new events are dropped and counted.",
     )
-    spool_max_bytes: int = _worker(
-        spool_writer.MOST_BYTES,
-        integer(1 << 20, 1 << 40),
-        "The maximum size of the spool in bytes.",
-        allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)",
-    )
+    spool_max_bytes: int = _worker(spool_writer.MOST_BYTES, BYTES, "The maximum size of the spool in bytes.")
     queue_alert_events: int = _worker(
         2_000,
         integer(0, 10_000_000),

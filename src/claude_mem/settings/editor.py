@@ -78,7 +78,7 @@ def _described(
         key=key,
         group=setting.group,
         meaning=setting.meaning,
-        allowed=setting.allowed,
+        allowed=setting.takes.allowed,
         kind=takes.kind,
         choices=list(takes.choices),
         value=None if secret else _shown(value),
@@ -95,7 +95,7 @@ def _described(
 
 def _parsed(setting: Setting, value: object, where: str) -> Any:
     try:
-        return setting.parse(value)
+        return setting.takes.parse(value)
     except (ValueError, TypeError):
         raise refused(setting, value, where) from None
 

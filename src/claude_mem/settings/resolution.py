@@ -108,7 +108,7 @@ def resolved(
                 warned.append(unreadable_entries(setting, lost, len(chosen[setting.field])))
         else:
             try:
-                parsed = setting.parse(value)
+                parsed = setting.takes.parse(value)
             except (ValueError, TypeError):
                 if is_blank(value):
                     continue
@@ -177,7 +177,7 @@ def refused(setting: Setting, value: object, where: str) -> SettingsError:
         shown = cut(without_password(value))
     elif len(repr(value)) > LONGEST:
         shown = cut(repr(value))  # a number with endless digits
-    return SettingsError(setting.key, shown, setting.allowed, where)
+    return SettingsError(setting.key, shown, setting.takes.allowed, where)
 
 
 def unreadable_entries(setting: Setting, count: int, left: int) -> SettingWarning:
@@ -186,7 +186,7 @@ def unreadable_entries(setting: Setting, count: int, left: int) -> SettingWarnin
         what = f"{entries} of {setting.key} cannot be read; the rest applies"
     else:
         what = f"{setting.key} cannot be read, so nothing is excluded or redacted by it"
-    return SettingWarning("bad", setting.key, f"settings.json: {what}. Allowed: {setting.allowed}.")
+    return SettingWarning("bad", setting.key, f"settings.json: {what}. Allowed: {setting.takes.allowed}.")
 
 
 def nearest(key: str) -> str | None:

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from claude_mem.model.structs import replace
 from claude_mem.privacy import rules
 
 Kind = Literal["integer", "number", "choice", "text", "list", "table", "secret"]
@@ -19,7 +20,7 @@ class ValueType(Struct, frozen=True):
 
     kind: Kind  # how a page shows it
     parse: Callable[[object], Any]
-    allowed: str = ""  # in words, where they do not depend on the setting
+    allowed: str  # in words, for people
     choices: tuple[str, ...] = ()
     readable: Callable[[object], tuple[Any, int]] | None = None
     """The valid part of a value, and how many entries are invalid: for settings whose valid entries must
@@ -135,17 +136,45 @@ def _patterns(value: object) -> tuple[tuple[str, str], ...]:
     return found
 
 
+def text(allowed: str) -> ValueType:
+    return ValueType("text", _text, allowed)
+
+
+def url(example: str) -> ValueType:
+    return ValueType("text", _url, f"a URL such as {example}", socket_only=True)
+
+
+def globs(example: str) -> ValueType:
+    return ValueType("list", _words, f"a list {example}", readable=rules.globs)
+
+
 AMOUNT = ValueType("number", _amount, "a number from 0 to 1000000")
-LIST = ValueType("list", _words)
-GLOBS = ValueType("list", _words, readable=rules.globs)
+BYTES = replace(
+    integer(1 << 20, 1 << 40), allowed="a whole number from 1048576 (1 MiB) to 1099511627776 (1 TiB)"
+)
+DATABASE_URL = ValueType(
+    "secret",
+    _database_url,
+    "postgresql://user:password@host/database, with the password percent-encoded",
+    socket_only=True,
+)
+EMBEDDER = ValueType(
+    "text",
+    _embedder,
+    "static, a name such as BAAI/bge-small-en-v1.5, an absolute path, or a URL",
+    socket_only=True,
+)
+FOLDERS = ValueType("list", _words, 'a list such as ["~/.claude/projects"], or a comma-separated string')
+KEY = ValueType("secret", _text, "a key", socket_only=True)
+LANGUAGE = text("a language's name, such as Deutsch")
+MODE = text("the name of a mode")
+MODEL = text("a model's name")
 NAMES = ValueType(
     "list", lambda value: frozenset(_words(value)), "a list of tool names, or a comma-separated string"
 )
-TABLE = ValueType("table", _patterns, readable=rules.patterns)
-TEXT = ValueType("text", _text)
-URL = ValueType("text", _url, socket_only=True)
-PROGRAM = ValueType("text", _text, socket_only=True)
-DATABASE_URL = ValueType("secret", _database_url, socket_only=True)
-EMBEDDER = ValueType("text", _embedder, socket_only=True)
-SECRET = ValueType("secret", _text, socket_only=True)
+ON_OFF = one_of("on", "off")
+PROGRAM = ValueType("text", _text, "a path", socket_only=True)
+TABLE = ValueType(
+    "table", _patterns, 'an object such as {"employee-id": "E[0-9]{6}"}', readable=rules.patterns
+)
 TOKENS = integer(0, 1_000_000_000)

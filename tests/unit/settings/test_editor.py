@@ -98,7 +98,8 @@ def test_how_a_setting_is_worded_changes_neither_its_kind_nor_its_choices(
         return {key: (each.kind, each.choices) for key, each in described({}, {}).items()}
 
     before = taken()
-    reworded = tuple(replace(each, allowed="an integer, one of these, or a list") for each in SETTINGS)
+    words = "an integer, one of these, or a list"
+    reworded = tuple(replace(each, takes=replace(each.takes, allowed=words)) for each in SETTINGS)
     monkeypatch.setattr(editor, "SETTINGS", reworded)
     assert taken() == before
 
@@ -107,4 +108,4 @@ def test_a_setting_takes_each_of_its_choices_and_only_choices_are_listed() -> No
     for setting in SETTINGS:
         choices = setting.takes.choices
         assert (setting.takes.kind == "choice") is bool(choices), setting.key
-        assert [setting.parse(choice) for choice in choices] == list(choices), setting.key
+        assert [setting.takes.parse(choice) for choice in choices] == list(choices), setting.key

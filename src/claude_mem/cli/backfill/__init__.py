@@ -155,7 +155,8 @@ def backfill(args: argparse.Namespace) -> int:
             costs = estimates(seen, args.agent, chosen)
         text = scan_text(seen, costs, commits, args.provider)
         if args.dry_run:
-            return output.result(args, scan_data(seen, costs, commits), text)
+            data = {"estimates": to_builtins(costs), "git": commits.as_data() if commits else None}
+            return output.result(args, seen.as_data() | data, text)
         output.message(text)
     if not seen.fresh and not commits and not import_sender.backfill_progress(seen.now)["waiting"]:
         return _report(args, seen, None, None, {})
@@ -195,13 +196,11 @@ BAR_WIDTH = 24
 
 
 def scan_text(seen: Scan, costs: Sequence[Estimate], commits: Commits | None, provider: str) -> str:
-    found = seen.found.transcripts
-    lines = [f"Found in {short_path(seen.folder)}: {plural(len(found), 'session')}"]
-    if found:
-        times = (min(each.first_at for each in found), max(each.last_at for each in found))
-        days = [datetime.fromtimestamp(at / 1000).astimezone().date().isoformat() for at in times]
-        lines[0] += f", {' to '.join(dict.fromkeys(days))}"
-    lines[0] += "."
+    data = seen.as_data()
+    times = [data[name] for name in ("first_at", "last_at") if data[name] is not None]
+    days = [datetime.fromtimestamp(at / 1000).astimezone().date().isoformat() for at in times]
+    period = f", {' to '.join(dict.fromkeys(days))}" if days else ""
+    lines = [f"Found in {short_path(seen.folder)}: {plural(data['sessions'], 'session')}{period}."]
     skipped = {
         "captured live; they are skipped": seen.live,
         "already imported": seen.done,
@@ -285,39 +284,17 @@ def _totals() -> list[str]:
     return [f"In memory now: {sessions}, {observations} in {projects}.", f"Try: {example}"]
 
 
-def scan_data(seen: Scan, costs: Sequence[Estimate], commits: Commits | None) -> dict[str, Any]:
-    return _scan_fields(seen) | {
-        "estimates": to_builtins(costs),
-        "git": commits.as_data() if commits else None,
-    }
-
-
 def end_data(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> dict[str, Any]:
     counts = run.sender.counts if run else {}
     shown = run.sender.shown if run else []
     lines = [{"file": str(path), "line": number, "why": why} for path, number, why in shown]
-    return _scan_fields(seen) | {
+    return seen.as_data() | {
         "imported": run.sessions if run else 0,
         "events": {name: counts.get(name, 0) for name in ("fresh", "duplicate", "dropped", "live")},
         "unreadable": {"count": counts.get("unreadable", 0), "lines": lines},
         "spent": {"tokens": spent.get("tokens", 0), "usd": spent.get("usd", 0.0)},
         "git": sent.as_data() if sent else None,
         "stopped": run.stopped if run else None,
-    }
-
-
-def _scan_fields(seen: Scan) -> dict[str, Any]:
-    found = seen.found.transcripts
-    return {
-        "folder": str(seen.folder),
-        "sessions": len(found),
-        "new": len(seen.fresh),
-        "bytes": seen.size,
-        "live": len(seen.live),
-        "known": len(seen.done),
-        "barred": len(seen.barred),
-        "first_at": min((each.first_at for each in found), default=None),
-        "last_at": max((each.last_at for each in found), default=None),
     }
 
 

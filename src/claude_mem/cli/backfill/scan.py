@@ -50,6 +50,20 @@ class Scan(Struct, frozen=True):
     def size(self) -> int:
         return sum(each.size for each in self.fresh)
 
+    def as_data(self) -> dict[str, Any]:
+        transcripts = self.found.transcripts
+        return {
+            "folder": str(self.folder),
+            "sessions": len(transcripts),
+            "new": len(self.fresh),
+            "bytes": self.size,
+            "live": len(self.live),
+            "known": len(self.done),
+            "barred": len(self.barred),
+            "first_at": min((each.first_at for each in transcripts), default=None),
+            "last_at": max((each.last_at for each in transcripts), default=None),
+        }
+
 
 def scan_transcripts(args: argparse.Namespace) -> Scan:
     reader = catalog.transcripts(args.agent)

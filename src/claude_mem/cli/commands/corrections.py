@@ -46,7 +46,7 @@ def _run_remember(args: argparse.Namespace) -> int:
     if args.new_project and not args.project:
         raise UsageError("--new-project needs --project P.")
     if args.project and not args.new_project:
-        _know(args.project)
+        _require_project(args.project)
     given = {
         "text": text,
         "title": args.title,
@@ -62,7 +62,7 @@ def _run_remember(args: argparse.Namespace) -> int:
     return output.result(args, saved, text)
 
 
-def _know(project: str) -> None:
+def _require_project(project: str) -> None:
     """Checks that the project exists, so that a typo does not create one."""
     try:
         request("GET", "/api/sessions", {"project": project, "limit": 1})

@@ -137,7 +137,7 @@ def _run_import(args: argparse.Namespace) -> int:
         source = sys.stdin.buffer if args.file == "-" else stack.enter_context(path.open("rb"))
         lines = _lines_of(source, sent)
         if args.dry_run:
-            absorb = stack.enter_context(_rehearsing(args.own))
+            absorb = stack.enter_context(_trial(args.own))
             import_sender.send(lines, sent, absorb, "Checking ...", interrupted=False)
         else:
             import_sender.send(lines, sent, import_sender.posted(own=args.own), "Importing ...")
@@ -151,7 +151,7 @@ def _run_import(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _rehearsing(own: bool) -> Iterator[Absorb]:
+def _trial(own: bool) -> Iterator[Absorb]:
     from claude_mem.wiring.database import trial_import
 
     request("GET", "/health")  # whoever starts it sees to it that the database is there, and of this version

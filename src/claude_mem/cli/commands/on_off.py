@@ -88,11 +88,11 @@ def _whole_id(data_dir: Path, given: str) -> str:
 
 
 def paused_text(session: str | None, changed: bool, slash: bool = False) -> str:
-    already, resume_recording = "" if changed else " already", how_to_resume(session, slash)
+    already, how = "" if changed else " already", how_to_resume(session, slash)
     if session is None:
-        return f"Paused{already}: nothing is recorded and nothing is injected. {resume_recording}"
+        return f"Paused{already}: nothing is recorded and nothing is injected. {how}"
     paused = "from now on, it is not recorded and nothing is injected into it."
-    return f"Paused{already} for one session: {paused}\n{resume_recording}"
+    return f"Paused{already} for one session: {paused}\n{how}"
 
 
 def how_to_resume(session: str | None, slash: bool) -> str:

@@ -65,7 +65,7 @@ def _run(args: argparse.Namespace) -> int:
     """
     lock = output.waiting("Waiting for another claude-mem install to finish ...")
     with file_changes.install_lock(lock), output.waiting("Repairing ..."):
-        outcomes = [_mended(fault, dry_run=args.dry_run) for fault in faults()]
+        outcomes = [_repaired(fault, dry_run=args.dry_run) for fault in faults()]
     left = [] if args.dry_run else [each for each in doctor.judge(facts.gather()) if each.level == "bad"]
     lines = [f"{each.state:<8} {each.check}: {each.says}\n         → {each.remedy}" for each in outcomes]
     lines += [f"not fixed  {each.check}: {each.says}\n         → {each.next}" for each in left]
@@ -79,7 +79,7 @@ def _run(args: argparse.Namespace) -> int:
     return output.result(args, data, text, code=WRONG if is_wrong else OK)
 
 
-def _mended(fault: Fault, *, dry_run: bool) -> RepairResult:
+def _repaired(fault: Fault, *, dry_run: bool) -> RepairResult:
     if fault.mend is None:
         return RepairResult(fault.check, fault.says, fault.remedy, "manual")
     if dry_run:

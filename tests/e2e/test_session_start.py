@@ -21,7 +21,7 @@ from tests.e2e.scripted_worker import (
 from tests.harness import hook_process, payloads
 
 from claude_mem.model.refs import Ref
-from claude_mem.recall.render import LastSession, StartMaterial, render_start
+from claude_mem.recall.session_start import LastSession, StartMaterial, render_start
 
 NOON = 1_794_830_400_000
 

@@ -14,7 +14,7 @@ from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.privacy import tags
 from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
 from claude_mem.recall.reminders import render_file, render_prompt
-from claude_mem.recall.render import LastSession, Rendered, StartMaterial, render_start
+from claude_mem.recall.session_start import LastSession, Rendered, StartMaterial, render_start
 
 CANARY = "kanarienvogel"
 NOW = 1_794_000_000_000

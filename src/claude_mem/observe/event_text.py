@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.structs import replace
-from claude_mem.observe import digest, shell
-from claude_mem.observe.digest import elide, line
+from claude_mem.observe import condense, shell
+from claude_mem.observe.condense import elide, line
 from claude_mem.observe.evidence import is_clients_notice, seen_from
 from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of
 
@@ -142,7 +142,7 @@ def _answer(name: str, text: str, usual: int, tail: float = 0.3) -> str:
     if any(word in name.lower() for word in _SNAPSHOTS):
         return elide(text, MOST_SNAPSHOT)
     most = MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual
-    digested = digest.diff(text, MOST_DIFF) or digest.forge_reply(text, MOST_FORGE)
+    digested = condense.diff(text, MOST_DIFF) or condense.forge_reply(text, MOST_FORGE)
     return digested or elide(text, most, tail=tail)
 
 
@@ -175,7 +175,7 @@ def _look(name: str, where: str, call: ToolUse) -> Piece:
 
 def _edit(name: str, where: str, call: ToolUse, base: str | None) -> Piece:
     lines = call.changed_lines()
-    files = {} if lines or where else digest.patched(call.patch)
+    files = {} if lines or where else condense.patched(call.patch)
     shown = {seen_from(base, path, call.cwd): each for path, each in files.items()}
     if len(shown) > 1:
         body = "\n".join(f"{path}\n{each}" for path, each in shown.items())
@@ -200,7 +200,7 @@ def _command(name: str, call: ToolUse) -> Piece:
     output = "" if silent else call.text()
     shown = elide(command, MOST_COMMAND)
     purpose = shell.purpose(call.command)
-    if purpose is not shell.Purpose.PROVE and (diff := digest.diff(output, MOST_DIFF)):
+    if purpose is not shell.Purpose.PROVE and (diff := condense.diff(output, MOST_DIFF)):
         return _ran(name, shown, diff, Value.HIGH)
     match purpose:
         case shell.Purpose.LOOK:
@@ -209,7 +209,7 @@ def _command(name: str, call: ToolUse) -> Piece:
         case shell.Purpose.COMMIT:
             # The message is the best account of the work there is; the hooks' chatter around it is not.
             full = elide(command, MOST_COMMIT)
-            digested = digest.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
+            digested = condense.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
             return _ran(name, full, digested, Value.HIGH)
         case shell.Purpose.PROVE:
             most = MOST_PROOF if _TROUBLE.search(output) else MOST_CHATTER

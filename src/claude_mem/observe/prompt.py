@@ -15,8 +15,8 @@ from itertools import groupby
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Batch
 from claude_mem.model.structs import replace
-from claude_mem.observe import digest
-from claude_mem.observe.digest import LONGEST_MARK, elide, line
+from claude_mem.observe import condense
+from claude_mem.observe.condense import LONGEST_MARK, elide, line
 from claude_mem.observe.event_text import MOST_CHANGE, MOST_OUTPUT, Piece, Value, piece
 from claude_mem.observe.evidence import base_of, is_clients_notice
 from claude_mem.observe.mode import Mode
@@ -198,7 +198,7 @@ def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Pi
         if event.kind is Kind.PROMPT and event.text == batch.request:
             continue  # it stands above all events
         if _is_plan(each_seen):
-            if each_seen.call is planned[-1] and (steps := digest.plan(planned)):
+            if each_seen.call is planned[-1] and (steps := condense.plan(planned)):
                 pieces.append(Piece("The agent's plan", elide(steps, MOST_OUTPUT), Value.MIDDLE))
             continue
         each = piece(each_seen, base)
@@ -212,7 +212,7 @@ def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Pi
 
 def _is_plan(seen: ReadEvent) -> bool:
     call = seen.call
-    return call is not None and digest.is_plan(call.tool.name) and not (call.failed or seen.event.private)
+    return call is not None and condense.is_plan(call.tool.name) and not (call.failed or seen.event.private)
 
 
 def _numbered(pieces: Sequence[Piece]) -> list[Piece]:

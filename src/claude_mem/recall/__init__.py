@@ -1,2 +1,2 @@
-"""Finds, ranks and renders memories: `search` finds, `inject` decides what a session is shown, `render`
-writes it."""
+"""Finds, ranks and renders memories: `search` finds, `inject` decides what a session is shown,
+`session_start` and `reminders` render it."""

@@ -24,7 +24,7 @@ from claude_mem.hook import paths, worker_link
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreUnavailable
 from claude_mem.recall.answers import Json
-from claude_mem.recall.render import Rendered
+from claude_mem.recall.session_start import Rendered
 from claude_mem.store.base import Store
 from claude_mem.store.values import News, NewsMarks, Project
 from claude_mem.vectors.indexer import VectorIndexer

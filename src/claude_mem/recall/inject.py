@@ -5,7 +5,7 @@ Records what was injected, and previews it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import tzinfo
 
@@ -19,13 +19,13 @@ from claude_mem.model.errors import ClaudeMemError, NotFound, UnknownProject
 from claude_mem.model.events import Origin
 from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.model.structs import replace
-from claude_mem.recall import answers, query_paths, rank, reminders, render
+from claude_mem.recall import answers, query_paths, rank, reminders, session_start
 from claude_mem.recall.answers import Json
 from claude_mem.recall.filter_resolver import OWN, FilterResolver
 from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.reminders import HookQuestion
-from claude_mem.recall.render import LastSession, Rendered, StartMaterial
 from claude_mem.recall.search import CheckStaleness, Search
+from claude_mem.recall.session_start import LastSession, Rendered, StartMaterial, last_session
 from claude_mem.recall.staleness import with_newer
 from claude_mem.store.base import Injections, Store
 from claude_mem.store.values import Injection, Project
@@ -43,8 +43,8 @@ SUMMARIES = 6
 class InjectionLimits(Struct, frozen=True):
     """How much is injected into a session, by the names of the settings."""
 
-    context_characters: int = render.START_BUDGET.characters
-    context_tokens: int = render.START_BUDGET.tokens
+    context_characters: int = session_start.START_BUDGET.characters
+    context_tokens: int = session_start.START_BUDGET.tokens
     prompt_characters: int = reminders.PROMPT_CHARACTERS
 
 
@@ -74,17 +74,8 @@ class Injector(Struct, frozen=True, kw_only=True):
             plain = f"No previous sessions found for {name}."
             return {"text": "", "plain": plain, "tokens": 0, "refs": [], "project": None}
         compacted = session if source == "compact" else ""
-        reader = agent_of(session)
-        rendered = self.start(project, compacted, reader=reader)
-        plain = self.start(project, compacted, plain=True, reader=reader).text
-        refs = [str(ref) for ref in rendered.refs]
-        return {
-            "text": rendered.text,
-            "plain": plain,
-            "tokens": rendered.tokens,
-            "refs": refs,
-            "project": project.name,
-        }
+        start = self._start_json(project, compacted, agent_of(session))
+        return {name: start[name] for name in ("text", "plain", "tokens", "refs")} | {"project": project.name}
 
     def _project_for(self, request: FilterRequest) -> Project | None:
         """The project of a directory; None: it has no memories, or is excluded."""
@@ -103,23 +94,22 @@ class Injector(Struct, frozen=True, kw_only=True):
         if project is None:
             raise NotFound("No memories for that directory, so sessions there get no context.")
         size = replace(self.size, **sizes)
-        tried, session, reader = replace(self, size=size), request.session, agent_of(request.session)
+        tried, session = replace(self, size=size), request.session
         return {
             "project": project.name,
-            "start": {
-                **_rendered_json(tried.start(project, session, reader=reader)),
-                "plain": tried.start(project, session, plain=True, reader=reader).text,
-            },
+            "start": tried._start_json(project, session, agent_of(session)),
             "prompt": tried._prompt_preview(project, session, prompt) if prompt.strip() else None,
             "settings": asdict(size),
             "in_force": asdict(self.size),
         }
 
+    def _start_json(self, project: Project, session: str, reader: str) -> Json:
+        plain = self.start(project, session, plain=True, reader=reader)
+        return {**_rendered_json(self.start(project, session, reader=reader)), "plain": plain.text}
+
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
         evidence, considered = self.considered(project, session, project.root, prompt)
-        rendered = self.render_hits(
-            prompt, [hit for hit, is_good in considered if is_good], agent_of(session)
-        )
+        rendered = self._render_hits(prompt, considered, session)
         return {
             **_rendered_json(rendered),
             "evidence": round(evidence, 2),
@@ -150,7 +140,7 @@ class Injector(Struct, frozen=True, kw_only=True):
             case _:
                 rendered = self.before_file(project, question.session, question.cwd, question.file)
         delayed = self._delayed_start(project, question)
-        if render.length(delayed + rendered.text) > MOST_TOGETHER:
+        if session_start.length(delayed + rendered.text) > MOST_TOGETHER:
             return delayed
         if rendered.text and question.session:
             about = (
@@ -190,31 +180,32 @@ class Injector(Struct, frozen=True, kw_only=True):
         return self._rendered(material, plain=plain)
 
     def _rendered(self, material: StartMaterial, *, plain: bool = False) -> Rendered:
-        budget = render.Budget(self.size.context_characters, self.size.context_tokens)
-        return render.render_start(material, now=self.clock(), budget=budget, tz=self.zone(), plain=plain)
+        budget = session_start.Budget(self.size.context_characters, self.size.context_tokens)
+        now, tz = self.clock(), self.zone()
+        return session_start.render_start(material, now=now, budget=budget, tz=tz, plain=plain)
 
-    def prompted(
-        self, project: Project, session: str, cwd: str, prompt: str, prompted_at: int | None = None
-    ) -> Rendered:
-        _, considered = self.considered(project, session, cwd, prompt, prompted_at)
-        return self.render_hits(prompt, [hit for hit, is_good in considered if is_good], agent_of(session))
+    def prompted(self, project: Project, session: str, cwd: str, prompt: str) -> Rendered:
+        _, considered = self.considered(project, session, cwd, prompt)
+        return self._render_hits(prompt, considered, session)
 
-    def render_hits(self, prompt: str, hits: Sequence[Hit], reader: str | None = None) -> Rendered:
-        words, budget = reminders.prompt_words(prompt), self.size.prompt_characters
+    def _render_hits(self, prompt: str, considered: Iterable[tuple[Hit, bool]], session: str) -> Rendered:
         return reminders.render_prompt(
-            hits, now=self.clock(), budget=budget, tz=self.zone(), words=words, reader=reader
+            [hit for hit, is_worth in considered if is_worth],
+            now=self.clock(),
+            budget=self.size.prompt_characters,
+            tz=self.zone(),
+            words=reminders.prompt_words(prompt),
+            reader=agent_of(session),
         )
 
     def considered(
-        self, project: Project, session: str, cwd: str, prompt: str, prompted_at: int | None = None
+        self, project: Project, session: str, cwd: str, prompt: str
     ) -> tuple[float, list[tuple[Hit, bool]]]:
         """The evidence that memory has an answer; and the memories that match a prompt, the best first, each
         with whether it is worth injecting."""
         if not reminders.is_worth_searching(prompt):
             return 0.0, []
-        filters = Filters(
-            project_id=project.id, kinds=("observation", "summary"), until=prompted_at, superseded=False
-        )
+        filters = Filters(project_id=project.id, kinds=("observation", "summary"), superseded=False)
         work = WorkContext(branch=self.origin_of(cwd).branch)
         own = self.store.sessions.find(session) if session else None
         found = self.search(
@@ -290,12 +281,12 @@ class Injector(Struct, frozen=True, kw_only=True):
         if is_shared:
             own_cards = self.store.memories.list_cards(replace(current, authors=(OWN,)), limit=LOOKED_AT)
             recent = [*recent, *(card for card in own_cards if card not in recent)]
-        outcomes = render.outcomes(recent)
+        outcomes = session_start.outcomes(recent)
         found = [self._named(*rows[ref]) for ref in refs if ref in rows]
-        cut = render.cut_sessions(recent, {card.session for card, _ in found})
-        last, earlier = render.last_sessions(
+        cut = session_start.cut_sessions(recent, {card.session for card, _ in found})
+        last, earlier = session_start.last_sessions(
             [
-                render.last_session(card, columns, outcomes.get(card.session, ()), is_cut=card.session in cut)
+                last_session(card, columns, outcomes.get(card.session, ()), is_cut=card.session in cut)
                 for card, columns in found
             ]
         )
@@ -335,9 +326,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         of_it = Filters(session=session, kinds=("summary",))
         cards = self.store.memories.list_cards(of_it, limit=1)
         rows = self.store.memories.details([card.ref for card in cards])
-        return [
-            replace(render.last_session(card, columns), is_reader=True) for card, columns in rows.values()
-        ]
+        return [replace(last_session(card, columns), is_reader=True) for card, columns in rows.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
         """What matters now, without a query: the session's own memories first, then the others by their

@@ -24,8 +24,8 @@ from claude_mem.privacy import tags
 from claude_mem.recall import label, query_paths
 from claude_mem.recall.fence import fenced, quoted
 from claude_mem.recall.label import gist
-from claude_mem.recall.render import Budget, Rendered, StartMaterial, as_many_as_fit, rendered
 from claude_mem.recall.search import SearchResults
+from claude_mem.recall.session_start import Budget, Rendered, StartMaterial, as_many_as_fit, rendered
 from claude_mem.store.base import Memories
 from claude_mem.store.values import Injection, TextQuery
 

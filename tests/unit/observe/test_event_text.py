@@ -5,7 +5,7 @@ import pytest
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.observe import event_text, tool_calls
 from claude_mem.observe import prompt as fit
-from claude_mem.observe.digest import LONGEST_MARK, elide
+from claude_mem.observe.condense import LONGEST_MARK, elide
 from claude_mem.observe.event_text import Piece, Value
 
 

@@ -19,7 +19,7 @@ from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.background import COMPACTED, KEEP_S, ContextFiles
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
-from claude_mem.recall.render import Rendered
+from claude_mem.recall.session_start import Rendered
 from claude_mem.store.values import Project
 
 

@@ -14,7 +14,7 @@ from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
 from claude_mem.recall.fence import fenced
 from claude_mem.recall.inject import InjectionLimits
-from claude_mem.recall.render import length
+from claude_mem.recall.session_start import length
 from claude_mem.store.values import Injection, Revision
 
 CWD = "/home/a/shop"

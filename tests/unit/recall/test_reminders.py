@@ -19,7 +19,7 @@ from claude_mem.recall.fence import fenced
 from claude_mem.recall.inject import Injector
 from claude_mem.recall.label import gist
 from claude_mem.recall.reminders import MOST_FILE_LINES, MOST_HITS, file_lessons, render_file, render_prompt
-from claude_mem.recall.render import (
+from claude_mem.recall.session_start import (
     length,
 )
 

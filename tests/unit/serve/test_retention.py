@@ -15,7 +15,7 @@ from claude_mem.model.events import Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation
 from claude_mem.queue.spool_reader import Spool
 from claude_mem.recall.background import ContextFiles
-from claude_mem.recall.render import Rendered
+from claude_mem.recall.session_start import Rendered
 from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
 from claude_mem.store.sqlite import SqliteStore

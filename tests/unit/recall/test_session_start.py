@@ -11,7 +11,7 @@ from tests.unit.recall.cards import DAY, NOW, at, hit
 
 from claude_mem.model.refs import Hit, Ref
 from claude_mem.recall.label import estimate_tokens
-from claude_mem.recall.render import (
+from claude_mem.recall.session_start import (
     START_BUDGET,
     Budget,
     LastSession,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from claude_mem.recall.worth import is_open, is_specific, is_task, removed_names, stands_alone
+from claude_mem.recall.line_filter import is_open, is_specific, is_task, removed_names, stands_alone
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.recall import label
 from claude_mem.recall.fence import fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens
-from claude_mem.recall.staleness import NEWER
-from claude_mem.recall.worth import (
+from claude_mem.recall.line_filter import (
     identifiers,
     is_closed_by,
     is_open,
@@ -28,6 +27,7 @@ from claude_mem.recall.worth import (
     repeats,
     stands_alone,
 )
+from claude_mem.recall.staleness import NEWER
 
 
 class Rendered(Struct, frozen=True):

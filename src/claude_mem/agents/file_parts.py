@@ -162,7 +162,8 @@ def _noted_data_dir(text: str) -> str | None:
     return json.loads(found[1]) if found else None
 
 
-# A table in a TOML file. It is appended and cut out as text: the rest of the file is not ours to rewrite.
+# A table in a TOML file. It is added and removed as text, because the rest of the file is not ours to
+# rewrite.
 
 
 def toml_server(path: Path, machine: Machine) -> FilePart:

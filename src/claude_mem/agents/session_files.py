@@ -250,8 +250,8 @@ class SessionFiles(Struct, frozen=True):
         return Transcript(session.name, path, self.size(path), first.at, last, session.cwd)
 
 
-# What the hooks of an agent leave out of a turn, from the end of its session's file: what was said on the
-# way, and the tool calls that failed. What is read, and how much, is bounded as in `transcript_tail`.
+# Reads what an agent's hooks do not report from the end of its session file: the messages between tool calls,
+# and the tool calls that failed. The same limits apply as in `transcript_tail`.
 
 FOLDER = "sessions"
 

@@ -80,7 +80,7 @@ def request(
             status, answer = control.request(data_dir, method, path, body, deadline_s=within_s)
         except TimeoutError:
             hung = WorkerHung(control.status(data_dir).pid)
-            # What was to be changed may have been: only a read is repeated.
+            # The change may have been made already, so only reads are repeated.
             if method != "GET" or not starts_left or not _replaced(data_dir):
                 raise hung from None
         except OSError:

@@ -287,8 +287,8 @@ def _event_line(event: TranscriptEvent, agent: str) -> bytes:
     line = _as_json(fields | {"payload": event.payload})
     if len(line) <= LONGEST_LINE:
         return line
-    # More than a request may hold. The worker stores the ends of long texts only, and so does this; that
-    # something private was removed is sent along, since the worker can no longer see it.
+    # It exceeds the size of a request. Like the worker, keep only the ends of long texts. Also send whether
+    # private text was removed, because the worker can no longer see that.
     from claude_mem.privacy import scrub, scrub_payload
 
     scrubbed, hid_private = scrub.scrub(event.payload, field_cap=scrub.FIELD_CAP)

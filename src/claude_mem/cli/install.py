@@ -167,7 +167,7 @@ def _install(args: argparse.Namespace) -> int:
         chosen, choice = observer_choice.change(
             chosen, args.observer, observer_choice.ask(chosen) if may_ask else None
         )
-        # A settings file of the user's is not the install's to take back.
+        # An install does not remove the user's own settings file.
         new = ((choice.path, choice.after or ""),) if choice and choice.before is None else ()
         own = Plan((choice,)) if choice and not new else Plan()
         targets, left_out = [], LeftOut()
@@ -292,7 +292,7 @@ def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: boo
 def _uninstall(args: argparse.Namespace) -> int:
     """Your memory stays in the data directory until you delete it."""
     with _lock():
-        # Whatever lies in the data directory: a user who wants to be rid of us must be able to.
+        # Ignore errors in the data directory: uninstalling must always be possible.
         chosen = replace(settings.load(), data_dir=settings.data_directory().absolute())
         known, left_out = connections(chosen), LeftOut()
         for agent, why in known.unreadable:

@@ -99,7 +99,7 @@ def found(
     margin = 2 + digits + 2
     for session in sessions:
         own = [result for result in results if result["session_id"] == session["session_id"]]
-        # Of another member's session the title stayed with the prompt it was made of.
+        # Another member's session has no title if its prompt was not shared.
         title = str(session["title"] or ("" if own[0].get("author") else "(no title)"))
         where = [fit(str(session["project"]), columns // 3)] if projects else []
         head = f"{day(session)}  {''.join(f'{part} · ' for part in (*where, _agent(own[0])) if part)}"

@@ -31,8 +31,8 @@ def find(verb: str, given: Payload) -> tuple[dict[str, object], str] | None:
 def answer(verb: str, payload: dict[str, object], typed: str, given: Payload) -> bytes:
     """What the client shows in place of a turn."""
     paths.enter(paths.data_directory(posix.environ))
-    # A client that does not wait for the answer has its model carry the command out: until the next prompt,
-    # its turn is marked as one of which nothing is recorded.
+    # If the client does not wait for the answer, its model runs the command. So the turn is marked, and
+    # nothing is recorded until the next prompt.
     try:
         scrub_payload.prepare(verb, given)
     except Exception:  # noqa: S110 - the command works on a full disk too

@@ -156,7 +156,7 @@ def put(
             _rename(folder, temporary, final)
             posix.fsync(folder)  # without this a power cut can forget the rename
         except stdin.DeadlinePassed:
-            # The disk is slow, not broken. Better an event that a power cut may lose than none at all.
+            # The disk is slow, not broken. An event that a power failure may lose is better than none.
             _rename_unsynced(folder, temporary, final)
     except BaseException:
         # Not accepted: leave no file, and correct the ledger.

@@ -173,7 +173,7 @@ def may_query(flags: tuple[bytes, ...]) -> bool:
 def ask(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") -> bytes | None:
     """The hook's answer with the worker's context; None if that is empty, invalid or too late. `answers`: the
     event to be answered, if it differs. Raises NobodyListens."""
-    # A line break between JSON tokens is whitespace; inside a string there can be none.
+    # A line break between JSON tokens is whitespace; a string cannot contain one.
     reply = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
     return None if reply in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % reply
 

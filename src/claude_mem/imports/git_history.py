@@ -77,7 +77,7 @@ def read(
     made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
     alone = [commit.at for session, commit in made if session is None]
     if alone:
-        # As of the first commit, not the newest: in a list of sessions it comes last.
+        # Dated by the first commit, not the newest, so that it comes last in a list of sessions.
         yield from report.begin(CLIENT, project, f"Commits of {project.name}", min(alone), min(alone))
     elif commits:
         yield report.count({"kind": "project", **project.record(), "created_at": commits[0].at})

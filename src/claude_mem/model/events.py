@@ -79,11 +79,12 @@ class Event(Struct, frozen=True):
             return f"{Kind.TOOL_USE}:{self.tool.use_id}"
         named = self.prompt_id
         if named is None and self.has_agent_in_session:
-            # A session starts up once: a second report of it may come late, within a turn.
+            # A session starts once: a second report of its start may arrive late, during a turn.
             is_startup = self.kind is Kind.SESSION_START and self.note == "startup"
             named = "#0" if is_startup else f"#{turn}" if turn is not None else None
         if named:
-            # The last words of a turn that has no name are looked up, and may be found by one hook only.
+            # The last message of a turn without an id is read from the transcript, and only one hook may find
+            # it.
             is_looked_up = self.kind is Kind.STOP and not self.prompt_id
             texts = [None if is_looked_up else self.text, self.note, self.agent_id]
             if self.tool is not None:

@@ -16,7 +16,7 @@ from claude_mem.model.text import lazy_pattern
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f"
 _CJK_RUN = f"[{_CJK}]+"  # 2 ms to compile, so when used
-# From its beginning on, or not at all: tried at each letter, a run without a seam would take its square.
+# Anchored at the beginning: if the pattern were tried at each letter, a long run would take quadratic time.
 _CAMEL_WORD = lazy_pattern(r"(?<![^\W_])[^\W_]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z])[^\W_]*")
 _CAMEL_SEAM = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = lazy_pattern(r"[^\W_]+")
@@ -40,7 +40,7 @@ STOP_WORDS = frozenset(_SAYING_NOTHING.split())
 def indexed(text: str) -> str:
     """A text in the form in which it is indexed."""
     if not text.isascii():
-        # The last one alone too: a query of one character matches what begins with it.
+        # Also index the last character alone, so that a query of one character matches.
         composed = normalize("NFC", text)  # as a query is
         text = re.sub(_CJK_RUN, lambda run: f" {' '.join([*_pairs(run[0]), run[0][-1]])} ", composed)
     return _CAMEL_WORD.sub(_with_parts, text)
@@ -63,7 +63,7 @@ def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
 
 
-# What the names of checks have in common says nothing of what they check.
+# Words that the names of checks have in common say nothing about what they check.
 _OF_ANY_CHECK = frozenset(("all", "build", "check", "full", "lint", "run", "suite", "test", "tests"))
 
 

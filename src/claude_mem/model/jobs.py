@@ -113,7 +113,7 @@ def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:
         case Kind.PROMPT:
             return SessionStatus.ACTIVE
         case Kind.SESSION_START:
-            # A resumed session is open again; one that is merely reported twice stays where it was.
+            # A resumed session is open again; a duplicate report does not change the state.
             return status if status in OPEN_STATUSES else SessionStatus.INITIALIZED
     if status is SessionStatus.COMPLETED:
         return status  # a late delivery does not reopen what has ended; one that was aborted goes on

@@ -101,7 +101,7 @@ def _tool_use(call: ToolUse, base: str | None) -> Piece | None:
     error = elide(call.text(), MOST_ERROR, tail=0.5)
     if call.kind is ToolKind.COMMAND:
         return _ran(f"FAILED {name}", elide(call.command.strip(), MOST_COMMAND), error, Value.HIGH)
-    # What was tried is in the head; its details are of no use to anyone now.
+    # The head contains what was tried; its details are no longer useful.
     tried = _outcome(name, replace(call, answer="", answered={}), base)
     return Piece(f"FAILED {tried.head}", error, Value.HIGH)
 
@@ -120,7 +120,7 @@ def _outcome(name: str, call: ToolUse, base: str | None) -> Piece:
         case ToolKind.COMMAND:
             shown = _command(name, call)
         case ToolKind.AGENT:
-            # One sent to the background answers with nothing but its own order.
+            # An agent in the background only returns its own instructions.
             is_async = call.answered.get("isAsync") is True
             body = "" if is_async else text_of(call.answered.get("content") or call.answer)
             shown = _piece(f"{name} {call.word('description', 'prompt')}", body, MOST_AGENT, Value.MIDDLE)
@@ -207,7 +207,8 @@ def _command(name: str, call: ToolUse) -> Piece:
             head = line(f"{name} {shown}", MOST_HEAD)
             return Piece(f"{head}: {len(output.splitlines())} lines", _first_lines(output), Value.LOW)
         case shell.Purpose.COMMIT:
-            # The message is the best account of the work there is; the hooks' chatter around it is not.
+            # The commit message is the best description of the work; the output of git hooks around it is
+            # not.
             full = elide(command, MOST_COMMIT)
             digested = condense.forge_reply(output, MOST_FORGE) or elide(output, MOST_OUTPUT // 2)
             return _ran(name, full, digested, Value.HIGH)

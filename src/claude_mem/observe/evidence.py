@@ -82,7 +82,7 @@ def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None
     silent = [
         index
         for index, each in enumerate(observations)
-        # Beside others a discovery or a decision may well have changed no file.
+        # If there are other observations, a discovery or a decision may have changed no file.
         if not each.files_modified and (len(observations) == 1 or each.type in DEEDS)
     ]
     return silent[0] if len(silent) == 1 else None
@@ -200,7 +200,7 @@ _DEED = lazy_pattern(
     r"|reply|send"
     r"|set|spawn|start|stop|submit|update|upload|write)(?:$|[_-])"
 )
-# Others' prose. A forge's states, numbers and names of files are none, nor is what this machine serves.
+# Text written by others. A forge's states, numbers and file names do not count, nor does local output.
 _FETCHES = lazy_pattern(
     rf"{_BEGIN}(?:(?:curl|wget|http)(?![^;&|\n]*\shttps?://(?:localhost|127\.0\.0\.1|\[::1\])[:/])"
     r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"

@@ -89,7 +89,7 @@ class Observer:
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
             outcome = replace(outcome, findings=evidence.marked(outcome.findings, seen))
-        # A model may decode a secret, or invent one; and an unreadable reply is quoted in the outcome.
+        # A model may decode or invent a secret, and the outcome quotes an unreadable reply.
         return map_text(outcome, self._clean), spend
 
     def fall_back(self, batch: Batch) -> Findings:

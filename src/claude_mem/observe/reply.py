@@ -17,8 +17,8 @@ from claude_mem.model.memory import Findings, Nothing, Observation, Observed, Su
 from claude_mem.model.refs import TYPES, ObservationType
 from claude_mem.model.text import lazy_pattern, one_line, storable
 
-# Tags: a scanner, not a parser, for a reply is rarely well formed, and what is not a tag of ours is text. The
-# one pattern cannot cross a '<' and gives nothing back once matched: every character is looked at once.
+# Tags: a scanner, not a parser, because a reply is rarely well formed, and everything except our tags is
+# text. The pattern cannot cross a '<' and does not backtrack, so every character is examined once.
 
 
 CDATA = "<![CDATA["
@@ -44,8 +44,8 @@ def find_tags(text: str, names: Collection[str]) -> list[Tag]:
         if match.start() < skip:
             continue
         if match[2] is None:
-            # Without an end there is no section; asking again for each of a thousand openings is what would
-            # make this quadratic.
+            # Without an end there is no section. Searching for it again after each of a thousand openings
+            # would be quadratic.
             end = text.find(CDATA_END, match.end()) if skip >= 0 else -1
             skip = end + len(CDATA_END) if end >= 0 else -1
             continue
@@ -170,7 +170,7 @@ def read(text: str) -> Observed | Nothing | Unreadable:
     if observations or summaries:
         findings = Findings(tuple(observations[:MOST_BLOCKS]), tuple(summaries[:MOST_BLOCKS]))
         return Observed(findings, empty, skipped)
-    # A reply that was cut off before its first complete field had something to say: it is not "nothing".
+    # A reply that was cut off before its first complete field had content: it is not "nothing".
     if not damaged and _says_nothing(text, found):
         return Nothing(empty, skipped)
     ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
@@ -278,7 +278,7 @@ def _observation(block: _Block) -> Observation | None:
         files_read=first_texts(lists.get("files_read", ()), MOST_FILES),
         files_modified=first_texts(lists.get("files_modified", ()), MOST_FILES),
     )
-    # A type that is none, and nothing else: a form that was repeated, not filled in.
+    # Only a placeholder for a type: the model repeated the template without filling it in.
     return None if kind is None and made == Observation("change") else made
 
 

@@ -181,7 +181,7 @@ _LOOKING = """
     more jq yq strings xxd od diff cmp comm tr column tee xargs basename dirname realpath readlink
     json.tool base64 tmux man pydoc pdftotext lynx w3m unzip zcat
 """
-# For an unknown program, the next words decide: a tracker's `show` and `close`.
+# For an unknown program, its next words decide, such as a tracker's `show` or `close`.
 _SHOWING = """
     api ask capture cat describe diff fetch find get help info list log logs ls outdated owner pack prime
     query read ready search show stats status version view why

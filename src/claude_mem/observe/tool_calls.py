@@ -102,7 +102,7 @@ _TEXT_KEYS = [
 ]
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "pwsh", "powershell"])
 _RUN = "[A-Za-z0-9+/_=-]"
-# The look-behind keeps a search from starting again inside a run it has just measured.
+# The look-behind prevents a search from starting again inside a run that was just measured.
 _BINARY = lazy_pattern(f"(?<!{_RUN}){_RUN}{{400,}}+")
 _ESCAPES = lazy_pattern(r"\x1b\[[0-9;?]*+[A-Za-z]")
 
@@ -145,7 +145,7 @@ class ToolUse(Struct, frozen=True):
     def read_paths(self) -> Iterator[str]:
         """The files that it certainly read."""
         name = self.path.replace("\\", "/").rpartition("/")[2]
-        # A search names a file or a folder; only a name with an extension is surely the former.
+        # A search names a file or a folder; only a name with an extension is certainly a file.
         is_file = self.kind is ToolKind.READ or (self.kind is ToolKind.LOOK and "." in name.strip("."))
         if self.path and is_file:
             yield self.path
@@ -201,8 +201,8 @@ def read(event: Event) -> ToolUse | None:
 def kind_of(tool: str, fields: Fields) -> ToolKind:
     if _is_editor(fields):
         return _EDITORS[str(fields["command"])]
-    # An MCP server's file tools carry its name in front: mcp__files__read_file. Of its others nothing is
-    # guessed: the file they write may be on another machine.
+    # An MCP server's file tools have its name as a prefix: mcp__files__read_file. Its other tools are not
+    # interpreted: the file they write may be on another machine.
     if tool == "editor" and "new_text" in fields and "old_text" not in fields:
         return ToolKind.WRITE  # Cline's, for a new file
     known = _KINDS.get(tool.lower().rpartition("__")[2])
@@ -350,7 +350,7 @@ def _lines_between(part: Fields) -> Iterator[str]:
     old = _word(part, "old_string", "oldString", "old_str", "old_text")
     new = _word(part, "new_string", "newString", "new_str", "new_text", *_CONTENTS)
     before, after = old.splitlines(), new.splitlines()
-    # What both begin and end with is context. (difflib would find more, in quadratic time.)
+    # The common beginning and end are context. (difflib would find more, but in quadratic time.)
     shorter = min(len(before), len(after))
     head = next((at for at in range(shorter) if before[at] != after[at]), shorter)
     left = shorter - head

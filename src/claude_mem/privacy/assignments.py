@@ -46,9 +46,9 @@ from claude_mem.privacy.secret_values import (
 _NAME_LOOK = 40
 _NAME_MARKS = "_-.$"
 _ENV_ENDS = tuple(end for end in ENDS if end != ",")
-# What stands before NAME on a line that is nothing but NAME=value.
+# What may precede NAME on a line that only contains NAME=value.
 _ENV_LEADS = ("", "export", "set", "ENV", "ARG", "-", "declare -x", "typeset -x", "+", "setx")
-# What stands before NAME value, without a separator.
+# What may precede NAME value, without a separator.
 _SET_LEADS = ("ENV ", "setenv ", "setx ", "set -gx ", "set -x ", "set -Ux ", "-x ", "SET ", "env:")
 _SEPARATORS = (":=", "=>", "?=", "+=", "->", "<-", "=", ":", "：", "＝")
 _COMPARISONS = ("===", "==", "!==", "!=", "||", "??", "?:", "or ")  # only what is quoted may be a secret then

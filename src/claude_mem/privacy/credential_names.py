@@ -6,11 +6,11 @@ A name is split into its words (DB_PASSWORD_1, apiKey, client-secret). The last 
 
 from __future__ import annotations
 
-# Part of every name that is looked at. Lower-case.
+# Every name that is examined contains one of these. Lowercase.
 STEMS = tuple("pass pwd secret token key credential creds salt _pat pw psk auth sess sid _cookie".split())
 
-# Words for password in other languages, as they stand in sentences. Some without their first letter, which
-# may be a capital.
+# Words for password in other languages, as they occur in sentences. Some omit the first letter, which may be
+# a capital.
 FOREIGN = tuple(
     """密码,密碼,口令,パスワード,暗証番号,비밀번호,암호,ароль,ароля,аролем,पासवर्ड,कूटशब्द,
     كلمة المرور,كلمة السر,كلمة مرور,رمز عبور,گذرواژه,סיסמה,סיסמא,รหัสผ่าน,κωδικός,পাসওয়ার্ড,
@@ -19,7 +19,7 @@ FOREIGN = tuple(
     passord,лозинка,гасло""".replace("\n    ", "").split(",")
 )
 
-# Words for key and token. What follows them must be long and random.
+# Words for key and token. The value after them must be long and random.
 FOREIGN_KEYS = tuple(
     """密钥,密鑰,秘钥,令牌,apiキー,api キー,トークン,秘密鍵,api 키,api키,토큰,비밀 키,люч,токен,مفتاح,رمز api,
     कुंजी,टोकन,schlüssel,clé api,clé d,chiave,chave,jeton,anahtar,sleutel,klucz,nyckel""".replace(
@@ -46,7 +46,7 @@ KEY_AFTER = frozenset(
     """api access secret private auth encryption signing master admin service the shared preshared
     pre-shared""".split()
 )
-# A name that goes on with one of these names something about the secret.
+# A name that continues with one of these describes the secret, but does not contain it.
 NO_SECRET_BEFORE = frozenset(
     """count counts length len size sizes type types name names id ids url uri urls path paths file files
     dir field fields label expiry expires expire expiration exp ttl lifetime age timeout interval policy

@@ -30,11 +30,11 @@ DEFAULT_GLOBS: tuple[str, ...] = (
     *("**/.aws/credentials", "**/gcloud/credentials.db", "**/gcloud/access_tokens.db"),
     *("**/.azure/accesstokens.json", "**/.azure/msal_token_cache.json", "*accesskeys.csv"),
     *("**/.kube/config", "kubeconfig", "kubeconfig.*", "*.kubeconfig"),
-    # What was typed before, passwords included; and the variables of a process.
+    # Command histories, which include passwords; and the variables of a process.
     *(".*_history", "fish_history", ".histfile", "consolehost_history.txt", "**/proc/*/environ"),
 )
 
-# Written to be shared, and the first thing an agent reads in a new project.
+# Written to be shared, and often the first file that an agent reads in a new project.
 _SHARED = (".example", ".sample", ".template", ".dist", ".pub")
 
 

@@ -50,7 +50,7 @@ def covers(marker: tuple[str, tuple[str, ...]], prompt_id: str | None) -> bool:
     if state == UNNAMED:
         return True
     if not prompt_id:
-        # In an open turn too, where private ones had ids: it may be late, and of one of those.
+        # Also in a public turn, if private ones had ids: the event may be late and belong to one of those.
         return state != OPEN or any(ids)
     return encoded_id(prompt_id) in ids
 

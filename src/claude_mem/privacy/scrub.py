@@ -193,8 +193,8 @@ class _Scrubber:
             return trim(secrets.redact(text, self.extra, self.rules), self.cap)
         head, tail = text[: 2 * self.cap + MARGIN], text[-self.cap - MARGIN :]
         if any(secrets.redact(end, self.extra) != end for end in (head, tail)):
-            # Marks are short, and may bring the cut into what is stored: then no half of a secret, which no
-            # rule would know, may stand there.
+            # Marks are shorter than what they replace, so the position of the cut may become part of the
+            # stored text. It must not contain half of a secret, which no rule would recognize.
             head = secrets.redact(head[: head.replace("\n", " ").rfind(" ")], self.extra)
             tail = secrets.redact(tail[tail.replace("\n", " ").find(" ") + 1 :], self.extra)
         return join_ends(head, tail, len(text), self.cap)

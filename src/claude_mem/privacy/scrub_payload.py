@@ -185,15 +185,15 @@ def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
     return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
 
 
-# Of a payload that was cut off (by our cap, by a deadline, or by whoever sent it) all complete members are
-# kept. A string that was cut is closed and marked; half a number, and half a name, are left out. What the
-# agent names last, the tool use's id, is looked for in the tail.
+# All complete members of a truncated payload are kept (it may be truncated by our cap, a deadline, or the
+# sender). A truncated string is closed and marked; a truncated number or name is omitted. The tool use's id,
+# which the agent writes last, is searched for in the tail.
 
 MARK = "[… cut off …]"
 LONGEST_WORD = 512
 DEEPEST_SALVAGED = 200  # `json` rejects a payload that nests too deep; `scrub` stops long before that
-# A string without an end is a token as well, and none gives back what it has taken: whatever the text, each
-# character is looked at once. Patterns are compiled when they are first used: few payloads are cut.
+# A string without an end is a token as well, and tokens do not backtrack, so each character is examined once.
+# Patterns are compiled at first use, because few payloads are truncated.
 LEXEME = r'(?s)"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]'
 _WHOLE_CHARACTERS = r'(?:[^\\]++|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*+'
 _CLOSER = {"{": "}", "[": "]"}

@@ -100,12 +100,12 @@ VENDOR_TABLE: tuple[Row, ...] = (
     ("snyk-token", "snyk_uat.|snyk_sat.", r"snyk_[us]at\.[\w.-]{30,}", "snyk_uat.0123abcd.AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"),
     ("asana-token", "asana", r"(?<![0-9/])[0-9]/[0-9]{13,20}(?:/[0-9]{13,20})?:[0-9a-f]{32,}", "asana 1/1234567890123456:0123456789abcdef0123456789abcdef"),
     ("twilio-token", "client(|twilio", r"AC[0-9a-f]{32}[\"'\\, :]{1,24}([0-9a-f]{32})(?![0-9A-Za-z])", 'twilio.Client("AC9b8c7d6e5f4a3b2c1d0e9f8a7b6c5d4e", "fedcba9876543210fedcba9876543210")'),
-    # Webhooks and calendars: who knows the address may post
+    # Webhooks and calendars: anyone who knows the URL may post
     ("teams-webhook", "webhook.office.com/|outlook.office.com/webhook/", r"office\.com/webhook(?:b2)?/([\w@/-]{36,})", "https://x.webhook.office.com/webhookb2/" + "01234567-89ab-cdef-0123-456789abcdef@0123/IncomingWebhook/" + "0123456789abcdef" * 2),
     ("chat-webhook", "hooks.zapier.com/|maker.ifttt.com/|/bot/v2/hook/|.make.com/", r"(?:hooks\.zapier\.com/hooks/catch|maker\.ifttt\.com/trigger/[\w-]{1,64}/with/key|/bot/v2/hook|hook\.[\w.]{2,12}make\.com)/([\w/-]{8,})", "https://hooks.zapier.com/hooks/catch/1234567/abcdef1"),
     ("link-token", "/magic|/reset|/verify|/invite|/confirm|/activate", r"(?<=/)(?:magic|reset|verify|invite|confirm|activate)[\w-]{0,24}/((?=[A-Za-z_-]{0,40}[0-9])[\w-]{24,})", "https://example.com/reset-password/AbCdEfGhIjKlMnOp_rSt-0123456789"),
     ("calendar-address", "/calendar/", r"/calendar/(?:ical/[^/\s]{1,120}/private-|[\w@.-]{10,120}/)([0-9a-zA-Z]{24,})/", "https://calendar.google.com/calendar/ical/jo%40example.com/private-0123456789abcdef0123456789abcdef/basic.ics"),
-    # Formats with a prefix and more than a run of characters
+    # Formats with a prefix and more structure than a run of characters
     ("mailchimp-key", "-us1|-us2|-us3|-us4|-us5|-us6|-us7|-us8|-us9", RUN_START + r"[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])", "0123456789abcdef0123456789abcdef-us14"),
     ("paypal-token", "access_token$", r"access_token\$\w{1,16}\$[0-9a-z]{8,32}\$[0-9A-Za-z]{16,}", "access_token$production$abcdefgh12345678$0123456789abcdef0123456789abcdef"),
     ("airtable-token", "airtable", START + r"pat[0-9A-Za-z]{14}\.[0-9a-f]{60,}", "airtable patAbCdEfGhIjKlMn." + "0123456789abcdef" * 4),
@@ -286,7 +286,7 @@ CREDENTIAL_FILES: tuple[Row, ...] = (
 
 # -- Passwords that commands, SQL statements and library calls take --
 
-# A word of a shell: quoted with anything in it, or not. Not what was redacted, and no variable.
+# A shell word, quoted or not; not one that was already redacted, and not a variable.
 WORD = (
     r"(?!\\{0,3}[\"']?(?:\[redacted:|\$[A-Za-z_{(]\w*[\"']?(?:\s|$)|<[a-z]))"
     r"(?:\\{0,3}\"((?:[^\"\\\n]|\\[^\"\n]){3,200})\\{0,3}\"|\\{0,3}'([^'\n]{3,200}?)\\{0,3}'|([^\s\"'\\|;&<>()]{3,200}))"

@@ -119,7 +119,7 @@ def _password_in(text: str, start: int) -> Span | None:
     return start + colon + 1, start + at_sign
 
 
-# Schemes whose value is one word; of the others all that follows is hidden.
+# Schemes whose value is one word; for others, everything that follows is hidden.
 _ONE_WORD = frozenset(
     """bearer basic token negotiate ntlm bot apikey api-key key sso-key ssws geniekey splunk jwt
     digest-token hawk-token zoho-oauthtoken klaviyo-api-key discogs kerberos""".split()

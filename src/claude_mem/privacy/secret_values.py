@@ -23,7 +23,7 @@ _COMMON_PAIRS = frozenset(
     for second in letters[1:]
 )
 
-# What stands where a secret will, or says that there is none. Not `postgres`: a password, if a bad one.
+# Placeholders for a secret, or for its absence. Not `postgres`, which is a password, although a bad one.
 _PLACEHOLDERS = frozenset(
     """string str text required optional undefined password passwd pass pwd passphrase secret token key
     apikey boolean bool int null none nil true false changeme change_me change-me changeit example

@@ -141,7 +141,7 @@ def _is_likely(value: str) -> bool:
     return not (value.islower() and ("_" in value or "-" in value) and is_wordy(value))
 
 
-# What follows a token over a line's end, or after a change of color, is the rest of it.
+# Text that continues a token after a line break or a color change is the rest of the token.
 _CONTINUATION = (
     r"(\[redacted:[\w-]+\])"
     r"(\\{0,2}\r?\n[ \t]{0,16}|\x1b\[[0-9;]{0,16}[A-Za-z]|[\"'][ \t]{0,4}\+?[ \t]{0,4}\r?\n?[ \t]{0,16}[\"'])"

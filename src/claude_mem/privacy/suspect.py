@@ -6,9 +6,9 @@ with the rules of the scrubbing modules.
 
 from __future__ import annotations
 
-# One of these, a word below, or a URL with a password is in the lower case of what needs scrubbing. By
-# families: a member is looked for only where what its family has in common occurs. A search costs 1.5 µs, and
-# there would be six hundred.
+# Every payload that needs scrubbing contains, in lower case, one of these, a word below, or a URL with a
+# password. They are grouped by a common substring: a group is only searched for if that occurs. A search
+# costs 1.5 µs, and there would be six hundred.
 _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     # Any ASCII character may be spelled as a JSON escape, and would hide the others.
     (rb"\u00", rb"\u002 \u003 \u004 \u005 \u006 \u007".split()),
@@ -95,7 +95,7 @@ _FAMILIES: tuple[tuple[bytes, list[bytes]], ...] = (
     (b"calendar/", [b"calendar/ical/", b"owa/calendar/"]),
     (b"nr", b"nrak- nrii- nrjs- nraa- nral".split()),
     (b"-us", b"-us1 -us2 -us3 -us4 -us5 -us6 -us7 -us8 -us9".split()),
-    # Words for password, as clients spell them that escape what is not ASCII.
+    # Words for password, as clients write them that escape non-ASCII characters.
     (
         b"\\u",
         [rb"\u5bc6\u7801", rb"\u0430\u0440\u043e\u043b\u044c", rb"\u30d1\u30b9\u30ef", rb"\ube44\ubc00"],
@@ -170,12 +170,12 @@ def _table(ends: bytes) -> bytes:
     return bytes.maketrans(ends, b" " * len(ends))
 
 
-# What ends a word. A backslash does, and so does the letter after it when they spell a line break or a tab.
+# Word delimiters. A backslash is one, and so is the letter after it if they are an escaped line break or tab.
 _SPACED = _table(b"\"'`()[]{},;|&=<>:/@\\$#*?!^")
 _PARTED = _table(b"\"'`()[]{},;|&=<>:/\\")
 _DIGITS = b"0123456789"
 
-# Parts of names that are followed by many other things than a secret: only with a value that has a digit.
+# Parts of names that are usually not followed by a secret: suspect only with a value that contains a digit.
 _WEAK_NAMES = (b"token", b"key", b"auth", b"salt", b"_pat", b"psk", b"pwd", b"pass", b"--user", b"_cookie")
 
 # Looked for only where not all is ASCII: the tag in full-width letters, and words for password.

@@ -19,7 +19,7 @@ HIDDEN_TAGS: tuple[str, ...] = (
     "system_instruction",
     "system-instruction",
     "persisted-output",
-    # By which Gemini and Copilot show what hooks have injected.
+    # The tags in which Gemini and Copilot show what hooks have injected.
     "hook_context",
     "system_reminder",
 )
@@ -200,8 +200,8 @@ def _closed_at(low: str, at: int) -> int:
     return digits + 5 if digits > at and low.startswith("u003e", digits) else -1
 
 
-# A subagent outlives the turn that sent it, and commands may. Their end begins a new turn, with a
-# prompt that no user wrote and that may hold all the task found.
+# Subagents and background commands may outlive the turn that started them. Their end begins a new turn, with
+# a prompt that no user wrote and that may contain all the task's findings.
 
 _TASK_NOTIFICATION = "<task-notification>"
 

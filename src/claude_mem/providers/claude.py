@@ -234,7 +234,8 @@ class ClaudeModel:
         with child:
             assert child.stdin is not None
             assert child.stdout is not None
-            # Apart, so that a child that prints before it has read everything blocks nobody.
+            # In a separate thread, so that a child that prints before it has read all its input does not
+            # block.
             teller = threading.Thread(target=_send_prompt, args=(child.stdin, prompt.user), daemon=True)
             teller.start()
             while line := child.stdout.readline(LONGEST_LINE):

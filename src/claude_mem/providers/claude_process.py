@@ -91,8 +91,8 @@ def logged_in(environ: Mapping[str, str], platform: str = sys.platform) -> bool:
     if ((config or home / ".claude") / ".credentials.json").exists():
         return True
     state = (config or home) / ".claude.json"
-    # A Console account stores its key there. On a Mac the credentials are in the keychain;
-    # that an account is known is the best one can see.
+    # A Console account stores its key there. On a Mac the credentials are in the keychain, so a known account
+    # is the best available evidence.
     return _mentions(state, b'"primaryApiKey"') or (
         platform == "darwin" and _mentions(state, b'"oauthAccount"')
     )

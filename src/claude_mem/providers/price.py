@@ -60,8 +60,8 @@ def family(model: str) -> str:
     return re.sub(r"-(\d{8}|latest|0)$", "", bare)
 
 
-# The cost of one call was measured with `benchmarks/cost.py` on real sessions; a test keeps this near it. An
-# estimate promises its order of magnitude, no more.
+# The cost of one call was measured with `benchmarks/cost.py` on real sessions; a test keeps these values
+# close to it. An estimate is only accurate to an order of magnitude.
 INSTRUCTIONS = 850  # tokens, in every call
 PER_TURN = 600  # prompt and reply, and what is recorded already
 PER_USE = 125

@@ -151,7 +151,7 @@ class Backfill:
         elif event is None or not self._intake.is_wanted(event) or pause.was_skipped(event.session):
             lines.unwanted += 1
         else:
-            # What is checked out there now says nothing about that time.
+            # The branch that is checked out now does not apply to that time.
             origin = replace(self._intake.location_of(event.cwd), branch=past.branch, commit=None)
             origin = with_clean_branch(origin, self._intake.cleaned)
             lines.events.append(self._intake.new_event(event, origin))

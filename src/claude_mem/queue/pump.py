@@ -167,7 +167,7 @@ class Pump:
             if outcome is None or self._is_aborted(lease):
                 self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
-            # Without a call, the outcome says nothing about the provider.
+            # If no call was made, the outcome says nothing about the provider.
             notice = self._note(outcome, lease.session_id) if uses_model else None
             decision, news = self._conclude(lease, outcome, spend)
             ended = outcome_of(outcome, decision)

@@ -90,7 +90,7 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     def _delete(
         self, plan: ForgetPlan, request: DeletionRequest, *, exports: bool
     ) -> tuple[Forgotten, list[CopyReport]]:
-        # In copies first: killed on the way, the same question still finds here what to look for there.
+        # Copies first: if this is interrupted, the same request still finds the memories here.
         reports = self.copies.forget(request, exports=exports)
         counts = self.store.deletion.forget(plan)
         self.on_change(None)  # where it was injected can no longer be known
@@ -345,7 +345,7 @@ class _Sieve:
         }
         self._sessions = frozenset(request.sessions)
         self._project = request.project_key if selection.is_whole and not selection.session else None
-        # What sessions lose, by which they may be called: their records come before those of what is in them.
+        # What sessions lose and may be named after, because their records precede those of their contents.
         self._prompts: set[tuple[str, str]] = set()
         self._summaries: set[str] = set()
 

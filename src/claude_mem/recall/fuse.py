@@ -158,7 +158,7 @@ def fuse(
     sessions = _sum(best_words, said, whole, best_near, best_named)
     if is_asked is None:
         own = _sum(words, near, named)
-        # Few have more than their words, and only they may be better than the best by words.
+        # Few sessions have more than their words, and only those can beat the best by words.
         best = _best({key: own[key] for key in (*near, *named)}, best_words)
         return Fused(words, near, named, sessions, own, best)
     words, near, named = (
@@ -171,7 +171,8 @@ def fuse(
 def ranked(fused: Fused, per_session: int) -> Iterator[int]:
     """The memories, the best first, but of each session only its few best before all the rest. Of equals, in
     whichever project, the later session's first."""
-    # A memory has no more than its session, whose best has as much: the leading ones are of leading sessions.
+    # A memory's score is at most its session's, whose best memory has the same score. So the leading memories
+    # are in the leading sessions.
     most = sorted(map(fused.sessions.__getitem__, fused.best))
     least = most[-LEADING] if len(most) > LEADING else 0.0
     leading, _ = _parted(fused.in_order(least), per_session)

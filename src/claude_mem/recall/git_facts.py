@@ -85,7 +85,7 @@ class Repository:
                 where = ("--show-toplevel", "--absolute-git-dir", "--git-common-dir")
                 top, own, common = self._git(deadline, "rev-parse", *where).removesuffix("\n").split("\n")
                 self._places = Path(top), Path(own), self._root / common
-            # Before it is read, so that what changes meanwhile is seen the next time.
+            # Taken before reading, so that changes in the meantime are noticed next time.
             self._state = self._current_state()
             self._facts = self._read(deadline)
         except (git.Unanswered, ValueError):

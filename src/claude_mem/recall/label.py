@@ -154,7 +154,7 @@ def marks(hit: Hit, reader: str | None = None) -> str:
 _MOST_READ = 4_000  # characters
 _ALIKE = 0.7  # the share of a sentence's words that make it a repetition
 _SENTENCES = lazy_pattern(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+(?=[^\sa-z])|(?<=[。！？])")
-# As the offline observer begins: the user's words, not what came of it.
+# The offline observer's label for the user's words, which are not an outcome.
 _REQUEST = lazy_pattern(r"^Asked: “[^”]*”\s*")
 _WORDS = lazy_pattern(r"\w+")
 _PARTS = lazy_pattern(r"[^\W_]+")  # of identifiers, too
@@ -164,7 +164,7 @@ _LONG_SCRIPT = (
     "[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]"  # no spaces; 3 ms to compile, so when used
 )
 _FEWEST_WORDS = 5
-# The reason, the trap, the rule: what a reader could not see in the code itself.
+# Reasons, pitfalls and rules, which a reader cannot see in the code itself.
 _TELLING = """
 because since therefore cause caused causes fails failed broke breaks
 must never always only unless until otherwise requires required beware
@@ -181,7 +181,7 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     sentences = _sentences(text)
     head = flowing(title) or (sentences[0] if sentences else "")
     if head.endswith("…"):
-        # The title is the beginning of a sentence that had no room; here it has.
+        # The title is the beginning of a sentence that was too long for a title; here there is room for it.
         head = next((complete for complete in sentences if complete.startswith(head[:-1])), head)
     head = quoted(head, cap)
     if not head or len(head) > cap - 24:

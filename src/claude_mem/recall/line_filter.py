@@ -13,7 +13,7 @@ _FILE = lazy_pattern(r"\w\.\w{1,5}\b")
 _HASH = lazy_pattern(r"[0-9a-f]{7,40}|\d+")
 # 2 ms to compile, so when used
 _SCRIPTS_WITHOUT_SPACES = r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
-# Words that name nothing of a project: of a title made of these nobody knows what it is about.
+# Words that name nothing specific: a title made only of these does not say what it is about.
 _EMPTY_WORDS = """
 a about above across actually add added adding addressed addresses adds after again all along already also
 an and any anything applied applies approach approaches are as at be been before behavior behaviour being
@@ -33,7 +33,7 @@ tasks test tested tests than that the their them then there these they thing thi
 to too two unrelated unstaged until up update updated updates use used user valid verified verify via was we
 well were what when where which while why will with without work works would you your"""
 _EMPTY = frozenset(_EMPTY_WORDS.split())
-# Somebody's turn of talk, a go-ahead, an announcement, a guess, a half sentence.
+# Small talk, a go-ahead, an announcement, a guess, half a sentence.
 _TALK = lazy_pattern(
     r"(?:never ?mind|hmm+|gah|emm+|ugh|basically|(?:yes|no|correct|gone)\b[,.]|before:|written to|replied"
     r"|posted|maybe|perhaps|go ahead|continue|proceed|what\b|how\b|spawn|invoke|waiting|clicking"
@@ -53,7 +53,7 @@ _ASIDE = lazy_pattern(
     r"\b(?:i['’](?:d|ll|m)|if i|and i|you (?:notice|see|find|want|like)|we['’]ll|let me|out of context)\b",
     re.I,
 )
-# How a check went, or that something went through: of that moment.
+# The result of a check, or that something succeeded, which matters only at that moment.
 _PASSED = lazy_pattern(
     r"(?:verified|validated|ran|re-?ran|checked|confirmed that)\b"
     r"|.*\b(?:tests?|suite|regression|checks?|gates?|build|lint(?:er)?|ci)\b.*\b(?:pass(?:ed|es|ing)?|green"

@@ -377,7 +377,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             refs = [hit.card.ref for hit in hits if hit.parts["words"] or hit.parts["file"]]
             further = None
         else:
-            # As it is listed: also what was marked wrong.
+            # As in a list, this includes memories marked wrong.
             cards = self._newest(filters, Page(MOST_SELECTED, cursor=cursor))
             refs, further = [card.ref for card in cards], answers.next_cursor(cards, MOST_SELECTED)
         return SelectAnswer([str(ref) for ref in refs[:MOST_SELECTED]], len(refs) > MOST_SELECTED, further)

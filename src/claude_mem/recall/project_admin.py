@@ -150,7 +150,8 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
         self.store.projects.set_root(project.id, origin.root)
         now = next((one for one in self.store.projects.all(weighed=False) if one.id == project.id), None)
         name = project.name
-        # A project that others were merged into has sessions in their directories: those do not name it.
+        # A project that others were merged into has sessions in their directories, which do not determine its
+        # name.
         if now is not None and not now.named and origin.key == project.key and origin.name != name:
             name = origin.name
             self.store.projects.rename(project.id, name, by_hand=False)

@@ -161,7 +161,8 @@ class _Said:
 
     def has(self, card: Card) -> bool:
         if card.ref.kind != "observation":
-            # What was asked or done twice is two things; only a resumed or forked session repeats it exactly.
+            # A repeated request or action is a separate one; only a resumed or forked session repeats it
+            # exactly.
             return _exactly(card) in self._exactly
         words = _words(card.title)
         of_project = self._by_word.get(card.project_id, {})

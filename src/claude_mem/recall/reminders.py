@@ -216,7 +216,7 @@ FILE_BUDGET = Budget(characters=2_400, tokens=800)
 _STALE_AFTER = 90 * DAY_MS  # after which `git log` shows a plain change as well as we do
 _MANY_FILES = 4
 _LONGEST_FILE_LINE = 240
-# What a reader of the file could not see in it.
+# What is not visible in the file itself.
 _LESSONS = frozenset(("bugfix", "decision", "discovery"))
 
 
@@ -241,7 +241,7 @@ def _is_worth(card: Card, base: str, now: int) -> bool:
         return False  # that a file was mentioned or printed says nothing about it
     changed = any(_has_name(base, file) for file in card.files_modified)
     if _is_lesson(card):
-        # Read in passing, with many others, and not worth a word: then it is not about this file.
+        # The file was read among many others and is not mentioned, so the memory is not about it.
         return changed or len(card.files) <= _MANY_FILES or base in f"{card.title} {card.text}".lower()
     return changed and now - card.created_at <= _STALE_AFTER
 

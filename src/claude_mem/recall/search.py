@@ -97,7 +97,8 @@ class Search(Struct, frozen=True):
         wording = (
             TextQuery(words, phrases, HURRIED_ROWS, is_hurried=True) if hurried else TextQuery(words, phrases)
         )
-        # Who waits gets what the rarest words find; the rest is left out as it is come upon.
+        # For a waiting caller, only the rarest words are filtered in advance; other results are filtered as
+        # they appear.
         key_filter = None if hurried else self.memories.key_filter(filters)
         matches = self.memories.match(wording, filters.project_id, key_filter)
         if without is not None:

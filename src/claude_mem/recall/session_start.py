@@ -270,7 +270,7 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
     head += f", on branch {quoted(last.branch, 60)}" if last.branch else ""
     head += f", {label.name(last.ref)}" if last.ref else ""
     head += f" ({last.mark})" if last.mark else ""
-    # The newest summary is of its last turn; what the session came to is in all its titles.
+    # The newest summary covers only the last turn; the titles cover the whole session.
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
     known = _Known(())
     known.add(last.outcomes)

@@ -198,6 +198,6 @@ def _is_off_the_trunk(card: Card, facts: RepoFacts, current_branch: str | None) 
         return False
     if card.branch in facts.branches:
         return not facts.branches[card.branch]
-    # Gone. Before the oldest commit we looked at, nothing can be said of reach.
+    # The branch is gone. Reachability is unknown for anything before the oldest examined commit.
     known = card.commit is not None and card.created_at > facts.commits_since
     return known and card.commit not in facts.commits

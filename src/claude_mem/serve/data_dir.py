@@ -42,7 +42,7 @@ def prepare_data_dir(root: Path) -> list[str]:
             raise DataDirRefused(root, f"it belongs to another user (id {found.st_uid})")
         if found.st_mode & stat.S_IWOTH:
             raise DataDirRefused(root, paths.OPEN_TO_ALL)
-        # The top first: from here on no other user can put a symlink where we are about to look.
+        # The top level first: from then on, no other user can put a symlink where we are going to look.
         root.chmod(0o700)
         for folder in FOLDERS:
             (root / folder).mkdir(mode=0o700, exist_ok=True)

@@ -302,7 +302,7 @@ class HookListener:
                 return await self._report(connection, session_routes.STOP, message, _LAST_WORDS)
             case "ask":
                 try:
-                    # In this order and with this spacing: hooks do not parse it, they cut the string out.
+                    # Keep this order and spacing: hooks do not parse the answer, but cut the string out.
                     return {"type": "answer", "context": await self._ask(message)}
                 finally:
                     # The prompt was spooled before its query. Draining it now delays no answer.
@@ -322,7 +322,7 @@ class HookListener:
         environ = os.environ | {_SESSION_VARIABLE: session, "CLAUDE_MEM_DATA_DIR": str(data_dir)}
         environ.pop("CLAUDE_MEM_OFF", None)  # inherited from the session whose hook started the worker
         try:
-            # The wait for a free place counts too: nothing is started for a hook that has given up.
+            # Waiting for a free slot counts too: nothing is started for a hook that has given up.
             async with asyncio.timeout(COMMAND_WITHIN_S), self._commands:
                 process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-E", "-P", "-m", "claude_mem", "slash"),

@@ -299,7 +299,7 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
     try:
         replacement.write_handover(HANDOVER, Handover(hook_version, now))
     except OSError as error:
-        # Without the record nothing would keep two installs from handing over for ever: stay.
+        # Without the record, two installs could hand over to each other forever, so keep running.
         running.record_mishap("handover", error)
         return
     log.info("a hook of version %s called; handing over", hook_version)
@@ -315,7 +315,7 @@ async def _wind_down(
     interrupted = run_aside(parts.interrupt)
     await listeners.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
-    # Not the loop's own way: in Python 3.11 that cannot be given up on.
+    # Not with the event loop's own shutdown, which has no timeout in Python 3.11.
     ended = run_aside(threads.shutdown)
     try:
         async with asyncio.timeout(max(0.1, deadline - time.monotonic())):

@@ -134,5 +134,5 @@ def clear_starting(folder: Path) -> None:
 def is_starting(folder: Path) -> bool:
     """Whether the holder of the lock, if there is one, is still starting."""
     since = read_object(folder / STARTING_FILE).get("since")
-    # Either way: the clock may have been set since.
+    # In both directions, because the clock may have been set.
     return type(since) is int and abs(now() - since) < LONGEST_START_S * 1000

@@ -102,7 +102,8 @@ def take_place(data_dir: Path, *, silent_s: float = SILENT_S) -> int | Refusal:
         if refusal is None and answers(data_dir, silent_s):
             refusal = "answers"
             _forget_silence(data_dir)
-        # Again, and the same one: it may have ended, come up anew or been stopped meanwhile.
+        # Check again that it is the same process: it may have ended, restarted or been stopped in the
+        # meantime.
         refusal = refusal or why_not(data_dir, _holder(data_dir))
         if refusal is None and _holder(data_dir) != pid:
             refusal = "free"
@@ -227,7 +228,7 @@ def should_hand_over(running: str, hook: str, last: Handover | None, now: int) -
     """Whether a worker of version `running` hands over after a call from a hook of version `hook`."""
     if not is_newer(hook, than=running):
         return False
-    # It made way a moment ago and runs again because a person said so: that stands.
+    # It handed over a moment ago and runs again because the user started it, so it stays.
     return last is None or not _is_honoured(last, now) or is_newer(hook, than=last.to)
 
 

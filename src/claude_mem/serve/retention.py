@@ -83,7 +83,7 @@ class Retention(Struct, frozen=True, kw_only=True):
         )
 
     def _excess(self) -> Evidence:
-        """How much more there is than there may be. It is not weighed where all of the file is less."""
+        """How much more there is than allowed. It is not measured if the whole file is smaller."""
         most = self.settings.evidence_mb * MEGABYTE
         if not most or self.store.upkeep.size().size <= most:
             return Evidence()

@@ -65,7 +65,7 @@ class QueueSampler(Struct):
             longest = QueueSample(at, max(last.waiting, waiting), max(last.oldest_age_ms, oldest_age_ms))
             self.samples = [*self.samples[:-1], longest]
             return
-        # A clock that was set back: what it had noted for later never happened.
+        # The clock was set back, so drop entries that are in the future.
         kept = [each for each in self.samples if now - MOST_SAMPLES * SAMPLE_EVERY_MS < each.at < at]
         self.samples = [*kept, QueueSample(at, waiting, oldest_age_ms)][-MOST_SAMPLES:]
         if self.path is not None:

@@ -51,10 +51,10 @@ def listen_tcp(wanted: int) -> socket.socket:
     for port in (*range(wanted, min(wanted + NEIGHBOURS, 65535) + 1), 0):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
-            # Only over a dead worker's lingering connections; a living listener still keeps its port.
+            # This only ignores a dead worker's lingering connections; a live listener keeps its port.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            # Handed on to its connections: an answer is two writes, and the second would wait 40 ms for an
-            # acknowledgement of the first. (asyncio sees to it only where a socket names its protocol.)
+            # Connections inherit this: a response is two writes, and the second would wait 40 ms for an
+            # acknowledgment of the first. (asyncio only sets it if the socket names its protocol.)
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.bind((LOOPBACK, port))
             listener.listen(BACKLOG)
@@ -104,7 +104,7 @@ class Listeners:
         try:
             listener = listen_tcp(self._running.services.settings.worker_port)
         except OSError as error:
-            # No loopback in this sandbox. Hooks, the command line and MCP come by the sockets.
+            # This sandbox has no loopback. Hooks, the command line and MCP use the Unix sockets.
             log.warning("no TCP port: %s", error.strerror)
         else:
             port = self._running.port = listener.getsockname()[1]

@@ -129,7 +129,7 @@ def read_since(log: Path, after: str) -> tuple[str, str | None]:
                 content, start = b"", int(place[2]) if int(place[2]) <= found.st_size else 0
             file.seek(max(start, found.st_size - TAIL_BYTES))
             piece = file.read(TAIL_BYTES)
-            # A line that is being written is complete the next time.
+            # An incomplete line is read next time.
             complete_lines = piece[: piece.rfind(b"\n") + 1]
             content += complete_lines
             following = f"{found.st_ino}-{_end(start, found.st_size, complete_lines)}"

@@ -259,7 +259,8 @@ class Exchange:
         for record in page.records:
             author = record.get("author")
             is_named = isinstance(author, str) and _MEMBER.fullmatch(author)
-            # A session that this user's own memories go to, or will, is nobody else's.
+            # A session that contains, or will contain, this user's own memories does not belong to anyone
+            # else.
             is_free = not outgoing.is_of_project(str(record.get("session_id")))
             if is_named and is_free and record.get("kind") in ("session", *_MEMORIES):
                 by_author.setdefault(str(author), []).append(_named(record))

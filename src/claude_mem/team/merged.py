@@ -120,7 +120,7 @@ class MergedBranches:
             said = {}
         before = self._asked.get(project_id, (0.0, {}))[1]
         unknown = [place for place in places if place not in said]
-        # Those that took too long come last: they must not keep the others from being looked at.
+        # Branches that took too long come last, so that they do not prevent others from being checked.
         unknown.sort(key=lambda place: (before.get(place) == NO_ANSWER, str(place)))
         unknown = unknown[:MOST_BRANCHES]
         if unknown:

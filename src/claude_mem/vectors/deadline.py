@@ -70,7 +70,7 @@ class Deadline:
     def _serving(self) -> None:
         with self._starting:
             if self._thread is None:
-                # Daemon: a process must not hang on a thread that waits for somebody else's answer.
+                # Daemon, so that the process does not hang on a thread that waits for a response.
                 self._thread = Thread(
                     target=self._serve, name=f"claude-mem-{self._whom.lower()}", daemon=True
                 )

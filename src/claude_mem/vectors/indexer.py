@@ -87,8 +87,8 @@ class VectorIndexer:
             except OtherDimension:
                 self.rebuild()  # another model answers under the same name: a server's was exchanged
                 raise
-        # Killed before this, they are made once more. A memory that was forgotten while its vector was made
-        # is noted as such, and the next step takes the vector out.
+        # If killed before this, they are computed again. If a memory was deleted while its vector was
+        # computed, this is recorded, and the next step removes the vector.
         self._source.embedded(batch.marks, batch.again)
         return forgotten + max(1, len(batch.texts))
 

@@ -104,7 +104,7 @@ def trial_import(settings: Settings, *, own: bool) -> Iterator[Callable[[bytes],
             clean=partial(
                 scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths
             ),
-            # What other tools wrote is looked at more closely when it is taken in.
+            # Records from other tools are validated in detail when they are imported.
             import_observations=lambda records: ImportAnswer(imported=len(records)),
             catch_up=lambda: None,
         )

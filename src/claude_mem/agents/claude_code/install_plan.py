@@ -42,7 +42,7 @@ def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Ite
         if place.client is None:
             wants = declared(wants, place.marketplace)
         elif declared(found, place.marketplace) != found:
-            # Known to the client already, perhaps turned off: then undoing it is not removing it.
+            # The client already knows it, perhaps disabled; then undoing the install must not remove it.
             new = [adding(place), installing(place)]
             steps += [Step(step.words) for step in new] if is_plugin(found) else new
         own = {ALIAS}

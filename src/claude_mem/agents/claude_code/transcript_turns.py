@@ -32,7 +32,7 @@ _CLIENTS_OWN = (
 )
 _HUMAN = ("human", None)
 
-# What the client puts around a compaction's summary, so that its model goes on.
+# What the client adds around a compaction's summary, so that its model continues.
 _BEFORE_SUMMARY = re.compile(r"This session is being continued from a previous [^\n]*\n+(?:Summary:\n)?")
 _AFTER_SUMMARY = re.compile(
     r"\n\n?(?:If you need specific details from before compaction|Please continue the conversation from where"

@@ -50,7 +50,7 @@ def _file(event: str) -> Path:
     return next(ours, next((file for file in files if not file.exists()), files[0]))
 
 
-# What it writes of a session: its messages in one JSON file, and beside it where it ran.
+# Reads its session files: the messages are in one JSON file, and the directory is in another next to it.
 
 
 _INPUT = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)

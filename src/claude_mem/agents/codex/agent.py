@@ -34,7 +34,7 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
-# What it writes of a session, its rollout, as the events its hooks would have sent.
+# Reads its session files (rollouts) as the events that its hooks would have sent.
 
 
 _SHELLS = ("exec_command", "shell", "shell_command", "container.exec")

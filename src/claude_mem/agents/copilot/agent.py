@@ -47,7 +47,7 @@ def _data_dir_in(text: str) -> str | None:
         return None
 
 
-# What it writes of a session, its events, as the events its hooks would have sent.
+# Reads its session files (events) as the events that its hooks would have sent.
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:

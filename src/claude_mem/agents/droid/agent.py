@@ -33,7 +33,7 @@ def parts(machine: Machine) -> list[FilePart]:
     ]
 
 
-# What it writes of a session: as the events its hooks would have sent, and the commands that failed.
+# Reads its session files as the events that its hooks would have sent, plus the commands that failed.
 
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)

@@ -39,8 +39,8 @@ def gemini_agent(
     return Agent(name, name, home, hooks, parts, transcripts)
 
 
-# What it writes of a session, its chat, as the events its hooks would have sent. A message is written when
-# it is begun, and again, under the same id, with the tools it called and their results.
+# Reads its session files (chats) as the events that its hooks would have sent. A message is written when it
+# begins, and again, under the same id, with its tool calls and their results.
 
 
 def _last_versions(path: Path, tally: LineTally) -> Numbered:

@@ -45,8 +45,8 @@ def parts(machine: Machine) -> list[FilePart]:
     return [*plugins, json_part(home() / "opencode.json", servers="mcp", server=server)]
 
 
-# What it stores of its sessions, in one database, as the events our plugin would have sent. A session's path
-# is the database's, with the session's id below it.
+# Reads its sessions from its database as the events that our plugin would have sent. A session's path is the
+# database's path, followed by the session's id.
 
 
 _SESSIONS = "SELECT id FROM session WHERE parent_id IS NULL ORDER BY id"
@@ -119,8 +119,9 @@ READER = SessionFiles(
 )
 
 
-# What our plugin leaves out of a turn: what was said on the way. It is read from the database when the turn
-# ends. The path comes from a payload, so it must be a file of the user's with OpenCode's name, and no link.
+# Reads what our plugin does not report: the messages between tool calls. They are read from the database when
+# the turn ends. The path comes from a payload, so it must be the user's own file with OpenCode's name, not a
+# link.
 
 
 def words_of(stop: Event) -> TurnWords:

@@ -15,7 +15,7 @@ def home() -> Path:
     return Path.home() / ".qwen"
 
 
-# What it writes of a session, its chat, as the events its hooks would have sent.
+# Reads its session files (chats) as the events that its hooks would have sent.
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:

@@ -168,7 +168,8 @@ class Bridge:
 
     def _forward(self, message: bytes) -> bytes:
         try:
-            # What the worker had done when it was cut off is not known. A query may be repeated; a write not.
+            # It is unknown what the worker did before it was cut off. A query may be repeated, but not a
+            # write.
             is_query = b'"remember"' not in message and b'"forget"' not in message
             reply = self._send(message) or (self._send(message) if is_query else None)
             problem = CUT_OFF

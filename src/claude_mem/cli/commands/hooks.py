@@ -76,7 +76,7 @@ def _run_mcp(_: argparse.Namespace) -> int:
     Example:
       claude-mem mcp > mcp.json
     """
-    # Nobody types JSON-RPC: who starts it from a terminal wants to know how it is used.
+    # Nobody types JSON-RPC: a user who starts it in a terminal wants to know how to use it.
     server = launcher.STDIO | launcher.mcp_server(launcher.this_machine())
     output.print_json({"mcpServers": {launcher.SERVER: server}})
     return OK

@@ -53,8 +53,8 @@ def _run(args: argparse.Namespace) -> int:
         session = _whole_id(data_dir, session)
     changed = (pause_recording if args.pauses else resume_recording)(data_dir, session)
     if changed:
-        # The worker looks now, so that an open viewer shows it. It holds without: hooks look too. Nothing is
-        # requested but a look: were it late, it could undo what was switched since.
+        # Tells the worker to check now, so that an open viewer shows the change. Hooks check the switch
+        # themselves. The request contains no new state: if it arrived late, it could undo a later change.
         with suppress(OSError):
             control.request(data_dir, "GET", "/api/status", deadline_s=WITHIN_S)
     now = pause_state(data_dir)

@@ -140,7 +140,7 @@ def _settings(root: Path) -> Iterator[Fault]:
     readable, problem = rules.table(content)
     if problem is None:
         return
-    # What is in force while the file cannot be read stays in force: no model is called, nothing is deleted.
+    # The rules for an unreadable file stay in effect: no model is called, nothing is deleted.
     safe = {each.key: each.instead for each in SETTINGS if each.instead is not None}
 
     def mend() -> None:

@@ -215,7 +215,8 @@ def recorded(file: str = "session.jsonl") -> list[bytes]:
 
 
 def play(payloads: list[bytes], data_dir: Path) -> Replay:
-    # Nothing that leads to the user's own memory, or turns it off; and no model, whatever is set up here.
+    # Remove everything that refers to the user's own memory or disables it, and any model that is configured
+    # here.
     env = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE_MEM_")}
     env |= {"CLAUDE_MEM_DATA_DIR": str(data_dir), "CLAUDE_MEM_PROVIDER": "offline"}
     env["CLAUDE_MEM_WORKER_PORT"] = str(_free_port())
@@ -352,7 +353,7 @@ def _free_port() -> int:
 def throwaway_directory(*, keep: bool) -> Iterator[Path]:
     """A data directory that does not exist yet. Afterwards its worker is stopped and it is removed."""
     home = Path(tempfile.mkdtemp(prefix="claude-mem-demo-"))
-    # A polite kill unwinds as Ctrl-C does, so that everything is removed.
+    # SIGTERM is handled like Ctrl-C, so that everything is removed.
     with _signals((signal.SIGTERM, signal.SIGHUP), lambda number, _: sys.exit(128 + number)):
         try:
             yield home / "data"
@@ -373,7 +374,8 @@ def _remove(home: Path) -> None:
 
     with suppress(ClaudeMemError):  # it failed to start: nothing to stop
         if (data_dir / paths.START_STAMP).exists():
-            # A hook may just have started a worker that is not up yet; it would outlive its directory and us.
+            # A hook may have just started a worker that is not ready yet; it would outlive its directory and
+            # this process.
             _wait(is_up, "the worker did not start", data_dir, 5.0)
     try:
         control.stop(data_dir)

@@ -90,7 +90,7 @@ def render(findings: list[Finding], paint: output.Paint, width: int) -> str:
         return paint("bold", paint("red" if reason else "green", text))
 
     def wrapped(text: str) -> list[str]:
-        # Neither paths nor commands are broken: they are there to be copied.
+        # Paths and commands are not wrapped, so that they can be copied.
         return textwrap.wrap(text, width - MARGIN, break_long_words=False, break_on_hyphens=False) or [""]
 
     lines = [verdict("recording", why_not(findings)), verdict("observing", why_unobserved(findings)), ""]

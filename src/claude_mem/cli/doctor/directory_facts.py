@@ -45,7 +45,7 @@ def look_at_directory(path: Path) -> DataDirectory:
     for name, entry in [(".", found), *_entries(path)]:
         if entry.st_uid != me:
             foreign.append(name)
-        # Nobody can reach a link's mode, and its target is not ours to judge.
+        # A link has no mode of its own, and its target is not ours to check.
         elif stat.S_IMODE(entry.st_mode) & 0o077 and not stat.S_ISLNK(entry.st_mode):
             open_to_others.append(name)
     return DataDirectory(

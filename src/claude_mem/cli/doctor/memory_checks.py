@@ -130,7 +130,7 @@ def judge_observer(chosen: ObserverFacts, facts: Facts) -> Iterator[Finding]:
     says = f"{chosen.provider}: {chosen.why}"
     if worker.observer in (None, chosen.provider) and chosen.lacks:
         step = "fix that, or choose another observer: claude-mem install --observer NAME"
-        # A worker that runs says it itself, and may see a key that is not set here.
+        # A running worker reports this itself, and may have a key that is not set here.
         hinders = None if worker.state == "running" else chosen.lacks.rstrip(".")
         yield warn("observer", f"{says}. {chosen.lacks}", step, hinders=hinders)
     elif worker.observer in (None, chosen.provider):
@@ -211,7 +211,7 @@ def _vectors(fact: RecallFacts) -> Finding:
     if fact.vectors == "off":
         says = f"off in the worker; the current setting is {fact.wanted}. {FULL_TEXT}"
         return warn("vectors", says, RESTART)
-    # What is not installed is known without a worker, and says more than the failure it leads to.
+    # A missing package is known without a worker, and is more helpful than the failure it causes.
     if not fact.has_model:
         says = f"the package wordllama (the embedding model) is not installed. {FULL_TEXT}"
         return warn("vectors", says, f"reinstall claude-mem: make install; {VECTORS_OFF}")

@@ -152,7 +152,7 @@ _MARKED = re.compile(
 )
 _WARNING = re.compile(r"\bwarn(?:ing)?\b(?!.*error)", re.I)
 _LINES, _ERROR = 3_000, 180
-# A slip of the agent's own, not a property of the project: a wrong folder, a wrong quote.
+# The agent's own mistake, not a property of the project: a wrong folder, a wrong quote.
 SLIP = pattern("commands", "slip", 0)
 
 

@@ -23,7 +23,7 @@ _INJECTED = (
     "[Request interrupted",
     "This session is being continued",
 )
-# A client's own commands: nothing of the work.
+# A client's own commands, which are not part of the work.
 _CLIENT = pattern("request", "client")
 _POLITE = pattern("request", "polite")
 _ASSENT = pattern("request", "assent")

@@ -29,8 +29,8 @@ _ABBREVIATED = re.compile(
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CONCRETE = re.compile(r"[a-z][A-Z]|\w_\w|[\w)]/\w|\w\.\w{2,}|\(\)|#\d|\d|[A-Z]{3,}|--\w|`")
 
-# Where a clause ends, and how much shorter a cut may be for ending there: what follows is an explanation, an
-# addition, a detail.
+# Where a clause ends (an explanation, an addition or a detail follows), and how much shorter a title may be
+# in order to end there.
 _CLAUSES = (
     (re.compile(r"[.;] |\s[—–]\s| - |[。；]"), 0),
     (re.compile(r": |：|,\s|，| \((?=\S)| & | \+ "), 6),

@@ -170,7 +170,7 @@ def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> No
 
 def _ran(command: str, call: ToolUse) -> Ran:
     output = _ANSI.sub("", _output_text(call.answer)[:LONGEST]).replace("\r", "")
-    # No pattern is tried on a line of unbounded length: that keeps the whole linear.
+    # No pattern is applied to a line of unlimited length, which keeps this linear.
     output = "\n".join(line[:LONGEST_LINE] for line in output.split("\n"))
     codes = (call.answered.get(key) for key in _CODES)
     code = next((code for code in codes if isinstance(code, int) and not isinstance(code, bool)), 0)

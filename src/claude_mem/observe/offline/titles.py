@@ -68,7 +68,7 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
         answers = subject and best.score > 0 and len(told) > len(subject) + 12
         return (told, best.sentence) if answers else ("", "")
     title = headline(best.bare, asked)
-    # One of several points, while the request names all of them; or the user said it shorter than the agent.
+    # It is one of several points, but the request names all of them; or the user's wording is shorter.
     if worked and ((best.part and items > 2) or not is_whole(best.bare, title)):
         return requested(asked) or title, best.sentence
     return title, best.sentence

@@ -126,7 +126,7 @@ async def _body(request: Request, endpoint: Endpoint) -> dict[str, object]:
     raw = await request.body()
     media_type = _media_type(request)
     is_json = media_type == "application/json" or media_type.endswith("+json")
-    # What `fetch` calls a string. From a page it would be a request that browsers send to anybody.
+    # The type that `fetch` uses for a string. Browsers send such requests from a page to any site.
     is_json = is_json or (media_type == "text/plain" and bool(request.scope.get(guard.BY_PROGRAM)))
     if raw and not is_json:
         also = f" or {LINES}" if endpoint.takes_lines else ""

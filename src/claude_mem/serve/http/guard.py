@@ -119,7 +119,7 @@ def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
 
 def _unauthenticated(found: dict[bytes, list[bytes]], key: Key, method: str, is_file: bool) -> Verdict:
     if b"authorization" not in found and _is_signed_in(found, key, is_file):
-        # SameSite keeps other sites from sending the cookie; a browser too old for that says where it is.
+        # SameSite prevents other sites from sending the cookie; browsers that do not support it send Origin.
         if method in _SAFE or b"origin" in found or b"sec-fetch-site" in found:
             return None
         return Refusal(

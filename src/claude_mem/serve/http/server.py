@@ -159,7 +159,7 @@ class Bounded(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # Once it is refused nobody reads, and so times, its body; and it may never read its last answer.
+        # After a rejection, nothing reads or times the body, and the caller may never read the response.
         if self.transport.is_closing() or (self._owes_body and self.cycle.response_complete):
             self._wait()
 

@@ -179,7 +179,7 @@ class _Listener(Struct):
             last = self.cursor.of(kind)
             results = self._after(kind, last)
             if not results and self.memory.last_ids()[kind] > last + WINDOW:
-                # Read again: what is older than the newest is committed by now, or deleted.
+                # Read again: everything older than the newest is committed or deleted by now.
                 results = self._after(kind, last)
                 if not results:
                     self.cursor = self.cursor.at(kind, last + WINDOW)

@@ -99,7 +99,7 @@ class Gate(Middleware):
                 scope[ADMIT]()
             if wait_s := self._rates.wait_s(str(identity.key_id), self._now_s()):
                 raise too_many(wait_s)
-            # What does not exist is the application's to say, to whoever has a key.
+            # Unknown routes are left to the application, which answers callers with a key.
             if endpoint is not None and endpoint.scope not in identity.scopes:
                 raise no_scope(str(endpoint.scope))
         lengths = [value.strip() for name, value in headers if name == b"content-length"]

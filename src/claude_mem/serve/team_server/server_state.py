@@ -67,7 +67,7 @@ class RequestFigures:
         self.durations[bisect_left(DURATIONS_S, took_s)] += 1
 
     def cumulative(self) -> dict[str, int]:
-        """How many took at most so long; the last is all."""
+        """How many requests took at most this long; the last value is the total."""
         bounds = (*map(str, DURATIONS_S), "+Inf")
         return dict(zip(bounds, accumulate(self.durations), strict=True))
 

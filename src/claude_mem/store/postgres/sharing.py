@@ -53,7 +53,7 @@ class Sharing(Part):
         except StoreForbidden:
             if len(records) <= 1:
                 return ImportResult(refused=((0, "You are not allowed to change that."),) if records else ())
-        # One of them is refused by the database itself, and has undone the others: each for itself.
+        # The database rejected one of them and rolled back the others, so store each separately.
         taken, known, refused = Counter[str](), Counter[str](), list[tuple[int, str]]()
         for number, record in enumerate(records):
             done = self.push([record])
@@ -361,14 +361,14 @@ def _forget(db: Connection, name: str, now: int) -> int:
     if meant is None or found is None:
         return 0
     who, kind, id = _member(), found["kind"], found["id"]
-    # The rules say whether the member may delete it, by deleting it; then it is there again.
+    # Deleting it as the member shows whether the rules permit it; then the deletion is undone.
     execute(db, "begin_asking")
     is_permitted = execute(db, f"ask_to_delete_{kind}", id=id).rowcount > 0
     execute(db, "end_asking")
     if not is_permitted:
         return 0
     execute(db, "become_owner")
-    # Whoever is about to pull of this project for the first time comes before or after, never in between.
+    # A machine's first pull of this project happens before or after this, never in between.
     execute(db, "lock_project", id=found["project_id"])
     forget_id = _note_forget(db, kind, name, found, who.member, now)
     machines = {"forget_id": forget_id, "kind": kind, "id": id, "project_id": found["project_id"]}

@@ -94,7 +94,7 @@ class WordMatcher(Matcher):
             return self._found("found_beginning", span, word=tokens[0])
         if len(tokens) == 1:
             return self._found("found_word", span, word=tokens[0])
-        # Every memory with the phrase has each of its words: those with the rarest are fewest.
+        # Every memory with the phrase contains all its words, so start with those that contain the rarest.
         rarest = min(tokens, key=self._rows_of)
         phrase = {"word": rarest, "words": json.dumps(tokens, ensure_ascii=False), "many": len(tokens)}
         return self._found("found_phrase", span, **phrase)

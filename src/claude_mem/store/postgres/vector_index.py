@@ -36,7 +36,7 @@ class VectorTable(vector_table.VectorTable):
 
     @transaction
     def put(self, db: Connection, blobs: Mapping[int, bytes]) -> dict[int, int]:
-        # Whoever moves them to another project comes before or after, never in between.
+        # A move to another project happens before or after this, never in between.
         for kind, keys in keys_by_kind(blobs).items():
             execute(db, f"hold_{kind}", ids=json.dumps(sorted(map(id_at, keys))))
         stored = {}

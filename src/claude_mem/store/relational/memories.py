@@ -87,7 +87,7 @@ class Memories(Part):
             session_id = added(
                 db, "add_session", **around, **state, claude_session_id=session, transcript_path=None
             )
-        # What was only read, or imported, is stored beside known memories, and never replaces them.
+        # Memories that were only read or imported never replace known ones.
         before = [] if source == "external" else observations.current_observations(db, project_id, at)
         around |= {
             "session_id": session_id,

@@ -191,7 +191,7 @@ def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) ->
 def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> list[str]:
     """The names of conditions; a kind may have one of its own (`where_branch_evidence`)."""
     is_observation = kind == "observation"
-    # Few rows pass, anywhere in the project: an index by the project's time would read all of it.
+    # Few rows of the project pass, so reading along an index by time would read all of its rows.
     is_selective = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
     by_session_or_file, of_project = is_selective and is_observation, filters.project_id is not None
     return [
@@ -318,7 +318,7 @@ class KeyFilter:
         self._looked_up |= keys
         with self._readers.read() as db:
             if self._filters.file is not None:
-                # What was understood names no file without having touched it, and the index alone says so.
+                # Observations and summaries only list files that were touched, so the index is sufficient.
                 query = "files_about" if kind in ("observation", "summary") else "files_touched"
                 files = tuples(db, query, memory_keys=json.dumps(list(keys)))
                 keys = {key for key, path in files if self._is_meant(path)}

@@ -186,7 +186,7 @@ def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
     reworded = any(old[name] != new[name] for name in _WORDS)
     if reworded:
         db.words.take_out(db, [ref])
-        # Also when an edit is taken back: whoever forgets it must know that it said something else.
+        # Also when an edit is undone, because forgetting must know that the text was different.
         new["edited_at_epoch"] = new["edited_at_epoch"] or old["edited_at_epoch"]
     # An edited one is identified by its new content: exported and imported again, it is still the same.
     key = content_key(value_of(Observation, new)) if reworded else old["content_key"]

@@ -26,7 +26,7 @@ LONGEST_FOLDER = 300
 PATH_KEYS = ("file_path", "notebook_path", "path")
 WRITERS = frozenset(("Write", "Edit", "MultiEdit", "NotebookEdit"))
 _IN_PATHS = r"\w.@+~\-\[\]()$"
-# Each looked for from its beginning only: tried at each letter, a long run would take its square.
+# Anchored at the beginning: if the pattern were tried at each letter, a long run would take quadratic time.
 _NAMED = lazy_pattern(
     rf"(?<![{_IN_PATHS}/\\])(?:[A-Za-z]:)?[{_IN_PATHS}]*(?:[/\\]+[{_IN_PATHS}]+)+"
     r"|(?<![\w@+\-])[\w@+\-]+\.[A-Za-z][A-Za-z0-9]{0,7}\b"
@@ -91,7 +91,7 @@ def _evidence(row: Row) -> _Parts:
     said = _texts_of(given) if given else "" if paths else row["tool_input"]
     body = [row["tool_name"], *paths, said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
     read, modified = ([], paths) if row["tool_name"] in WRITERS else (paths, [])
-    # What is written into a file names others by the dozen; a command names those it works on.
+    # Text written to a file may name dozens of others; a command names the files it works on.
     mentions = row["text"] or "" if row["tool_name"] in WRITERS else f"{said}\n{row['text'] or ''}"
     return "", body, read, modified, mentions
 

@@ -179,7 +179,7 @@ class Matcher(ABC):
             for rows, word in counted
             if not rows or (word.endswith("*") and not is_only_a_beginning(word[:-1]))
         }
-        # Of the others none can match, but SQLite would look for all their words, however frequent.
+        # The others cannot match, but SQLite would search for all their words, however frequent.
         possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
         limit, weighed = most // PHRASES_SHARE, 0
         words = {word: rows for rows, word in counted}
@@ -218,7 +218,7 @@ class Matcher(ABC):
             if self.frequent.rows(phrase, self.span) > limit:
                 continue
             found: TextMatch | None = None
-            # SQLite walks over its words to find it, and once more to know how rare it is.
+            # SQLite scans its words to find it, and again to compute how rare it is.
             if min(self._everywhere(word, words.get(word.lower(), 0)) for word in phrase.split()) <= COUNTED:
                 found = self.weigh_few(phrase, limit)
             elif (rows := self.count(phrase, self.span, limit)) <= limit:

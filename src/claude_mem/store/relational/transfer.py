@@ -258,7 +258,7 @@ def _summary(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     context = _session_context(db, fields)
     is_new = _add_new(db, "summary", fields | values | context, ownership)
     if is_new and ownership.author is not None:
-        # What it is called by at home may be made of a prompt, which stayed there.
+        # Its title on its own machine may come from a prompt, which was not shared.
         summary = Summary(fields["request"], None, fields["learned"], fields["completed"])
         observations.entitle(db, context["id"], _last_of(db, context["id"]), summary)
     return is_new

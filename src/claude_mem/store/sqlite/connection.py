@@ -129,7 +129,7 @@ def shrinking(db: sqlite3.Connection) -> None:
 
 def empty_log(db: sqlite3.Connection) -> bool:
     """Move the log into the database and cut it off; False if a reader stood in the way of some of it."""
-    # No waiting for a reader (a backup may take seconds): the writers behind us are somebody's hooks.
+    # Do not wait for a reader (a backup may take seconds), because hooks are waiting for the writer.
     db.execute("PRAGMA busy_timeout = 0")
     try:
         busy, _in_log, _moved = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

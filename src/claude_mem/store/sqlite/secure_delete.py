@@ -47,7 +47,7 @@ class Deletion(forget.Deletion):
         with self._readers.read() as db:
             unfinished = is_unfinished(db)
         if unfinished:
-            # What to look for is not known any more.
+            # What to search for is no longer known.
             overwrite_deleted(self._writer, lambda: True)
         return unfinished
 

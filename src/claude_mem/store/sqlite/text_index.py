@@ -126,7 +126,7 @@ def unindexed_count(db: Connection) -> int:
 def take_out(db: Connection, refs: Sequence[Ref]) -> None:
     """Before rows are deleted or changed, in the same transaction: their words leave the index."""
     for made in _indexed(db, refs):
-        # As they were told then: seen from a working directory that may have become known only later.
+        # As indexed at that time, relative to a working directory that may have become known only later.
         files = [(row["path"], row["how"]) for row in execute(db, "files_of", memory_key=made.memory_key)]
         key = made.memory_key
         words = {"title": made.title, "body": made.body, "tool": made.tool}
@@ -232,7 +232,7 @@ class Fts5Matcher(Matcher):
 
     def weigh(self, words: str, everywhere: int) -> TextMatch:
         first, last = self.span
-        # SQLite asks how rare it is in the whole index: as SQLite has it, the floor included.
+        # SQLite uses the rarity in the whole index; this computes it the same way, including its minimum.
         rarity = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
         found = tuples(self.db, "weighed_matches", expression=_quoted(words), first=first, last=last)
         return self._match(words, rarity, found)

@@ -195,7 +195,8 @@ def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
         forget_for_team(call, names)
     gone = call.recall.deleter.forget(body, dry_run=dry_run)
     if not dry_run:
-        # Of a session or a project it is not known here which went: whoever listens reads all again.
+        # It is unknown here which memories of a session or a project were deleted, so listeners reload
+        # everything.
         others = any(getattr(body, name) for name in api.FORGET_BY if name != "ids")
         call.running.announce("all" if others else "forget", _refs(body.ids))
     return gone

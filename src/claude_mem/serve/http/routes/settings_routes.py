@@ -46,7 +46,7 @@ def show(call: Call) -> api.SettingsAnswer:
 
 @routes.post("/api/settings", "Change settings.json.", _UNREADABLE)
 async def change(call: Call, body: api.SettingsRequest) -> api.SettingsSaved:
-    # Not in a thread: two who save at once do so one after the other, and neither undoes the other.
+    # Not in a thread, so that concurrent saves run one after another and do not undo each other.
     changes, settings = body.changes, call.services.settings
     if not call.request.scope.get(guard.TRUSTED):
         _refuse_socket_only(changes)

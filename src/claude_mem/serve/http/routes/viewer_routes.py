@@ -93,7 +93,7 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
         if stream.visitor(call) is None:
             return HTMLResponse(guard.sign_in_page(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
-    # In the query, not behind a #: what the link has there stays in the browser, and leads to a memory.
+    # In the query, not in the fragment, which stays in the browser and may lead to a memory.
     response = RedirectResponse(f"/?key={call.running.visitors.page_key(cookie)}", status_code=303)
     name = guard.cookie_name(call.running.port)
     response.set_cookie(name, cookie, max_age=COOKIE_S, path="/", httponly=True, samesite="strict")

@@ -6,13 +6,12 @@ import json
 from collections.abc import Mapping
 
 from claude_mem.agents import CLAUDE_CODE, launcher
-from claude_mem.agents.claude_code import registration
 from claude_mem.model.errors import EventUnreadable
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.text import storable
 from claude_mem.privacy import tags
 
-OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{registration.PLUGIN}_{launcher.SERVER}__")
+OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{launcher.PLUGIN}_{launcher.SERVER}__")
 """Our own tools, by settings and by plugin. A query of memory is an event like any other; its text and
 its answer are in memory already: recorded, they would be learned again, and outlive their deletion."""
 

@@ -19,6 +19,7 @@ from claude_mem.agents import CLAUDE_CODE, FOLDERS
 from claude_mem.hook.translate import as_claude_code
 
 SERVER = "claude-mem"
+PLUGIN = "mem"  # the client reserves names that begin with "claude-" for its makers'
 
 MARK = "from claude_mem.hook.entry import main"
 _OLD_MARKS = ("from claude_mem.capture.entry import main", "claude_mem/capture/hook.py")

@@ -24,7 +24,9 @@ OBSERVERS = "observer-sessions"
 """The project of sessions in which its observer talks to itself; early versions took those for the user's."""
 
 _SESSION = ("content_session_id", "claude_session_id")  # as the client has it: the newer name first
+_AT = ("created_at", "created_at_epoch")
 _MEMORY = ("memory_session_id", "sdk_session_id")  # as its observer has it
+MOST_PATHS = 200  # of a project, to find its directory
 _TEXTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 ProjectOf = Callable[[str, Sequence[str]], SourceProject]
@@ -62,21 +64,22 @@ class TypeScriptMemory:
 
     def records(self) -> Iterator[Record]:
         self._look_ahead()
-        for row in self._rows("sdk_sessions", *_SESSION, *_MEMORY, *_OF_A_SESSION):
+        for row in self._rows("sdk_sessions"):
             yield from self._session(row)
-        for row in self._rows("user_prompts", *_SESSION, *_OF_A_PROMPT):
+        for row in self._rows("user_prompts"):
             yield from self._prompt(row)
-        for row in self._rows("observations", *_MEMORY, *_OF_AN_OBSERVATION):
+        for row in self._rows("observations"):
             yield from self._observation(row)
-        for row in self._rows("session_summaries", *_MEMORY, "project", *_TEXTS, *_OF_A_SUMMARY):
+        for row in self._rows("session_summaries"):
             yield from self._summary(row)
 
-    def _rows(self, table: str, *columns: str) -> Iterator[Fields]:
+    def _rows(self, table: str) -> Iterator[Fields]:
+        columns = sorted(self._tables.columns(table))
         return (Fields(row, self._clean) for row in self._tables.rows(table, columns))
 
     def _look_ahead(self) -> None:
         """Collects what a session's record needs and only its observations contain."""
-        columns = (*_MEMORY, "project", "merged_into_project", "files_read", "files_modified", *_AT)
+        columns = (*_MEMORY, *_AT, "project", "merged_into_project", "files_read", "files_modified")
         for plain in self._tables.rows("observations", columns):
             row = Fields(plain, str)  # nothing of it is imported
             memory, name, into = row.name(*_MEMORY), row.name("project"), row.name("merged_into_project")
@@ -249,17 +252,3 @@ class TypeScriptMemory:
         session = self._by_memory[memory] = f"{NAME}-{memory or 'unknown'}"
         last = {"updated_at": max(at, self._last_at.get(memory, at)), "status": "completed"}
         return session, list(self._begun(session, row.name("project"), at, "claude", last))
-
-
-MOST_PATHS = 200  # of a project, to find its directory
-_AT = ("created_at", "created_at_epoch")
-_OF_A_SESSION = (
-    *("id", "project", "platform_source", "user_prompt", "status", "prompt_counter", "custom_title"),
-    *("started_at", "started_at_epoch", "completed_at", "completed_at_epoch", *_AT),
-)
-_OF_A_PROMPT = ("session_db_id", "prompt_number", "prompt_text", *_AT)
-_OF_AN_OBSERVATION = (
-    *("project", "type", "title", "subtitle", "narrative", "text", "facts", "concepts"),
-    *("files_read", "files_modified", "prompt_number", "generated_by_model", *_AT),
-)
-_OF_A_SUMMARY = ("files_read", "files_edited", "prompt_number", *_AT)

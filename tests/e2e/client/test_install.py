@@ -21,7 +21,7 @@ USERS = (
 )
 ONCE = {"SessionStart": 1, "UserPromptSubmit": 1, "PreToolUse": 1, "PostToolUse": 1, "Stop": 1}
 NOTHING: dict[str, int] = {}
-AS_PLUGIN = f"plugin:{registration.PLUGIN}:{launcher.SERVER}"
+AS_PLUGIN = f"plugin:{launcher.PLUGIN}:{launcher.SERVER}"
 
 
 def work(claude: Claude, config: Path | None = None) -> tuple[Ran, Request]:

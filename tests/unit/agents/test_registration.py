@@ -209,7 +209,7 @@ def test_every_text_of_the_plugin_is_filled_in_and_its_name_is_one_the_client_al
     assert made["plugins/mem/a.md"] == "/bin/claude-mem x"
     assert not any("bin/" in path for path in made)  # its hooks name the program themselves
     assert json.loads(made[".claude-plugin/marketplace.json"])["plugins"][0]["source"] == "./plugins/mem"
-    assert not registration.PLUGIN.startswith("claude")
+    assert not launcher.PLUGIN.startswith("claude")
 
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -220,7 +220,7 @@ def test_the_repositorys_plugin_is_of_this_version_and_names_nothing_of_a_machin
     (plugin,) = offer["plugins"]
     manifest = json.loads((ROOT / "plugin/.claude-plugin/plugin.json").read_text())
     script = (ROOT / "plugin/bin/claude-mem").read_text()
-    assert (offer["name"], plugin["name"]) == (registration.MARKETPLACE, registration.PLUGIN)
+    assert (offer["name"], plugin["name"]) == (registration.MARKETPLACE, launcher.PLUGIN)
     assert plugin["version"] == manifest["version"] == __version__
     assert f"\nversion={__version__}\n" in script
     hooks = json.loads((ROOT / "plugin/hooks/hooks.json").read_text())

@@ -6,23 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from claude_mem.agents import launcher
-from claude_mem.agents.launcher import Machine, is_ours
+from claude_mem.agents import hook_payload, launcher
+from claude_mem.agents.launcher import PLUGIN, Machine, is_ours
 from claude_mem.agents.settings_file import all_hooks
 
 PORTABLE = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem"
-RECORDED = (
-    "SessionStart",
-    "UserPromptSubmit",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "StopFailure",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "SessionEnd",
-)
+RECORDED = tuple(hook_payload.KINDS)
 VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact", "Setup": "setup"}
 """Those that answer otherwise than the rest."""
 RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"}
@@ -103,7 +92,6 @@ def foreign(settings: dict[str, Any]) -> str:
 
 # The plugin for one machine: the texts in `plugin/`, with hooks and MCP server that name its interpreter.
 
-PLUGIN = "mem"  # the client reserves names that begin with "claude-" for its makers'
 MARKETPLACE = "claude-mem-py"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 PLUGIN_ROOT = f"plugins/{PLUGIN}"

@@ -12,8 +12,9 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -39,67 +40,7 @@ class _File(Struct):
     mark: Mark
     taken: set[str] = field(default_factory=set)  # events, by id, since this process began
     not_before: float = 0.0
-
-
-class Watch:
-    """`marks`: what an earlier watch had seen; None: this is the first, and all that is there is old."""
-
-    def __init__(
-        self,
-        folders: Sequence[Path],
-        marks: Mapping[str, Mark] | None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._folders, self._clock = folders, clock
-        self._files: dict[Path, _File] = {Path(path): _File(mark) for path, mark in (marks or {}).items()}
-        self._is_first = marks is None
-
-    def marks(self) -> dict[str, Mark]:
-        """The state to continue from after a restart."""
-        return {str(path): file.mark for path, file in self._files.items()}
-
-    def grown(self) -> list[Path]:
-        """Files that have grown and may be read again now."""
-        now, there, changed = self._clock(), set(), []
-        for folder in self._folders:
-            for path in transcript_files.files(folder, []):
-                if path.suffix != ".jsonl" or transcript_files.is_subagent_file(path):
-                    continue
-                there.add(path)
-                mark = _mark(path)
-                if mark is None:
-                    continue
-                file = self._files.get(path)
-                if file is None and self._is_first:
-                    self._files[path] = _File(mark)
-                elif (file is None or file.mark != mark) and (file is None or now >= file.not_before):
-                    changed.append(path)
-        self._is_first = False
-        for path in self._files.keys() - there:
-            del self._files[path]
-        return changed
-
-    def news(self, path: Path) -> Iterator[list[TranscriptEvent]]:
-        """What is new in a file, in pieces; it counts as sent when the next piece is requested."""
-        mark = _mark(path)
-        if mark is None:
-            return
-        file = self._files.setdefault(path, _File((0, 0)))
-        began = self._clock()
-        piece: list[TranscriptEvent] = []
-        for event in transcripts.read(path, over=False):
-            if event.id not in file.taken:
-                piece.append(event)
-            if len(piece) >= MOST_AT_ONCE:
-                yield piece
-                file.taken.update(each.id for each in piece)
-                piece = []
-        if piece:
-            yield piece
-            file.taken.update(each.id for each in piece)
-        file.mark = mark  # of before it was read: what came meanwhile is read the next time
-        now = self._clock()
-        file.not_before = now + SHARE * (now - began)
+    turns: MemoryMarks = field(default_factory=MemoryMarks)
 
 
 def _mark(path: Path) -> Mark | None:
@@ -125,34 +66,67 @@ class TranscriptFollower:
         *,
         accept: Callable[[Sequence[TranscriptEvent], MemoryMarks], int],
         drain: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._folders, self._marks_file, self._clock = folders, marks_file, clock
         self._accept, self._drain = accept, drain
-        self._marks_file = marks_file
-        self._watch = Watch(folders, self._marks())
-        self._turns: dict[Path, MemoryMarks] = {}
-        self._begun = False
+        self._files: dict[Path, _File] = {}
+        self._is_first = True  # all that is there is old
+        with suppress(OSError, ValueError):
+            marks = msgspec.json.decode(marks_file.read_bytes(), type=dict[str, Mark])
+            self._files = {Path(path): _File(mark) for path, mark in marks.items()}
+            self._is_first = False
+        self._is_noted = False
 
     def step(self) -> bool:
         """Whether anything was new."""
-        grown = self._watch.grown()
+        grown = self._grown()
         if grown:
             while self._drain():
                 pass
         fresh = 0
         for path in grown:
-            turns = self._turns.setdefault(path, MemoryMarks())
             try:
-                for piece in self._watch.news(path):
-                    fresh += self._accept(piece, turns)
+                fresh += self._take_in(path)
             except OSError as error:
                 log.warning("%s cannot be read: %s", path, error.strerror)
-        if grown or not self._begun:
-            self._begun = True
-            write_file(self._marks_file, json.dumps(self._watch.marks()).encode())
+        if grown or not self._is_noted:
+            self._is_noted = True
+            marks = {str(path): file.mark for path, file in self._files.items()}
+            write_file(self._marks_file, json.dumps(marks).encode())
         return fresh > 0
 
-    def _marks(self) -> dict[str, Mark] | None:
-        """None: there are none that can be read."""
-        with suppress(OSError, ValueError):
-            return msgspec.json.decode(self._marks_file.read_bytes(), type=dict[str, Mark])
-        return None
+    def _grown(self) -> list[Path]:
+        """Files that have grown and may be read again now."""
+        now, there, grown = self._clock(), set(), []
+        for path in (path for folder in self._folders for path in transcript_files.files(folder, [])):
+            if path.suffix != ".jsonl" or transcript_files.is_subagent_file(path):
+                continue
+            there.add(path)
+            mark, file = _mark(path), self._files.get(path)
+            if mark is None:
+                continue
+            if file is None and self._is_first:
+                self._files[path] = _File(mark)
+            elif file is None or (file.mark != mark and now >= file.not_before):
+                grown.append(path)
+        self._is_first = False
+        for path in self._files.keys() - there:
+            del self._files[path]
+        return grown
+
+    def _take_in(self, path: Path) -> int:
+        """What is new in a file, in pieces; returns how many events were new."""
+        mark = _mark(path)
+        if mark is None:
+            return 0
+        file = self._files.setdefault(path, _File((0, 0)))
+        began, fresh = self._clock(), 0
+        events = (event for event in transcripts.read(path, over=False) if event.id not in file.taken)
+        while piece := list(islice(events, MOST_AT_ONCE)):
+            fresh += self._accept(piece, file.turns)
+            file.taken.update(each.id for each in piece)
+        file.mark = mark  # of before it was read: what came meanwhile is read the next time
+        now = self._clock()
+        file.not_before = now + SHARE * (now - began)
+        return fresh

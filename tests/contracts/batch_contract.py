@@ -18,6 +18,7 @@ from tests.contracts.store_contract import (
     take_lease,
 )
 
+from claude_mem.api.projects import CostRow
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.jobs import (
@@ -30,10 +31,15 @@ from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.model.refs import Filters, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.base import Store
-from claude_mem.store.values import DailyCost, Revision
+from claude_mem.store.values import Revision
 
 DAY = 24 * HOUR
 OFFLINE = Findings((Observation("change", title="Offline"),), (Summary("Seen offline"),))
+
+
+def _cost_row(*values: object) -> CostRow:
+    """In the order of its fields."""
+    return CostRow(**dict(zip(CostRow.__struct_fields__, values, strict=True)))  # type: ignore[arg-type]
 
 
 class BatchContract(StoreSuite):
@@ -307,10 +313,10 @@ class BatchContract(StoreSuite):
             store.queue.settle(take_lease(store), Findings(), spend)
         first, second = "2025-10-09", "2025-10-10"
         assert store.queue.spending(NOON) == [
-            DailyCost(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
-            DailyCost(first, "shop", "openai", "llama", 1, 100, 20, 3, None),
-            DailyCost(second, "bank", "anthropic", "haiku", 1, 100, 20, 3, None),
-            DailyCost(second, "shop", "anthropic", "haiku", 1, 100, 20, 3, 0.5),
+            _cost_row(first, "shop", "anthropic", "haiku", 2, 200, 40, 6, 1.0),
+            _cost_row(first, "shop", "openai", "llama", 1, 100, 20, 3, None),
+            _cost_row(second, "bank", "anthropic", "haiku", 1, 100, 20, 3, None),
+            _cost_row(second, "shop", "anthropic", "haiku", 1, 100, 20, 3, 0.5),
         ]
         assert [one.day for one in store.queue.spending(NOON + 25 * HOUR)] == [second, second]
 

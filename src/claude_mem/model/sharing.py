@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from claude_mem.model.clock import LAST_MS
+from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
 
 SharedKind = Literal["observation", "summary", "prompt"]
@@ -65,10 +66,19 @@ class ForgetLine(Struct, frozen=True):
     """A deletion from another machine, as a pull contains it."""
 
     id: str
-    of: str
-    digest: str
-    at: Annotated[int, Meta(ge=0, le=LAST_MS)]
+    of: str  # session, observation, summary, prompt
+    digest: str  # of its name: see model/records.py
+    at: Annotated[int, Meta(ge=0, le=LAST_MS)]  # when it was made, epoch milliseconds
     by: str = ""  # the member who forgot it
+
+
+class Pull(Struct, frozen=True):
+    """A part of what other machines have shared, and what to delete."""
+
+    records: tuple[Record, ...]  # each but a project's with its `author`
+    forgets: tuple[ForgetLine, ...]
+    cursor: str
+    more: bool
 
 
 class OwnLoss(Struct, frozen=True):

@@ -9,13 +9,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from claude_mem.api.projects import Batching, CostAnswer, CostBudget, CostRow, InjectedRow
 from claude_mem.model.clock import DAY_MS, Clock
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.values import DailyCost, InjectionCount
 
 _SUMMED = ("calls", "input_tokens", "cached_tokens", "output_tokens")
 _EXPLAINED = (
@@ -44,11 +42,11 @@ class CostReport(Struct, frozen=True, kw_only=True):
         injected = self.store.statistics.injected(since, project or None)
         every = [_day(since + number * DAY_MS) for number in range(days)]
         spent = self.store.queue.spent(0, now)
-        events = sorted({each.event for each in injected})
+        events = sorted({str(each.event) for each in injected})
         return CostAnswer(
             days=days,
             since=every[0],
-            rows=[CostRow(**asdict(row)) for row in rows],
+            rows=rows,
             by_day=[_sum((row for row in rows if row.day == day), day=day) for day in every],
             by_model=_grouped(rows, "provider", "model"),
             by_project=_grouped(rows, "project"),
@@ -67,7 +65,7 @@ class CostReport(Struct, frozen=True, kw_only=True):
             ),
         )
 
-    def _batching(self, rows: list[DailyCost], uses: int) -> Batching:
+    def _batching(self, rows: list[CostRow], uses: int) -> Batching:
         total = _sum(rows)
         calls, sent = total.calls, total.input_tokens + total.cached_tokens
         more = max(0, uses - calls) if calls else 0
@@ -89,7 +87,7 @@ class CostReport(Struct, frozen=True, kw_only=True):
         )
 
 
-def _sum(rows: Iterable[DailyCost], **by: Any) -> CostRow:
+def _sum(rows: Iterable[CostRow], **by: Any) -> CostRow:
     """`by`: what they have in common. Money is not known of every model; what is known is summed."""
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
@@ -97,14 +95,14 @@ def _sum(rows: Iterable[DailyCost], **by: Any) -> CostRow:
     return CostRow(**by, **sums, cost_usd=round(sum(known), 6) if known or not rows else None)
 
 
-def _injected(counts: Iterable[InjectionCount], **by: Any) -> InjectedRow:
+def _injected(counts: Iterable[InjectedRow], **by: Any) -> InjectedRow:
     counts = list(counts)
     times, tokens = sum(each.times for each in counts), sum(each.tokens for each in counts)
     return InjectedRow(**by, times=times, tokens=tokens)
 
 
-def _grouped(rows: list[DailyCost], *names: str) -> list[CostRow]:
-    groups: dict[tuple[str, ...], list[DailyCost]] = {}
+def _grouped(rows: list[CostRow], *names: str) -> list[CostRow]:
+    groups: dict[tuple[str, ...], list[CostRow]] = {}
     for row in rows:
         groups.setdefault(tuple(getattr(row, name) for name in names), []).append(row)
     summed = [_sum(group, **dict(zip(names, key, strict=True))) for key, group in groups.items()]

@@ -26,7 +26,7 @@ from claude_mem.api.team import (
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
-from claude_mem.model.sharing import ForgetAnswer
+from claude_mem.model.sharing import ForgetAnswer, Pull
 from claude_mem.store.values import ImportResult
 
 
@@ -77,26 +77,6 @@ def acting_as_service() -> Iterator[None]:
         yield
     finally:
         _acting.reset(token)
-
-
-class ForgetNotice(Struct, frozen=True, kw_only=True):
-    """A deletion: a machine deletes what it has under this name."""
-
-    id: str
-    of: str  # session, observation, summary, prompt
-    digest: str  # of its name: see model/records.py
-    at: int  # when it was made, epoch milliseconds
-    by: str  # the member who forgot it
-
-    def line(self) -> Record:
-        return {"kind": "forget"} | {name: getattr(self, name) for name in self.__struct_fields__}
-
-
-class Pulled(Struct, frozen=True):
-    records: tuple[Record, ...]  # each but a project's with its `author`
-    forgets: tuple[ForgetNotice, ...]
-    cursor: str
-    more: bool
 
 
 class Changes(Struct, frozen=True):
@@ -189,7 +169,7 @@ class Directory(People, Protocol):
 
 class Sharing(Protocol):
     def push(self, records: Sequence[Record]) -> ImportResult: ...
-    def pull(self, given: str, limit: int) -> Pulled: ...
+    def pull(self, given: str, limit: int) -> Pull: ...
     def now(self) -> str: ...
     def changes(self, cursor: str, limit: int) -> Changes: ...
     def forget(self, names: Sequence[str]) -> tuple[str, ...]: ...

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from claude_mem.api.projects import CostRow
 from claude_mem.model.events import Event, Origin
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.refs import Card, MemoryKind, Ref
@@ -26,20 +27,6 @@ class Accepted(Struct, frozen=True):
     fresh: int = 0
     duplicate: int = 0
     session_ids: tuple[int, ...] = ()  # the database ids, one for each event, in its order
-
-
-class DailyCost(Struct, frozen=True):
-    """One day's calls of one model for one project."""
-
-    day: str  # 2026-01-31, UTC
-    project: str
-    provider: str
-    model: str
-    calls: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
-    cost_usd: float | None  # None: not known of any of them
 
 
 class ExportSelection(Struct, frozen=True):
@@ -236,15 +223,6 @@ class ChangedFile(Struct, frozen=True):
     last_at: int  # epoch milliseconds: when the newest observation that says so was made
 
 
-class InjectionCount(Struct, frozen=True):
-    """What was injected on one day (UTC) at one hook event."""
-
-    day: str
-    event: str
-    times: int
-    tokens: int
-
-
 class SpentToday(Struct, frozen=True):
     """What all sessions have cost since midnight UTC, as the budget counts it."""
 
@@ -269,7 +247,7 @@ class UsageCounts(Struct, frozen=True):
     summaries: int = 0
     injected: dict[str, InjectionTotals] = field(default_factory=dict)  # by the hook's event
     queue: QueueFigures = field(default_factory=QueueFigures)
-    spending: list[DailyCost] = field(default_factory=list)
+    spending: list[CostRow] = field(default_factory=list)
     today: SpentToday = field(default_factory=SpentToday)
 
 

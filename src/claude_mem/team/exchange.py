@@ -15,13 +15,13 @@ from claude_mem.http_client import OpenCalls
 from claude_mem.model.clock import Clock
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
-from claude_mem.model.sharing import ForgetLine, OutboxItem, OwnLoss, TeamLink
+from claude_mem.model.sharing import ForgetLine, OutboxItem, OwnLoss, Pull, TeamLink
 from claude_mem.model.structs import replace
 from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import ImportResult
 from claude_mem.team import outgoing, policy
 from claude_mem.team.merged import MergedBranches
-from claude_mem.team.wire import TOO_LONG, Pull, TeamFailure, TeamServer
+from claude_mem.team.wire import TOO_LONG, TeamFailure, TeamServer
 
 BATCH = 200
 PAGE = 500

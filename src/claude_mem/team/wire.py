@@ -20,7 +20,7 @@ from claude_mem.api.team import ForgetsAnswer, ForgetStatus, ForgottenAnswer, Te
 from claude_mem.http_client import OpenCalls, Trouble, Unreached, call
 from claude_mem.model.errors import ClaudeMemError, InvalidInput
 from claude_mem.model.records import Record
-from claude_mem.model.sharing import ForgetAnswer, ForgetLine
+from claude_mem.model.sharing import ForgetAnswer, ForgetLine, Pull
 
 if TYPE_CHECKING:
     import ssl
@@ -55,13 +55,6 @@ class TeamFailure(ClaudeMemError):
     def is_late(self) -> bool:
         """Whether the server, or a proxy in front of it, did not answer in time."""
         return self.status == 504 or self.code == LATE
-
-
-class Pull(Struct, frozen=True):
-    records: tuple[Record, ...]
-    forgets: tuple[ForgetLine, ...]
-    cursor: str
-    more: bool
 
 
 def checked_url(url: str, *, insecure: bool) -> str:

@@ -3,16 +3,24 @@
 from datetime import date
 from pathlib import Path
 
+from claude_mem.api.projects import CostRow
 from claude_mem.cli.commands.stats import BREAKDOWNS, as_data, by, dollars, render, total
 from claude_mem.model.jobs import QueueFigures
 from claude_mem.model.structs import replace
 from claude_mem.settings import Settings
-from claude_mem.store.values import DailyCost, InjectionTotals, SpentToday, UsageCounts
+from claude_mem.store.values import InjectionTotals, SpentToday, UsageCounts
 
 SINCE = date(2026, 1, 25)
 CHOSEN = Settings(Path("/data"))
-HAIKU = DailyCost("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
-LOCAL = DailyCost("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
+
+
+def _cost_row(*values: object) -> CostRow:
+    """In the order of its fields."""
+    return CostRow(**dict(zip(CostRow.__struct_fields__, values, strict=True)))  # type: ignore[arg-type]
+
+
+HAIKU = _cost_row("2026-01-30", "shop", "anthropic", "claude-haiku", 3, 900, 600, 90, 0.02)
+LOCAL = _cost_row("2026-01-31", "shop", "openai", "qwen", 2, 100, 0, 10, None)
 TALLY = UsageCounts(
     sessions=2,
     prompts=1,
@@ -77,7 +85,7 @@ def test_the_budget_says_what_is_spent_of_what_and_when_it_is_all() -> None:
 
 
 def test_no_table_is_wider_than_80_columns() -> None:
-    huge = DailyCost("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
+    huge = _cost_row("2026-01-31", "p" * 90, "openai", "m" * 90, 9_999, 10**9, 99_999_998, 10**8, 999.5)
     for line in render(
         SINCE, replace(TALLY, spending=[huge, LOCAL], queue=QueueFigures()), CHOSEN, ever=EVER
     ).splitlines():

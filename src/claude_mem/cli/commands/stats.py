@@ -15,8 +15,9 @@ from claude_mem.cli.filter_flags import up_to
 from claude_mem.model.errors import ClaudeMemError
 
 if TYPE_CHECKING:
+    from claude_mem.api.projects import CostRow
     from claude_mem.settings import Settings
-    from claude_mem.store.values import DailyCost, InjectionTotals, UsageCounts
+    from claude_mem.store.values import InjectionTotals, UsageCounts
 
 
 DAYS = 7
@@ -73,7 +74,7 @@ class Cost(Struct, frozen=True):
         return self.input_tokens + self.cached_tokens + self.output_tokens
 
 
-def total(rows: Iterable[DailyCost]) -> Cost:
+def total(rows: Iterable[CostRow]) -> Cost:
     rows = list(rows)
     known = [row.cost_usd for row in rows if row.cost_usd is not None]
     names = ("calls", "input_tokens", "cached_tokens", "output_tokens")
@@ -81,7 +82,7 @@ def total(rows: Iterable[DailyCost]) -> Cost:
     return Cost(**sums, usd=sum(known) if known else None, usd_is_whole=len(known) == len(rows))
 
 
-def by(column: str, rows: list[DailyCost]) -> dict[str, Cost]:
+def by(column: str, rows: list[CostRow]) -> dict[str, Cost]:
     """`column`: one of BREAKDOWNS."""
     names = sorted({getattr(row, column) for row in rows})
     return {name: total(row for row in rows if getattr(row, column) == name) for name in names}
@@ -159,7 +160,7 @@ def _injected(injected: dict[str, InjectionTotals]) -> list[str]:
     return lines
 
 
-def _cost(spending: list[DailyCost]) -> list[str]:
+def _cost(spending: list[CostRow]) -> list[str]:
     if not spending:
         return ["Cost      nothing: no model was used"]
     overall = total(spending)

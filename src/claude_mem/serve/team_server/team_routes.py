@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from msgspec.structs import asdict
 from starlette.responses import PlainTextResponse, Response
 
 from claude_mem.api import team as api
@@ -151,7 +152,7 @@ def _is_reserved(session: str, machine: str) -> bool:
 def pull(call: TeamCall, query: api.PullQuery) -> Response:
     found = call.services.sharing.pull(query.cursor, query.limit)
     end = {"kind": "cursor", "cursor": found.cursor, "more": found.more}
-    lines = [*found.records, *(each.line() for each in found.forgets), end]
+    lines = [*found.records, *({"kind": "forget"} | asdict(each) for each in found.forgets), end]
     return Response(b"".join(map(line, lines)), media_type=LINES)
 
 

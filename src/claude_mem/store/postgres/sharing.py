@@ -21,7 +21,7 @@ from claude_mem.model.clock import iso
 from claude_mem.model.errors import InvalidInput, StoreForbidden
 from claude_mem.model.records import Record, digest_of
 from claude_mem.model.refs import MemoryKind, Ref
-from claude_mem.model.sharing import ForgetAnswer
+from claude_mem.model.sharing import ForgetAnswer, ForgetLine, Pull
 from claude_mem.model.structs import replace
 from claude_mem.store.relational import forget, transfer
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
@@ -29,10 +29,8 @@ from claude_mem.store.relational.rows import Value, batches
 from claude_mem.store.team import (
     ChangePosition,
     Changes,
-    ForgetNotice,
     Identity,
     PullCursor,
-    Pulled,
     acting,
     acting_as_service,
 )
@@ -85,7 +83,7 @@ class Sharing(Part):
         for table in ("changes", "grants", "forgets"):
             execute(db, f"adopt_restored_{table}")
 
-    def pull(self, given: str, limit: int) -> Pulled:
+    def pull(self, given: str, limit: int) -> Pull:
         """What other machines have sent of projects that the acting member reads, and what is to be
         forgotten."""
         cursor = PullCursor.parse(given) if given else None
@@ -98,13 +96,13 @@ class Sharing(Part):
             page, cursor, more = _page(db, cursor, upto, limit)
             refs = tuple(Ref(kind, id) for kind, id in page)
             forgets = tuple(
-                ForgetNotice(
+                ForgetLine(
                     id=f"f{row['id']}", of=row["kind"], digest=row["digest"], at=row["at"], by=row["member"]
                 )
                 for row in execute(db, "forgets_to_carry_out", **_machine(), limit=MOST_FORGETS)
             )
             come_to = replace(cursor, cluster=cluster)
-            return Pulled(tuple(_records(db, refs, self._clock())), forgets, str(come_to), more)
+            return Pull(tuple(_records(db, refs, self._clock())), forgets, str(come_to), more)
 
     def now(self) -> str:
         """The current cursor of `changes`."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
+from claude_mem.api.projects import CostRow
 from claude_mem.model.clock import DAY_MS, iso
 from claude_mem.model.errors import StoreError
 from claude_mem.model.events import Event, Kind, ToolCall
@@ -26,7 +27,6 @@ from claude_mem.store.relational.forget import Deleted, delete_memories
 from claude_mem.store.relational.observations import remember
 from claude_mem.store.relational.part import Connection, Part, Row, execute, transaction
 from claude_mem.store.relational.rows import Value, columns, value_of
-from claude_mem.store.values import DailyCost
 
 HORIZON_MS = DAY_MS
 """No job waits longer than this: a later time was set by a clock that has jumped back since."""
@@ -206,7 +206,7 @@ class Queue(Part):
             day = spent_today(db, now)
         return SpentSoFar(day["tokens"], session["tokens"], day["usd"], session["usd"])
 
-    def spending(self, since: int) -> list[DailyCost]:
+    def spending(self, since: int) -> list[CostRow]:
         with self._readers.read() as db:
             return spending_since(db, since)
 
@@ -312,5 +312,5 @@ def spent_today(db: Connection, now: int) -> Row:
     return day
 
 
-def spending_since(db: Connection, at: int) -> list[DailyCost]:
-    return [DailyCost(**row) for row in execute(db, "spending_since", since=at)]
+def spending_since(db: Connection, at: int) -> list[CostRow]:
+    return [CostRow(**row) for row in execute(db, "spending_since", since=at)]

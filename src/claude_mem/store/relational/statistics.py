@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from claude_mem.api.projects import FacetsAnswer
+from claude_mem.api.projects import FacetsAnswer, InjectedRow
 from claude_mem.model.refs import TYPES, Ref
 from claude_mem.store.relational import queue
 from claude_mem.store.relational.part import Connection, Part, execute, last_id
 from claude_mem.store.relational.rows import Value, columns
 from claude_mem.store.values import (
     ChangedFile,
-    InjectionCount,
     InjectionTotals,
     News,
     NewsMarks,
@@ -130,8 +129,8 @@ class Statistics(Part):
     def times_injected(self, ref: Ref) -> int:
         return self._number("times_injected", named=f'"{ref}"')
 
-    def injected(self, since: int, project: str | None) -> list[InjectionCount]:
-        return [InjectionCount(**row) for row in self._rows("injected_by_day", since=since, project=project)]
+    def injected(self, since: int, project: str | None) -> list[InjectedRow]:
+        return [InjectedRow(**row) for row in self._rows("injected_by_day", since=since, project=project)]
 
     def observed_tool_uses(self, since: int, project: str | None) -> int:
         return self._number("observed_tool_uses", since=since, project=project)

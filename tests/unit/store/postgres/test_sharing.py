@@ -19,10 +19,10 @@ from claude_mem.api.team import ForgetStatus, NewGrant
 from claude_mem.model.errors import InvalidInput
 from claude_mem.model.records import digest_of, name_of_session
 from claude_mem.model.refs import Filters, Ref
-from claude_mem.model.sharing import ForgetAnswer
+from claude_mem.model.sharing import ForgetAnswer, Pull
 from claude_mem.store.postgres.connection import PostgresConnection
 from claude_mem.store.relational.part import execute
-from claude_mem.store.team import Identity, Pulled, acting_as, acting_as_service
+from claude_mem.store.team import Identity, acting_as, acting_as_service
 from claude_mem.store.values import TextQuery
 
 pytestmark = pytest.mark.prove
@@ -49,7 +49,7 @@ def pulled_all(team: Team, who: Identity, cursor: str = "", limit: int = 100) ->
             cursor = page.cursor
 
 
-def pulled(team: Team, who: Identity, cursor: str = "") -> Pulled:
+def pulled(team: Team, who: Identity, cursor: str = "") -> Pull:
     with acting_as(who):
         return team.store.sharing.pull(cursor, 100)
 

@@ -53,6 +53,15 @@ def atomic_file(
         temporary.unlink(missing_ok=True)
 
 
+def sync(path: Path) -> None:
+    """A file, or a directory's list of names, is on the disk: else a power cut can forget a rename."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _remove_left_over(path: Path) -> None:
     """What processes left that were killed while they wrote this file, one of this number included."""
     for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):

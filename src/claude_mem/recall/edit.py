@@ -75,14 +75,9 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     def _keep(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
     ) -> tuple[Ref, bool, str]:
-        narrative = self.clean(text).strip()
-        if not narrative:
-            raise InvalidInput("text", "There is nothing to save after removing private text.")
-        if len(narrative) > LONGEST_TEXT:
-            raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
-        title = (self.clean(text_field(given, "title")).strip() or first_line(narrative))[:LONGEST_TITLE]
+        narrative, title = narrative_and_title(text, given, self.clean)
         observation = Observation(
-            type=_type(text_field(given, "type") or "discovery"),
+            type=observation_type(text_field(given, "type") or "discovery"),
             title=title,
             subtitle=self.clean(text_field(given, "subtitle")) or None,
             narrative=narrative if narrative != title else None,
@@ -142,7 +137,19 @@ def text_field(given: Mapping[str, object], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def first_line(text: str) -> str:
+def narrative_and_title(
+    text: str, given: Mapping[str, object], clean: Callable[[str], str]
+) -> tuple[str, str]:
+    """Of a text that is saved on request. Raises InvalidInput."""
+    narrative = clean(text).strip()
+    if not narrative:
+        raise InvalidInput("text", "There is nothing to save after removing private text.")
+    if len(narrative) > LONGEST_TEXT:
+        raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
+    return narrative, (clean(text_field(given, "title")).strip() or _first_line(narrative))[:LONGEST_TITLE]
+
+
+def _first_line(text: str) -> str:
     line = " ".join(text.splitlines()[0].split()) if text.splitlines() else ""
     return line if len(line) <= 100 else line[:99].rpartition(" ")[0].rstrip(" ,;:.") + "…"
 
@@ -177,7 +184,7 @@ class Corrections(Struct, kw_only=True):
             if (value := getattr(request, name)) is not UNSET:
                 values[name] = self._text(name, value) if name in TEXTS else self._items(name, value)
         if request.type is not UNSET:
-            values["type"] = _type(request.type)
+            values["type"] = observation_type(request.type)
         if not values:
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
@@ -306,7 +313,7 @@ def _observation(text: str, field: str = "ids") -> Ref:
     return ref
 
 
-def _type(value: str | None) -> ObservationType:
+def observation_type(value: str | None) -> ObservationType:
     if value not in TYPES:
         raise InvalidInput("type", f"Unknown type {value!r}. Use one of: {', '.join(TYPES)}.")
     return value

@@ -143,7 +143,7 @@ def status(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
     end = time.monotonic() + deadline_s
     begun = False
     while True:
-        pid = _holder(data_dir)
+        pid = lock.worker_of(data_dir)
         if pid is None:
             return WorkerStatus("stopped")
         left = end - time.monotonic()
@@ -186,7 +186,7 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
         time.sleep(POLL_S)
     if found.state != "stopped":
         raise WorkerHung(found.pid)
-    raise WorkerFailed(_tail(data_dir / paths.START_LOG) or f"no answer within {deadline_s:g} s")
+    raise WorkerFailed(_tail(data_dir / paths.START_LOG).rstrip(".") or f"no answer within {deadline_s:g} s")
 
 
 def start_problem(data_dir: Path) -> str | None:
@@ -206,7 +206,7 @@ def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bo
     """
     if not force and lock.is_starting(data_dir):
         _settled(data_dir)
-    pid = _holder(data_dir)
+    pid = lock.worker_of(data_dir)
     if pid is None:
         return False
     share_s = deadline_s / 3
@@ -235,9 +235,9 @@ def _settled(data_dir: Path, *, deadline_s: float = 2.0) -> WorkerStatus:
 def _signal(data_dir: Path, pid: int, number: signal.Signals) -> bool:
     """Signals the holder if it is still `pid`; False if it is not."""
     if pid == lock.UNSEEN:
-        return _holder(data_dir) == pid  # somebody holds it whom we cannot name, and so not signal
+        return lock.worker_of(data_dir) == pid  # somebody holds it whom we cannot name, and so not signal
     with signalling(pid) as send:
-        if _holder(data_dir) != pid:
+        if lock.worker_of(data_dir) != pid:
             return False
         try:
             send(number)
@@ -272,15 +272,11 @@ def signalling(pid: int) -> Iterator[Callable[[signal.Signals], None]]:
 
 def _let_go(data_dir: Path, pid: int, within_s: float) -> bool:
     end = time.monotonic() + within_s
-    while _holder(data_dir) == pid:
+    while lock.worker_of(data_dir) == pid:
         if time.monotonic() > end:
             return False
         time.sleep(POLL_S)
     return True
-
-
-def _holder(data_dir: Path) -> int | None:
-    return lock.holder(data_dir / paths.WORKER_LOCK)
 
 
 def _tail(path: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from claude_mem.files import write_file
+from claude_mem.files import sync, write_file
 from claude_mem.hook import notices, paths
 from claude_mem.hook import pause as hook_pause
 from claude_mem.model.errors import WorkerError
@@ -172,7 +172,7 @@ def pause_recording(data_dir: Path, session: str | None = None) -> bool:
         return False
     write_file(switch, f"{session or ''}\n".encode(errors="replace"))
     for path in (switch, switch.parent, data_dir):
-        _sync(path)
+        sync(path)
     return True
 
 
@@ -200,11 +200,3 @@ def _session_of(switch: Path) -> str:
         return switch.read_text(encoding="utf-8", errors="replace").strip() or switch.name
     except OSError:
         return switch.name
-
-
-def _sync(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

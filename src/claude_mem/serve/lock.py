@@ -20,6 +20,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.files import read_object, write_file
+from claude_mem.hook import paths
 from claude_mem.model.clock import now
 from claude_mem.model.errors import WorkerError, WorkerFailed
 
@@ -58,6 +59,11 @@ def hold(path: Path) -> Iterator[Held]:
         yield held
     finally:
         os.close(held.fd)
+
+
+def worker_of(data_dir: Path) -> int | None:
+    """As `holder`, of a data directory's lock."""
+    return holder(data_dir / paths.WORKER_LOCK)
 
 
 def holder(path: Path) -> int | None:

@@ -97,15 +97,15 @@ def take_place(data_dir: Path, *, silent_s: float = SILENT_S) -> int | Refusal:
     with _turn(data_dir) as is_mine:
         if not is_mine:
             return "too soon"
-        pid = _holder(data_dir)
+        pid = lock.worker_of(data_dir)
         refusal = why_not(data_dir, pid)
         if refusal is None and answers(data_dir, silent_s):
             refusal = "answers"
             _forget_silence(data_dir)
         # Check again that it is the same process: it may have ended, restarted or been stopped in the
         # meantime.
-        refusal = refusal or why_not(data_dir, _holder(data_dir))
-        if refusal is None and _holder(data_dir) != pid:
+        refusal = refusal or why_not(data_dir, lock.worker_of(data_dir))
+        if refusal is None and lock.worker_of(data_dir) != pid:
             refusal = "free"
         return refusal or _end(data_dir, pid or lock.UNSEEN)
 
@@ -123,10 +123,6 @@ def _end(data_dir: Path, pid: int) -> int | Refusal:
         "If it happens again, see: claude-mem worker logs",
     )
     return pid
-
-
-def _holder(data_dir: Path) -> int | None:
-    return lock.holder(data_dir / paths.WORKER_LOCK)
 
 
 def _forget_silence(data_dir: Path) -> None:

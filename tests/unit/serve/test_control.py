@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from claude_mem.model.errors import WorkerFailed
 from claude_mem.serve import control
 
 
@@ -31,3 +32,9 @@ def test_of_a_crash_nothing_is_quoted(tmp_path: Path) -> None:
     )
     assert "words" not in str(control.start_problem(tmp_path))
     assert "start.log" in str(control.start_problem(tmp_path))
+
+
+def test_what_a_worker_says_before_it_exits_is_a_sentence_with_one_full_stop(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "echo The disk is full."]
+    with pytest.raises(WorkerFailed, match=r"did not start: The disk is full\. See its log"):
+        control.start(tmp_path, command=command)

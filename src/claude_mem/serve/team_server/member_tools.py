@@ -11,9 +11,9 @@ from typing import Any
 from claude_mem.api.memories import ForgetAnswer, ForgetRequest, SavedAnswer
 from claude_mem.model import records
 from claude_mem.model.errors import InvalidInput
-from claude_mem.model.refs import TYPES, Card, Filters, Hit, Ref
+from claude_mem.model.refs import Card, Filters, Hit, Ref
 from claude_mem.recall import answers
-from claude_mem.recall.edit import LONGEST_TEXT, LONGEST_TITLE, first_line, text_field
+from claude_mem.recall.edit import narrative_and_title, observation_type, text_field
 from claude_mem.serve.mcp_tools import TOOLS, ToolServer
 from claude_mem.serve.team_server.team_routes import MCP_CLIENT, TeamCall, push_records
 
@@ -34,26 +34,18 @@ def server_of(call: TeamCall) -> ToolServer:
 def _remember(call: TeamCall, text: str, given: Mapping[str, object]) -> SavedAnswer:
     """Saves a memory of the member's, as if one of the member's machines had sent it."""
     services, now = call.services, call.services.clock()
-    narrative = services.clean(text).strip()
-    if not narrative:
-        raise InvalidInput("text", "There is nothing to save after removing private text.")
-    if len(narrative) > LONGEST_TEXT:
-        raise InvalidInput("text", f"`text` is longer than {LONGEST_TEXT:,} characters.")
+    narrative, title = narrative_and_title(text, given, services.clean)
     name = text_field(given, "project")
     project = services.store.projects.find(name) if name else None
     if project is None:
         raise InvalidInput(
             "project", f"You have access to no project named {name!r}." if name else "Specify a project."
         )
-    kind = text_field(given, "type") or "discovery"
-    if kind not in TYPES:
-        raise InvalidInput("type", f"Unknown type {kind!r}. Use one of: {', '.join(TYPES)}.")
-    title = (services.clean(text_field(given, "title")).strip() or first_line(narrative))[:LONGEST_TITLE]
     session = _own_session(call, project.key)
     observation: dict[str, Any] = {
         "kind": "observation",
         "session_id": session,
-        "type": kind,
+        "type": observation_type(text_field(given, "type") or "discovery"),
         "title": title,
         "narrative": narrative if narrative != title else None,
         "files_modified": given.get("files") or [],

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from claude_mem.files import sync
 from claude_mem.model.errors import StoreDamaged, StoreForeign
 from claude_mem.store.sqlite.connection import APPLICATION_ID
 
@@ -62,15 +63,6 @@ def copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(from_, to, 1 << 20)
         to.flush()
         os.fsync(to.fileno())
-
-
-def sync(path: Path) -> None:
-    """A file, or a directory's list of names, is on the disk: else a power cut can forget a rename."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def beside(path: Path, suffix: str) -> Path:

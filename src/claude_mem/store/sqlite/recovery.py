@@ -7,6 +7,7 @@ import os
 import sqlite3
 from pathlib import Path
 
+from claude_mem.files import sync
 from claude_mem.model.clock import Clock
 from claude_mem.model.errors import StoreDamaged, StoreError
 from claude_mem.store.sqlite import backup, schema
@@ -20,7 +21,6 @@ from claude_mem.store.sqlite.database_files import (
     put_in_place,
     require_plain,
     require_sound,
-    sync,
 )
 from claude_mem.store.values import Recovered, Restored
 

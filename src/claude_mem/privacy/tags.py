@@ -153,30 +153,26 @@ def _slash_before(low: str, at: int) -> int:
     """Where the slash that ends at `at` begins (/, \\/ or \\u002f), or `at` if there is none."""
     if low.endswith("/", 0, at):
         return _backslashes_before(low, at - 1)
-    for spelling in _SLASH:
-        if low.endswith(spelling, 0, at):
-            return at - len(spelling)
-    found = _escape_before(low, "u002f", at, at)
-    return found if found < at else _escape_before(low, "x2f", at, at)
+    found = _spelling_before(low, at, _SLASH, ("u002f", "x2f"))
+    return found if found >= 0 else at
 
 
 def _bracket_before(low: str, at: int) -> int:
     """Where the < that ends at `at` begins, in plain, HTML or JSON spelling, or -1."""
-    for spelling in _OPENING:
+    return _spelling_before(low, at, _OPENING, ("u003c", "x3c"))
+
+
+def _spelling_before(low: str, at: int, spellings: tuple[str, ...], escapes: tuple[str, ...]) -> int:
+    """Where the spelling or escape that ends at `at` begins, or -1. Nested JSON doubles an escape's
+    backslashes."""
+    for spelling in spellings:
         if low.endswith(spelling, 0, at):
             return at - len(spelling)
-    found = _escape_before(low, "u003c", at, -1)
-    return found if found >= 0 else _escape_before(low, "x3c", at, -1)
-
-
-def _escape_before(low: str, code: str, at: int, missing: int) -> int:
-    """Where the JSON escape that ends at `at` begins; nested JSON doubles its backslashes."""
-    if low.endswith(code, 0, at):
-        digits = at - len(code)
-        start = _backslashes_before(low, digits)
-        if start < digits:
+    for escape in escapes:
+        end = at - len(escape)
+        if low.endswith(escape, 0, at) and (start := _backslashes_before(low, end)) < end:
             return start
-    return missing
+    return -1
 
 
 def _backslashes_before(low: str, at: int) -> int:

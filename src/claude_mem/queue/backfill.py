@@ -54,8 +54,7 @@ class _Lines(Struct):
 
     events: list[NewEvent] = field(default_factory=list)
     seals: dict[str, str] = field(default_factory=dict)
-    private: int = 0  # of a private turn, or of one of our commands
-    unwanted: int = 0  # a tool on the skip list, or an event that says nothing
+    dropped: int = 0  # of a private turn or one of our commands; of a skipped tool; or without a text
     unreadable: int = 0
 
 
@@ -87,8 +86,7 @@ class Backfill:
             if is_whole and story is not None:
                 self._store.events.release(list(mine.sessions))
                 self._imports.pop(story, None)
-        dropped = lines.private + lines.unwanted
-        return {**asdict(taken), "dropped": dropped, "unreadable": lines.unreadable}
+        return {**asdict(taken), "dropped": lines.dropped, "unreadable": lines.unreadable}
 
     def accept(self, events: Sequence[TranscriptEvent], marks: MemoryMarks) -> int:
         """Events from inside this process, of a session that is still running. Returns how many were new."""
@@ -146,15 +144,13 @@ class Backfill:
         except (NotAPayload, EventUnreadable):
             lines.unreadable += 1
             return
-        if cleaned is None:
-            lines.private += 1
-        elif event is None or not self._intake.is_wanted(event) or pause.was_skipped(event.session):
-            lines.unwanted += 1
-        else:
-            # The branch that is checked out now does not apply to that time.
-            origin = replace(self._intake.location_of(event.cwd), branch=past.branch, commit=None)
-            origin = with_clean_branch(origin, self._intake.cleaned)
-            lines.events.append(self._intake.new_event(event, origin))
+        if event is None or not self._intake.is_wanted(event) or pause.was_skipped(event.session):
+            lines.dropped += 1
+            return
+        # The branch that is checked out now does not apply to that time.
+        origin = replace(self._intake.location_of(event.cwd), branch=past.branch, commit=None)
+        origin = with_clean_branch(origin, self._intake.cleaned)
+        lines.events.append(self._intake.new_event(event, origin))
 
     def _scrubbed(
         self, past: TranscriptEvent, raw: bytes, marks: MemoryMarks

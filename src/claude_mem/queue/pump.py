@@ -186,12 +186,8 @@ class Pump:
             author = self._provider if uses_model and ended[1] and not spend else _author(spend)
             took = int((time.monotonic() - began) * 1000)
             self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, findings))
-        self._notify_all([notice, news])
-
-    def _notify_all(self, news: list[str | None]) -> None:
-        for each in news:
-            if each:
-                self._notify(each)
+        for message in filter(None, (notice, news)):
+            self._notify(message)
 
     def _is_aborted(self, lease: Lease) -> bool:
         with self._lock:
@@ -214,7 +210,8 @@ class Pump:
                 self._stranded.append((lease, error, spend))
         except StoreError:
             return  # the lease is no longer ours: it was reclaimed, or its session deleted
-        self._notify_all([news])
+        if news:
+            self._notify(news)
 
     def _give_back_stranded(self) -> None:
         """Gives back leases that could not be given back before, because nothing could be written."""

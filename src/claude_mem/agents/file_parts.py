@@ -98,6 +98,11 @@ def json_part(
     return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)
 
 
+def server_part(path: Path, machine: Machine, section: str = "mcpServers", **more: object) -> FilePart:
+    """A file that names MCP servers. `more`: what the agent wants the entry to say besides."""
+    return json_part(path, servers=section, server=more | launcher.mcp_server(machine))
+
+
 _FOREIGN = (
     "{path} also has the hooks of another claude-mem: both record every session. To have one memory, "
     "uninstall the other."

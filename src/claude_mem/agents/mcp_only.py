@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
-from claude_mem.agents.file_parts import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, server_part
 from claude_mem.agents.launcher import Machine
 
 EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
@@ -54,8 +54,7 @@ ROWS = {
 
 def _agent(name: str, row: McpAgent) -> Agent:
     def parts(machine: Machine) -> list[FilePart]:
-        server = launcher.mcp_server(machine)
-        return [json_part(row.home() / row.file, servers=row.servers, server=server | dict(row.more))]
+        return [server_part(row.home() / row.file, machine, row.servers, **row.more)]
 
     return Agent(name, row.program, row.home, lambda _: {}, parts)
 

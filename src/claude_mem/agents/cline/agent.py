@@ -13,7 +13,7 @@ from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.agents.claude_code.transcript_lines import LineTally
 from claude_mem.agents.cline import EVENTS
 from claude_mem.agents.file_changes import read_text
-from claude_mem.agents.file_parts import FilePart, data_dir_note, json_part, own_file
+from claude_mem.agents.file_parts import FilePart, data_dir_note, own_file, server_part
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.session_files import Fields, Numbered, SessionFiles, TranscriptSession, read_message
 from claude_mem.files import read_object
@@ -38,10 +38,8 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    server = launcher.mcp_server(machine)
     programs = [own_file(_file(event), text, executable=True) for event, text in hooks(machine).items()]
-    servers = data() / "settings/cline_mcp_settings.json"
-    return [*programs, json_part(servers, servers="mcpServers", server=server)]
+    return [*programs, server_part(data() / "settings/cline_mcp_settings.json", machine)]
 
 
 def _file(event: str) -> Path:

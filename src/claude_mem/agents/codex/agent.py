@@ -29,7 +29,7 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 def parts(machine: Machine) -> list[FilePart]:
     return [
-        json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"]),
+        json_part(home() / "hooks.json", **hooks(machine)),
         toml_server(home() / "config.toml", machine),
     ]
 

@@ -10,7 +10,7 @@ from typing import Any
 from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.copilot import OWN_EVENTS
-from claude_mem.agents.file_parts import FilePart, json_part, own_file
+from claude_mem.agents.file_parts import FilePart, own_file, server_part
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession
 
@@ -33,10 +33,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 def parts(machine: Machine) -> list[FilePart]:
     text = json.dumps(hooks(machine), indent=2) + "\n"
-    server = {"type": "local"} | launcher.mcp_server(machine) | {"tools": ["*"]}
     return [
         own_file(home() / "hooks/claude-mem.json", text, data_dir_in=_data_dir_in),
-        json_part(home() / "mcp-config.json", servers="mcpServers", server=server),
+        server_part(home() / "mcp-config.json", machine, type="local", tools=["*"]),
     ]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.cursor import EVENTS
-from claude_mem.agents.file_parts import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, json_part, server_part
 from claude_mem.agents.launcher import Machine, hook_line
 
 NAME = "cursor"
@@ -28,10 +27,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    server = launcher.STDIO | launcher.mcp_server(machine)
     return [
         json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"], needs={"version": 1}),
-        json_part(home() / "mcp.json", servers="mcpServers", server=server),
+        server_part(home() / "mcp.json", machine, type="stdio"),
     ]
 
 

@@ -6,10 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.droid import EVENTS
-from claude_mem.agents.file_parts import FilePart, hook_groups, json_part
+from claude_mem.agents.file_parts import FilePart, hook_groups, json_part, server_part
 from claude_mem.agents.launcher import Machine
 from claude_mem.agents.session_files import Fields, SessionFiles, TranscriptSession, read_message, words_of
 
@@ -26,10 +25,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    server = launcher.STDIO | launcher.mcp_server(machine)
     return [
-        json_part(home() / "settings.json", hooks=hooks(machine)["hooks"]),
-        json_part(home() / "mcp.json", servers="mcpServers", server=server),
+        json_part(home() / "settings.json", **hooks(machine)),
+        server_part(home() / "mcp.json", machine, type="stdio"),
     ]
 
 

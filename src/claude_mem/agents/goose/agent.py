@@ -9,7 +9,7 @@ from typing import Any
 
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.catalog import Agent
-from claude_mem.agents.file_parts import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, json_part, server_part
 from claude_mem.agents.goose import EVENTS
 from claude_mem.agents.launcher import Machine, hook_line
 
@@ -40,10 +40,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    server = launcher.mcp_server(machine)
     return [
-        json_part(plugin() / "hooks/hooks.json", hooks=hooks(machine)["hooks"]),
-        json_part(plugin() / ".mcp.json", servers="mcpServers", server=server),
+        json_part(plugin() / "hooks/hooks.json", **hooks(machine)),
+        server_part(plugin() / ".mcp.json", machine),
         _manifest(plugin() / "plugin.json"),
     ]
 

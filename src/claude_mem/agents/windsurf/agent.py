@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
-from claude_mem.agents.file_parts import FilePart, json_part
+from claude_mem.agents.file_parts import FilePart, json_part, server_part
 from claude_mem.agents.launcher import Machine, hook_line
 from claude_mem.agents.windsurf import EVENTS
 
@@ -24,10 +23,9 @@ def hooks(machine: Machine) -> dict[str, Any]:
 
 
 def parts(machine: Machine) -> list[FilePart]:
-    server = launcher.mcp_server(machine)
     return [
-        json_part(home() / "hooks.json", hooks=hooks(machine)["hooks"]),
-        json_part(home() / "mcp_config.json", servers="mcpServers", server=server),
+        json_part(home() / "hooks.json", **hooks(machine)),
+        server_part(home() / "mcp_config.json", machine),
     ]
 
 

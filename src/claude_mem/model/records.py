@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from claude_mem.model.memory import Observation, Summary, content_key
+from claude_mem.model.refs import Card
 
 FORMAT = "claude-mem"
 VERSION = 1
@@ -170,6 +171,19 @@ def name_of_summary(session_id: str, at: int) -> str:
 def name_of_prompt(session_id: str, number: int) -> str:
     """What identifies a prompt."""
     return f"{session_id}/{number}/prompt"
+
+
+def name_of_card(card: Card, columns: Mapping[str, Any]) -> str | None:
+    """What identifies a stored memory; None: raw evidence, which is not shared."""
+    match card.ref.kind:
+        case "observation":
+            return name_of(card.session, card.created_at, columns["content_key"])
+        case "summary":
+            return name_of_summary(card.session, card.created_at)
+        case "prompt" if card.prompt_number is not None:
+            return name_of_prompt(card.session, card.prompt_number)
+        case _:
+            return None
 
 
 def name_of_session(session_id: str) -> str:

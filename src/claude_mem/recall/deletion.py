@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -28,10 +28,8 @@ from claude_mem.model.errors import InvalidInput, NotFound
 from claude_mem.model.full_text import LiteralText
 from claude_mem.model.records import (
     FORMAT,
-    name_of,
-    name_of_prompt,
+    name_of_card,
     name_of_session,
-    name_of_summary,
     parse_name,
 )
 from claude_mem.model.refs import KINDS, Card, Filters, Hit, Ref
@@ -127,23 +125,20 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         """The names, in the team, of memories that other members wrote."""
         plan = self.store.deletion.plan(self._selection(wanted))
         found = self.store.memories.details(plan.refs).values()
-        names = [_name(card, columns) for card, columns in found if card.author is not None]
-        sessions = [self.store.sessions.session(session) for session in plan.sessions]
-        of_others = [found["claude_session_id"] for found in sessions if found and found["author"]]
-        return [*filter(None, names), *map(name_of_session, of_others)]
+        names = [name_of_card(card, columns) for card, columns in found if card.author is not None]
+        return [*filter(None, names), *map(name_of_session, self._sessions_of_others(plan))]
 
     def _of_others(self, plan: ForgetPlan) -> int:
         """How many memories other members of the team wrote."""
         if not self.store.sessions.authors():
             return 0
-        cards = self.store.memories.cards(plan.refs)
-        sessions = [self.store.sessions.session(session) for session in plan.sessions]
-        counts = [
-            self.store.memories.count_by_kind(found["claude_session_id"])
-            for found in sessions
-            if found and found["author"] is not None
-        ]
-        return sum(card.author is not None for card in cards) + sum(sum(each.values()) for each in counts)
+        single = sum(card.author is not None for card in self.store.memories.cards(plan.refs))
+        counts = map(self.store.memories.count_by_kind, self._sessions_of_others(plan))
+        return single + sum(sum(each.values()) for each in counts)
+
+    def _sessions_of_others(self, plan: ForgetPlan) -> list[str]:
+        found = map(self.store.sessions.session, plan.sessions)
+        return [each["claude_session_id"] for each in found if each and each["author"] is not None]
 
     def _count(self, plan: ForgetPlan) -> Forgotten:
         """How many memories, including those in sessions that are deleted completely."""
@@ -176,19 +171,6 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             until=filters.until,
             text=wanted.text or None,
         )
-
-
-def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
-    """None: raw evidence, which is not shared."""
-    match card.ref.kind:
-        case "observation":
-            return name_of(card.session, card.created_at, columns["content_key"])
-        case "summary":
-            return name_of_summary(card.session, card.created_at)
-        case "prompt":
-            return name_of_prompt(card.session, columns["prompt_number"])
-        case _:
-            return None
 
 
 def _merged_reports(reports: Sequence[CopyReport]) -> list[CopyReport]:

@@ -4,6 +4,7 @@ member's machines."""
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -79,7 +80,7 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
     whole = call.services.store.memories.details(refs)
     if dry_run:
         return _answer([card for card, _ in whole.values()], dry_run=True)
-    names = {ref: _name(card, columns) for ref, (card, columns) in whole.items()}
+    names = {ref: records.name_of_card(card, columns) for ref, (card, columns) in whole.items()}
     shared = {ref: name for ref, name in names.items() if name}
     ids = call.services.sharing.forget(list(shared.values()))
     gone = [ref for ref, id in zip(shared, ids, strict=True) if id]
@@ -91,23 +92,8 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
     return _answer([whole[ref][0] for ref in gone], dry_run=False)
 
 
-def _name(card: Card, columns: Mapping[str, Any]) -> str | None:
-    """The memory's name on other machines; None: it is not shared."""
-    match card.ref.kind:
-        case "observation":
-            return records.name_of(card.session, card.created_at, columns["content_key"])
-        case "summary":
-            return records.name_of_summary(card.session, card.created_at)
-        case "prompt" if card.prompt_number is not None:
-            return records.name_of_prompt(card.session, card.prompt_number)
-        case _:
-            return None
-
-
 def _answer(cards: Sequence[Card], *, dry_run: bool) -> ForgetAnswer:
-    count = {
-        kind: sum(card.ref.kind == kind for card in cards) for kind in ("observation", "summary", "prompt")
-    }
+    count = Counter(card.ref.kind for card in cards)
     return ForgetAnswer(
         dry_run=dry_run,
         sessions=0,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from claude_mem.imports.import_report import Clean, SourceProject, SourceReport
+from claude_mem.imports.import_report import Clean, SourceReport
 from claude_mem.imports.jsonl import Fields, paths_in
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 from claude_mem.model.refs import TYPES
 from claude_mem.store.foreign_tables import ForeignDatabase
@@ -29,7 +30,7 @@ _MEMORY = ("memory_session_id", "sdk_session_id")  # as its observer has it
 MOST_PATHS = 200  # of a project, to find its directory
 _TEXTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
-ProjectOf = Callable[[str, Sequence[str]], SourceProject]
+ProjectOf = Callable[[str, Sequence[str]], Origin]
 """The project for one of its names, and for files of that project whose paths are known from the root on."""
 
 
@@ -48,7 +49,7 @@ class TypeScriptMemory:
         *,
         clean: Clean,
         project_of: ProjectOf,
-        is_excluded: Callable[[SourceProject], bool],
+        is_excluded: Callable[[Origin], bool],
         report: SourceReport,
     ) -> None:
         self._tables, self._clean, self._report = tables, clean, report
@@ -56,7 +57,7 @@ class TypeScriptMemory:
         self._by_memory: dict[str, str] = {}  # its observer's id of a session: ours; "": not to be taken
         self._by_row: dict[object, str] = {}
         self._sessions: dict[str, str] = {}  # ours: the client it is of
-        self._projects: dict[str, SourceProject] = {}  # by name
+        self._projects: dict[str, Origin] = {}  # by name
         self._recorded: set[str] = set()  # keys of projects that have a record
         self._moved: dict[str, str] = {}  # of worktrees that were merged: the project that took them in
         self._last_at: dict[str, int] = {}
@@ -131,7 +132,7 @@ class TypeScriptMemory:
         project = self._project(name)
         if project.key not in self._recorded:
             self._recorded.add(project.key)
-            yield self._report.count({"kind": "project", **project.record(), "created_at": at})
+            yield self._report.project(project, at)
         self._sessions[session] = CLIENTS.get(client, client)
         yield self._report.count(
             {
@@ -145,7 +146,7 @@ class TypeScriptMemory:
             }
         )
 
-    def _project(self, name: str) -> SourceProject:
+    def _project(self, name: str) -> Origin:
         name = self._moved.get(name, name) or "unknown"
         if name not in self._projects:
             self._projects[name] = self._project_of(name, list(self._files.get(name, ())))

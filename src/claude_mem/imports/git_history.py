@@ -17,7 +17,8 @@ from msgspec import Struct
 
 from claude_mem import git
 from claude_mem.git import GitCommit
-from claude_mem.imports.import_report import Clean, SourceProject, SourceReport, own_session_id
+from claude_mem.imports.import_report import Clean, SourceReport, own_session_id
+from claude_mem.model.events import Origin
 from claude_mem.model.memory import type_of_commit
 from claude_mem.model.records import Record
 
@@ -56,7 +57,7 @@ _LOCKS = frozenset(
 
 def read(
     repo: Path,
-    project: SourceProject,
+    project: Origin,
     *,
     clean: Clean,
     report: SourceReport,
@@ -80,7 +81,7 @@ def read(
         # Dated by the first commit, not the newest, so that it comes last in a list of sessions.
         yield from report.begin(CLIENT, project, f"Commits of {project.name}", min(alone), min(alone))
     elif commits:
-        yield report.count({"kind": "project", **project.record(), "created_at": commits[0].at})
+        yield report.project(project, commits[0].at)
     for session, commit in made:
         is_known = session not in (None, own)
         yield report.count(_observation(commit, session or own, clean, is_known=is_known))

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from msgspec import Struct, field
 
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 
 MOST_REASONS = 50
@@ -16,19 +17,7 @@ MOST_REASONS = 50
 Clean = Callable[[str], str]
 
 
-class SourceProject(Struct, frozen=True):
-    """The project that a source's memory belongs to."""
-
-    key: str
-    name: str
-    root: str = ""
-    remote: str | None = None
-
-    def record(self) -> dict[str, object]:
-        return {"key": self.key, "name": self.name, "root": self.root, "remote": self.remote}
-
-
-def own_session_id(client: str, project: SourceProject) -> str:
+def own_session_id(client: str, project: Origin) -> str:
     """The id of the session for what an importer found for a project."""
     return f"{client}-{hashlib.sha256(project.key.encode(errors='replace')).hexdigest()[:16]}"
 
@@ -46,11 +35,16 @@ class SourceReport(Struct):
             self.projects[str(record["name"])] = str(record["key"])
         return record
 
+    def project(self, project: Origin, at: int) -> Record:
+        """The record of a project."""
+        known = {"key": project.key, "name": project.name, "root": project.root, "remote": project.remote}
+        return self.count({"kind": "project", **known, "created_at": at})
+
     def begin(
-        self, client: str, project: SourceProject, title: str, first: int, last: int | None = None
+        self, client: str, project: Origin, title: str, first: int, last: int | None = None
     ) -> Iterator[Record]:
         """The records of a project and of the session that holds what was imported for it."""
-        yield self.count({"kind": "project", **project.record(), "created_at": first})
+        yield self.project(project, first)
         session: dict[str, object] = {
             "kind": "session",
             "session_id": own_session_id(client, project),
@@ -75,9 +69,9 @@ class SourceReport(Struct):
         counter[(key[0], "other") if full else key] += 1
 
 
-def project_named(name: str) -> SourceProject:
+def project_named(name: str) -> Origin:
     """A project that is known by name only."""
-    return SourceProject(f"name:{name}", name)
+    return Origin(f"name:{name}", name, root="")
 
 
 def folders(name: str, paths: Iterable[str]) -> list[str]:

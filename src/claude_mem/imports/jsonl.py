@@ -13,11 +13,11 @@ from contextlib import suppress
 from claude_mem.agents.claude_code import transcript_lines
 from claude_mem.imports.import_report import (
     Clean,
-    SourceProject,
     SourceReport,
     own_session_id,
     project_named,
 )
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 from claude_mem.model.refs import TYPES
 
@@ -120,7 +120,7 @@ def read(
     at: int,
     clean: Clean,
     report: SourceReport,
-    project_of: Callable[[str], SourceProject] = project_named,
+    project_of: Callable[[str], Origin] = project_named,
     unnamed: str = "unknown",
 ) -> Iterator[Record]:
     """`at`: the time of a line without one. `unnamed`: the project of a line that without one."""

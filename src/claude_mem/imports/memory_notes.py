@@ -17,7 +17,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.agents.claude_code.transcript_files import INDEX
-from claude_mem.imports.import_report import Clean, SourceProject, SourceReport, own_session_id
+from claude_mem.imports.import_report import Clean, SourceReport, own_session_id
+from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
 from claude_mem.model.refs import ObservationType
@@ -46,7 +47,7 @@ class NoteSection(Struct, frozen=True):
 
 
 def read(
-    path: Path, project: SourceProject, *, clean: Clean, report: SourceReport, known: Collection[str] = ()
+    path: Path, project: Origin, *, clean: Clean, report: SourceReport, known: Collection[str] = ()
 ) -> Iterator[Record]:
     """`path`: the folder with MEMORY.md, or that file. `known`: the content keys of what the
     project's session holds already."""

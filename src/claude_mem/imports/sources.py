@@ -16,12 +16,12 @@ from claude_mem.imports import claude_mem_ts, jsonl, memory_notes
 from claude_mem.imports.claude_mem_ts import ProjectOf
 from claude_mem.imports.import_report import (
     Clean,
-    SourceProject,
     SourceReport,
     folders,
     own_session_id,
     project_named,
 )
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 from claude_mem.privacy import scrub
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -69,11 +69,11 @@ def adoptable(settings: Settings) -> Path | None:
     )
 
 
-def project_under(name: str, paths: Sequence[str]) -> SourceProject | None:
+def project_under(name: str, paths: Sequence[str]) -> Origin | None:
     """The project that a directory of that name is, if it is still there, judged by files that lay in it."""
     for folder in folders(name, paths):
         if Path(folder).is_dir():
-            found = _project_at(folder)
+            found = git.resolve(Path(folder))
             if found.name == name:
                 return found
     return None
@@ -87,7 +87,7 @@ def notes_in(
     is_excluded = _excluder(settings)
     for index in transcript_files.indexes(folder):
         where = transcript_files.directory_of(index.parent.parent)
-        project = _project_at(where) if where else project_named(index.parent.parent.name)
+        project = git.resolve(Path(where)) if where else project_named(index.parent.parent.name)
         if is_excluded(project):
             report.skip("note", "excluded project")
             continue
@@ -109,15 +109,10 @@ def lines_of(settings: Settings, path: Path, project_of: ProjectOf, report: Sour
         )
 
 
-def _project_at(folder: str) -> SourceProject:
-    found = git.resolve(Path(folder))
-    return SourceProject(found.key, found.name, found.root, found.remote)
-
-
 def cleaner(settings: Settings) -> Clean:
     return partial(scrub.scrub_text, extra_rules=settings.secret_patterns, extra_globs=settings.exclude_paths)
 
 
-def _excluder(settings: Settings) -> Callable[[SourceProject], bool]:
+def _excluder(settings: Settings) -> Callable[[Origin], bool]:
     is_excluded = ExcludedProjects(settings.excluded_projects).holds
     return lambda project: is_excluded(project.root or None, project.name)

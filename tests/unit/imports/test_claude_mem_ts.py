@@ -11,13 +11,14 @@ from tests.harness.claude_mem_ts_data import AT, NEWEST, OLD, Incumbent, made, t
 from tests.unit.imports.import_target import Memory
 
 from claude_mem.imports import claude_mem_ts
-from claude_mem.imports.import_report import SourceProject, SourceReport, folders, project_named
+from claude_mem.imports.import_report import SourceReport, folders, project_named
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 from claude_mem.privacy.scrub import scrub_text
 from claude_mem.store import foreign_tables
 
 SECRET = "ghp_" + "a1B2" * 9
-ProjectOf = Callable[[str, Sequence[str]], SourceProject]
+ProjectOf = Callable[[str, Sequence[str]], Origin]
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def memory(tmp_path: Path) -> Memory:
     return Memory(tmp_path)
 
 
-def by_name(name: str, paths: Sequence[str]) -> SourceProject:
+def by_name(name: str, paths: Sequence[str]) -> Origin:
     return project_named(name)
 
 
@@ -225,9 +226,9 @@ def test_a_merged_worktree_belongs_to_the_project_that_took_it_in(tmp_path: Path
 def test_a_projects_files_tell_where_it_lies(tmp_path: Path) -> None:
     asked: dict[str, list[str]] = {}
 
-    def project_of(name: str, paths: Sequence[str]) -> SourceProject:
+    def project_of(name: str, paths: Sequence[str]) -> Origin:
         asked[name] = folders(name, list(paths))
-        return SourceProject("example.com/shop", "shop", "/home/u/shop")
+        return Origin("example.com/shop", "shop", "/home/u/shop")
 
     with made(tmp_path / "theirs.db") as their:
         their.session()

@@ -17,10 +17,11 @@ from claude_mem import git
 from claude_mem.git import GitCommit
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import finder
-from claude_mem.imports.import_report import SourceProject, SourceReport, own_session_id
+from claude_mem.imports.import_report import SourceReport, own_session_id
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record
 
-SHOP = SourceProject("example.com/shop", "shop", "/home/u/shop")
+SHOP = Origin("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000
 
 

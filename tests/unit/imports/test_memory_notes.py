@@ -10,11 +10,12 @@ import pytest
 from tests.unit.imports.import_target import Memory
 
 from claude_mem.imports import memory_notes
-from claude_mem.imports.import_report import SourceProject, SourceReport
+from claude_mem.imports.import_report import SourceReport
+from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
 
-SHOP = SourceProject("example.com/shop", "shop", "/home/u/shop")
+SHOP = Origin("example.com/shop", "shop", "/home/u/shop")
 AT = 1_700_000_000
 INDEX = """# Memory
 

@@ -22,10 +22,10 @@ from claude_mem.cli.commands import UsageError
 from claude_mem.cli.import_sender import Sent, encoded, posted, send
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import SessionOf
-from claude_mem.imports.import_report import SourceProject, SourceReport
+from claude_mem.imports.import_report import SourceReport
 from claude_mem.imports.sources import cleaner
 from claude_mem.model.errors import ClaudeMemError
-from claude_mem.model.events import enclosing_directories, repository_of
+from claude_mem.model.events import Origin, enclosing_directories, repository_of
 from claude_mem.model.records import Record
 from claude_mem.privacy.excluded_projects import ExcludedProjects
 from claude_mem.providers import registry
@@ -125,7 +125,7 @@ def since_when(given: str | None, now: int) -> int | None:
 
 class Commits(Struct, frozen=True):
     repo: Path
-    project: SourceProject
+    project: Origin
     since: int | None
     chosen: Settings
     report: SourceReport
@@ -170,9 +170,8 @@ class Commits(Struct, frozen=True):
 
 def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
     repo = Path(given).expanduser().resolve()
-    origin = git.resolve(repo)
-    project = SourceProject(origin.key, origin.name, origin.root, origin.remote)
-    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), origin.name)
+    project = git.resolve(repo)
+    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), project.name)
     found = Commits(repo, project, since_when(since, now), chosen, SourceReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.report):

@@ -18,8 +18,9 @@ from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
 from claude_mem.cli.import_sender import Sent, kind_counts
 from claude_mem.hook import paths
 from claude_mem.imports import sources
-from claude_mem.imports.import_report import SourceProject, SourceReport, project_named
+from claude_mem.imports.import_report import SourceReport, project_named
 from claude_mem.model.errors import ClaudeMemError
+from claude_mem.model.events import Origin
 from claude_mem.model.records import Record, content_key_of
 from claude_mem.settings import Settings
 
@@ -172,17 +173,17 @@ def _lines(path: Path, chosen: Settings, *, starting: bool) -> Source:
     return Source(path, records, report, {"observation": counting.read["observation"]}, own=False)
 
 
-def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], SourceProject]:
+def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], Origin]:
     """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
     the directory is in which its files lay; else one with nothing but that name."""
-    ours: dict[str, list[SourceProject]] = {}
+    ours: dict[str, list[Origin]] = {}
     with _unless(starting):
         for each in pages("/api/projects", {}, starts=starting):
             if not str(each["key"]).startswith("name:"):
-                project = SourceProject(each["key"], each["name"], each["root"] or "")
+                project = Origin(each["key"], each["name"], each["root"] or "")
                 ours.setdefault(project.name, []).append(project)
 
-    def project_of(name: str, paths: Sequence[str]) -> SourceProject:
+    def project_of(name: str, paths: Sequence[str]) -> Origin:
         candidates = ours.get(name, [])
         if len(candidates) == 1:
             return candidates[0]

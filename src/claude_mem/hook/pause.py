@@ -80,13 +80,9 @@ def describe(switch: str, given: Payload) -> str:
 
 def _read(verb: str, given: Payload) -> tuple[bytes, str]:
     """The event's name and the session's id, of a payload in an unusual shape; empty where there is none."""
-    from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 
-    try:
-        payload, _ = scrub_payload.read(given)
-    except NotAPayload:
-        return b"", ""
+    payload, _ = scrub_payload.peek(given)
     event = payload.get("hook_event_name") or scrub_payload.BY_VERB.get(verb)
     session = payload.get("session_id")
     return (

@@ -97,17 +97,11 @@ def _directory(event: bytes, given: Payload) -> str | None:
     """The working directory; None if it may be in the part that was cut off."""
     if event:
         return json_text.text_of(json_text.member(given.head, b"cwd")).decode(errors="surrogateescape")
-    from claude_mem.hook.drop_counters import NotAPayload
     from claude_mem.privacy import scrub_payload
 
-    try:
-        payload, is_whole = scrub_payload.read(given)
-    except NotAPayload:
-        return ""  # nothing of it will be recorded
+    payload, is_whole = scrub_payload.peek(given)
     cwd = payload.get("cwd")
-    if isinstance(cwd, str):
-        return cwd
-    return "" if is_whole else None
+    return cwd if isinstance(cwd, str) else "" if is_whole else None
 
 
 def _matches(glob: str, places: list[str], names: list[str], home: str) -> bool:

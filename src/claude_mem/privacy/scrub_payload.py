@@ -68,6 +68,14 @@ def read(given: Payload) -> tuple[dict[str, object], bool]:
     return payload, False
 
 
+def peek(given: Payload) -> tuple[dict[str, object], bool]:
+    """As `read`; what is no payload is an empty one."""
+    try:
+        return read(given)
+    except NotAPayload:
+        return {}, True
+
+
 def clean(
     event: str,
     payload: dict[str, object],

@@ -69,7 +69,7 @@ class Exchange:
         clock: Clock,
         jitter: Callable[[], float],
     ) -> None:
-        self.outbox, self._sides, self._branches = outbox, sides, branches
+        self.outbox, self.sides, self._branches = outbox, sides, branches
         self._clock, self._jitter = clock, jitter
         self.changing = threading.Lock()
         """Held during a step, and while this machine joins or leaves."""
@@ -85,8 +85,8 @@ class Exchange:
 
     def server(self) -> tuple[TeamLink, TeamServer] | None:
         """The server; None: this machine has joined none, or its key is gone."""
-        link, key = self.outbox.link(), self._sides.key()
-        return None if link is None or key is None else (link, self._sides.connect(link, key, self._calls))
+        link, key = self.outbox.link(), self.sides.key()
+        return None if link is None or key is None else (link, self.sides.connect(link, key, self._calls))
 
     def step(self) -> Done:
         with self.changing:
@@ -171,10 +171,10 @@ class Exchange:
                 self._not_before = until
             case policy.Stop(reason=reason):
                 after = replace(after, stopped=reason)
-                self._sides.notify(f"{reason} Ask an admin for a new key, then run: claude-mem join URL")
+                self.sides.notify(f"{reason} Ask an admin for a new key, then run: claude-mem join URL")
         if after.stopped is None and policy.is_notice_due(since, now, noticed=before.noticed):
             after = replace(after, noticed=True)
-            self._sides.notify(
+            self.sides.notify(
                 f"memory has not been exchanged with the team for a day. {failure} See: claude-mem team"
             )
         self.outbox.note(after)
@@ -198,7 +198,7 @@ class Exchange:
         return True
 
     def _send_some(self, server: TeamServer, items: Sequence[OutboxItem], machine: str) -> None:
-        parcel = outgoing.pack(*self.outbox.records(items), self._sides.fit, machine=machine)
+        parcel = outgoing.pack(*self.outbox.records(items), self.sides.fit, machine=machine)
         if parcel.unfit:
             self.outbox.postpone(parcel.unfit, self._clock() + REFUSED_MS)
         wanted = self.outbox.offer(parcel.items)
@@ -274,7 +274,7 @@ class Exchange:
         names = [str(each["name"]) for each in records if "name" in each]
         barred = self.outbox.barred(names)
         left = [each for each in records if each.get("name") not in barred]
-        self._sides.absorb([*projects, *self.outbox.with_marks(left)], author)
+        self.sides.absorb([*projects, *self.outbox.with_marks(left)], author)
         self.outbox.note_pins(
             [str(each["name"]) for each in left if each.get("pinned") and each["kind"] == "observation"]
         )
@@ -291,13 +291,13 @@ class Exchange:
             lines = [line for line in lines if line.id not in held]
             meant = self.outbox.found(lines)
         if meant.refs or meant.sessions:
-            self._sides.forget(meant.refs, meant.sessions)
+            self.sides.forget(meant.refs, meant.sessions)
         self.outbox.carried_out(lines, meant.names, meant.losses)
 
     def _hold(self, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> None:
         if self.outbox.hold(lines, losses):
             who = ", ".join(sorted({line.by for line in lines if _MEMBER.fullmatch(line.by)})) or "somebody"
-            self._sides.notify(
+            self.sides.notify(
                 f"{who} wants to delete many memories that you shared, on this machine too. They stay until "
                 "you agree. See: claude-mem team"
             )
@@ -312,7 +312,7 @@ class Exchange:
             for at in range(0, len(lines), NAMES):
                 some = lines[at : at + NAMES]
                 meant = self.outbox.found(some)
-                self._sides.forget(meant.refs, meant.sessions)
+                self.sides.forget(meant.refs, meant.sessions)
                 self.outbox.carried_out(some, meant.names)
             return len(lines)
 

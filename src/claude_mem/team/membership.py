@@ -16,7 +16,6 @@ from claude_mem.model.errors import InvalidInput
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import TeamLink
 from claude_mem.model.structs import replace
-from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import Project
 from claude_mem.team.exchange import NAMES, Exchange
 from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_url
@@ -33,8 +32,7 @@ class NotJoined(InvalidInput):
 
 
 class Membership:
-    """`project_of` finds a project by a name, a key or a directory. `forget_sessions` deletes them as the
-    user's own `forget` does."""
+    """`project_of` finds a project by a name, a key or a directory."""
 
     def __init__(
         self,
@@ -44,15 +42,10 @@ class Membership:
         *,
         share_when: str,
         project_of: Callable[[FilterRequest], Project | None],
-        forget_sessions: Callable[[Sequence[str]], object],
     ) -> None:
-        self.exchange = exchange
+        self.exchange, self._outbox = exchange, exchange.outbox
         self._key_file, self._clock, self._share_when = key_file, clock, share_when
-        self._project_of, self._forget_sessions = project_of, forget_sessions
-
-    @property
-    def _outbox(self) -> Outbox:
-        return self.exchange.outbox
+        self._project_of = project_of
 
     def join(self, wanted: api.JoinRequest) -> api.SharingStatus:
         """Raises InvalidInput, and TeamFailure with nothing changed."""
@@ -114,7 +107,7 @@ class Membership:
             told = found is not None and self._told(found[1], wanted)
             others = list(self._outbox.sessions_of_others())
             if others and not wanted.keep_copies:
-                self._forget_sessions(others)
+                self.exchange.sides.forget((), others)
             self._outbox.leave()
             self._key_file.unlink(missing_ok=True)
             self.exchange.reset()

@@ -365,7 +365,6 @@ def build_membership(
         now,
         share_when=settings.share_when,
         project_of=recall.injector.resolver.project,
-        forget_sessions=partial(recall.deleter.carry_out, ()),
     )
 
 

@@ -244,7 +244,7 @@ def test_a_page_that_came_twice_changes_nothing_and_the_cursor_follows_what_is_s
             return lines(*page, cursor="9")
         return healthy(method, path, body)
 
-    absorb = desk.exchange._sides.absorb
+    absorb = desk.exchange.sides.absorb
 
     def killed(records: Sequence[Record], author: str) -> ImportResult:
         done = absorb(records, author)
@@ -254,7 +254,7 @@ def test_a_page_that_came_twice_changes_nothing_and_the_cursor_follows_what_is_s
         return done
 
     desk.team.script = script
-    desk.exchange._sides = replace(desk.exchange._sides, absorb=killed)
+    desk.exchange.sides = replace(desk.exchange.sides, absorb=killed)
     with pytest.raises(KeyboardInterrupt):
         desk.exchange.step()
     assert desk.store.outbox.progress().cursor == ""

@@ -5,17 +5,17 @@
 CAST(m.concepts AS jsonb) ?| ARRAY(SELECT json_array_elements_text(CAST(:concepts AS json)))
 
 -- name: found_word
--- The memories that have a word, and where it stands in them.
+-- The memories that contain a word, and its positions.
 SELECT w.project_id, w.memory_key, w.places FROM memory_words AS w WHERE w.word = :word {within}
 
 -- name: found_beginning
--- The same of all words with a beginning.
+-- The same for all words with a prefix.
 SELECT w.project_id, w.memory_key, ARRAY_AGG(p) AS places FROM memory_words AS w, UNNEST(w.places) AS p
 WHERE w.word >= :word AND w.word < CAST(:word AS text) || CHR(1114111) {within}
 GROUP BY w.project_id, w.memory_key
 
 -- name: found_phrase
--- The same of words that follow each other: only memories with the rarest of them are looked at.
+-- The same for a phrase: only memories that contain its rarest word are examined.
 SELECT project_id, memory_key, ARRAY_AGG(place) AS places FROM (
     SELECT w.project_id, w.memory_key, p - t.number + 1 AS place
     FROM memory_words AS w
@@ -33,5 +33,5 @@ SELECT project_id, memory_key, places FROM ({found}) AS one
 WHERE memory_key IN (SELECT memory_key FROM ({also}) AS other)
 
 -- name: within_project
--- Of one project: its rows are side by side.
+-- Rows of one project, which are adjacent.
 AND w.project_id = :project_id

@@ -16,7 +16,7 @@ UPDATE team_keys SET used_at_epoch = :hour WHERE id = :id AND COALESCE(used_at_e
 INSERT INTO projects (key, name, root, created_at, created_at_epoch) VALUES (:key, :name, '', :at_iso, :at) RETURNING id;
 
 -- name: server_id
--- By which machines know the team again.
+-- The id by which machines recognize the team.
 SELECT id FROM team_server;
 
 -- name: lock_members
@@ -63,14 +63,14 @@ SELECT 'prompt', u.id, s.project_id FROM user_prompts AS u JOIN sdk_sessions AS 
 WHERE u.prompt IS NOT NULL ON CONFLICT DO NOTHING;
 
 -- name: team_members
--- All, and how many valid keys each has.
+-- All members, and how many valid keys each has.
 SELECT m.name, m.admin, m.created_at_epoch AS created_at,
        (SELECT COUNT(*) FROM team_keys AS k WHERE k.member = m.name AND k.revoked_at_epoch IS NULL
         AND (k.expires_at_epoch IS NULL OR k.expires_at_epoch > :now)) AS keys
 FROM team_members AS m WHERE m.removed_at_epoch IS NULL ORDER BY m.name;
 
 -- name: member
--- One that was not removed, as the caller may see it.
+-- A member who was not removed and is visible to the caller.
 SELECT name FROM team_members WHERE name = :name AND removed_at_epoch IS NULL;
 
 -- name: is_member
@@ -78,19 +78,19 @@ SELECT name FROM team_members WHERE name = :name AND removed_at_epoch IS NULL;
 SELECT 1 WHERE is_member(:name);
 
 -- name: remove_member
--- It is not a member any more.
+-- Removes a member.
 UPDATE team_members SET removed_at_epoch = :now, admin = FALSE WHERE name = :name AND removed_at_epoch IS NULL;
 
 -- name: end_grants_of
--- A member may do nothing any more.
+-- Removes all access of a member.
 DELETE FROM team_grants WHERE member = :member;
 
 -- name: revoke_keys_of
--- None of a member's keys is valid.
+-- Revokes all keys of a member.
 UPDATE team_keys SET revoked_at_epoch = :now WHERE member = :member AND revoked_at_epoch IS NULL;
 
 -- name: team_keys
--- All that the caller may see.
+-- Everything that the caller may see.
 SELECT id, member, machine, scopes, created_at_epoch AS created_at, expires_at_epoch AS expires_at,
        revoked_at_epoch AS revoked_at, used_at_epoch AS last_used_at
 FROM team_keys ORDER BY id;

@@ -1,7 +1,7 @@
 -- The statements of queue.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: reclaim_jobs
--- The leases of holders that are gone, and our own: we have just started.
+-- The leases of holders that are gone, and our own, because this process has just started.
 UPDATE pending_messages AS p SET state = 'ready'
 WHERE state = 'leased' AND NOT EXISTS (
     SELECT 1 FROM leases AS l
@@ -27,7 +27,7 @@ SELECT state, jobs FROM (
 ) AS h, LATERAL (VALUES ('ready', ready), ('leased', leased), ('parked', parked), ('done', done)) AS f (state, jobs);
 
 -- name: counters
--- All that was counted over the store's life.
+-- All counters over the store's lifetime.
 SELECT name, SUM(value) AS value FROM counters GROUP BY name;
 
 -- name: count

@@ -10,11 +10,11 @@ SELECT COUNT(*) AS tables, COUNT(*) FILTER (WHERE table_name = 'schema_version')
 FROM information_schema.tables WHERE table_schema = :schema;
 
 -- name: wait_for_migration
--- Nobody migrates until this transaction has ended.
+-- Blocks migrations until this transaction has ended.
 SELECT pg_advisory_xact_lock_shared(:lock);
 
 -- name: set_version
--- It has this version from now on.
+-- Sets the version.
 UPDATE schema_version SET version = :version;
 
 -- name: found_version

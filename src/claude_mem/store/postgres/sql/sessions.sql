@@ -10,7 +10,7 @@ JOIN sdk_sessions AS s
 ORDER BY id DESC;
 
 -- name: strike_from_injections
--- Some of those that name forgotten memories name what is left.
+-- Updates records that name deleted memories, so that they name the remaining ones.
 UPDATE injections
 SET refs = (SELECT COALESCE(CAST(json_agg(r ORDER BY place) AS text), '[]')
             FROM json_array_elements_text(CAST(injections.refs AS json)) WITH ORDINALITY AS e (r, place)
@@ -20,7 +20,7 @@ WHERE id IN (SELECT i.id FROM injections AS i
              LIMIT :limit);
 
 -- name: strike_from_renderings
--- The same of what files hold.
+-- The same for the contents of files.
 UPDATE renderings
 SET refs = (SELECT COALESCE(CAST(json_agg(r ORDER BY place) AS text), '[]')
             FROM json_array_elements_text(CAST(renderings.refs AS json)) WITH ORDINALITY AS e (r, place)

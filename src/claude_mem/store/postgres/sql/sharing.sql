@@ -11,22 +11,22 @@ WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
                       (SELECT o.id FROM projects AS o WHERE o.key = :key));
 
 -- name: others_sessions
--- Of some sessions those that are somebody else's.
+-- Which of these sessions belong to another member.
 SELECT others_sessions(CAST(:given AS json));
 
 -- name: misplaced_sessions
--- Of some sessions those that are in another project than is said: what is shared in one is not to appear in the other.
+-- Which of these sessions are in another project than stated, because memories shared in one project must not appear in another.
 SELECT s.claude_session_id FROM json_array_elements(CAST(:given AS json)) AS j
 JOIN sdk_sessions AS s ON s.claude_session_id = (j ->> 0)
 WHERE s.project_id <> COALESCE((SELECT a.project_id FROM project_aliases AS a WHERE a.key = (j ->> 1)),
                                (SELECT p.id FROM projects AS p WHERE p.key = (j ->> 1)), -1);
 
 -- name: forgotten_names
--- Of some digests those of what was forgotten.
+-- Which of these digests belong to deleted memories.
 SELECT forgotten_names(CAST(:given AS json));
 
 -- name: oldest_open
--- The oldest transaction that is not over.
+-- The oldest open transaction.
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
 -- name: cluster
@@ -53,7 +53,7 @@ WHERE NOT EXISTS (SELECT 1 FROM team_pulls AS t
 LIMIT 1;
 
 -- name: note_pulls
--- The machine reads these projects from now on.
+-- Records that the machine pulls these projects from now on.
 INSERT INTO team_pulls (member, machine, project_id)
 SELECT :member, :machine, project_id FROM UNNEST(readable_projects()) AS project_id ON CONFLICT DO NOTHING;
 
@@ -87,13 +87,13 @@ WHERE a.member = :member AND a.machine = :machine AND a.acknowledged_at_epoch IS
 ORDER BY f.id LIMIT :limit;
 
 -- name: acknowledge
--- A machine has carried some out.
+-- A machine has applied some deletions.
 UPDATE team_acknowledgements SET acknowledged_at_epoch = :now
 WHERE member = :member AND machine = :machine AND acknowledged_at_epoch IS NULL
   AND forget_id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS value);
 
 -- name: answer_forgets
--- A machine has not, because of its user.
+-- A machine has not applied some deletions, because its user refused them.
 UPDATE team_acknowledgements SET answer = :answer
 WHERE member = :member AND machine = :machine AND acknowledged_at_epoch IS NULL
   AND forget_id IN (SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST(:ids AS json)) AS value);
@@ -111,7 +111,7 @@ SELECT f.id, f.digest FROM team_forgets AS f
 WHERE f.digest IN (SELECT value FROM json_array_elements_text(CAST(:digests AS json)) AS value);
 
 -- name: deletable_observation
--- An observation by what it goes by.
+-- An observation by its name.
 SELECT 'observation' AS kind, m.id, m.project_id, p.key AS project, m.created_at_epoch AS at
 FROM observations AS m JOIN sdk_sessions AS s ON s.id = m.session_id JOIN projects AS p ON p.id = m.project_id
 WHERE s.claude_session_id = :session AND m.created_at_epoch = :number AND m.content_key IS NOT DISTINCT FROM :content_key
@@ -147,7 +147,7 @@ DELETE FROM {table} WHERE id = :id;
 DELETE FROM sdk_sessions WHERE id = :id;
 
 -- name: end_asking
--- As if it had not been asked.
+-- Undoes the trial deletion.
 ROLLBACK TO SAVEPOINT asking;
 
 -- name: become_owner
@@ -159,7 +159,7 @@ SELECT set_config('role', CAST(pg_get_userbyid(nspowner) AS text), TRUE) FROM pg
 SET LOCAL ROLE claude_mem_member;
 
 -- name: lock_project
--- Nobody begins to pull of it meanwhile.
+-- Blocks first pulls of a project in the meantime.
 SELECT 1 FROM projects WHERE id = :id FOR UPDATE;
 
 -- name: add_forget
@@ -193,7 +193,7 @@ WHERE m.machine IS NOT NULL AND NOT (m.member = :member AND m.machine = :machine
 ON CONFLICT DO NOTHING;
 
 -- name: ask_machines_of_others
--- All that pull of the project but the member's own.
+-- All machines that pull the project, except the member's own.
 INSERT INTO team_acknowledgements (forget_id, member, machine)
 SELECT :forget_id, t.member, t.machine FROM team_pulls AS t WHERE t.project_id = :project_id AND t.member <> :member
 ON CONFLICT DO NOTHING;
@@ -203,7 +203,7 @@ ON CONFLICT DO NOTHING;
 SELECT note_deed('forget', :subject);
 
 -- name: sessions_of_author
--- All that a member has shared.
+-- Everything that a member has shared.
 SELECT s.claude_session_id AS name, s.project_id, p.key AS project, s.created_at_epoch AS at
 FROM sdk_sessions AS s JOIN projects AS p ON p.id = s.project_id WHERE s.author = :member ORDER BY s.id;
 

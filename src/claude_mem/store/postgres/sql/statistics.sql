@@ -1,7 +1,7 @@
 -- The statements of statistics.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: news_mark
--- The oldest transaction that is still open, from which on a reader has to look again.
+-- The oldest open transaction, from which a reader must read again.
 SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS text) AS bigint);
 
 -- name: news_since
@@ -11,11 +11,11 @@ LEFT JOIN sdk_sessions AS s ON s.claude_session_id = n.compacted
 WHERE n.transaction >= CAST(CAST(:mark AS text) AS xid8) AND (n.compacted IS NULL OR s.past = 0);
 
 -- name: prune_news
--- Nobody looks back further than a day.
+-- Deletes entries older than a day, which nobody reads.
 DELETE FROM news WHERE created_at < now() - INTERVAL '1 day';
 
 -- name: activity
--- How much was learnt, asked and summed up in a project on each day, as the days are where the user is.
+-- How many observations, prompts and summaries a project has for each day, in the user's time zone.
 SELECT 'observations' AS what, TO_CHAR(TO_TIMESTAMP(o.created_at_epoch / 1000), 'YYYY-MM-DD') AS day, COUNT(*) AS times
 FROM observations AS o WHERE o.project_id = :project_id AND o.created_at_epoch >= :since GROUP BY day
 UNION ALL
@@ -28,7 +28,7 @@ FROM sdk_sessions AS s JOIN session_summaries AS y ON y.session_id = s.id
 WHERE s.project_id = :project_id AND y.created_at_epoch >= :since GROUP BY day;
 
 -- name: changed_files
--- The files most observations say were changed: of a project's last so many memories of files.
+-- The files changed by most observations, among a project's latest memories about files.
 SELECT f.path, f.changes, o.created_at_epoch AS last_at
 FROM (SELECT path, COUNT(*) AS changes, MAX(memory_key) AS last_key
       FROM (SELECT path, memory_key, how FROM memory_files
@@ -39,7 +39,7 @@ JOIN observations AS o ON o.id = f.last_key & 2147483647
 ORDER BY f.changes DESC, f.last_key DESC;
 
 -- name: concepts_of_project
--- Of what its newest memories are examples, the most frequent first.
+-- The concepts of its newest memories, most frequent first.
 SELECT j AS concept FROM (SELECT concepts FROM observations WHERE project_id = :project_id
                                 ORDER BY created_at_epoch DESC LIMIT :most) AS o, json_array_elements_text(CAST(o.concepts AS json)) AS j
 GROUP BY j ORDER BY COUNT(*) DESC, j COLLATE "C" LIMIT :limit;

@@ -9,5 +9,5 @@ SELECT pg_try_advisory_lock(:lock, :number) AS claimed;
 SELECT holder, pg_advisory_lock(:lock, holder) FROM (SELECT CAST(nextval('holders') AS integer) AS holder) AS next;
 
 -- name: renew_holder
--- Its lock, on another connection than before; not if the lost one still has it.
+-- Acquires its lock on a new connection, unless the lost one still holds it.
 SELECT pg_try_advisory_lock(:lock, :holder) AS held;

@@ -1,15 +1,15 @@
 -- The statements of text_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: some_unindexed
--- The newest of a kind that are in no index yet; those that another process is indexing are passed over.
+-- The newest memories of a kind that are not indexed yet; rows that another process is indexing are skipped.
 SELECT id FROM unindexed WHERE kind = :kind ORDER BY id DESC LIMIT :limit FOR UPDATE SKIP LOCKED;
 
 -- name: count_unindexed
--- How many memories are in no index yet.
+-- How many memories are not indexed yet.
 SELECT COUNT(*) FROM unindexed;
 
 -- name: index_all
--- All memories are to be indexed again.
+-- Queues all memories to be indexed again.
 INSERT INTO unindexed (kind, id)
 SELECT 'observation', id FROM observations UNION ALL SELECT 'summary', id FROM session_summaries
 UNION ALL SELECT 'prompt', id FROM user_prompts UNION ALL SELECT 'evidence', id FROM pending_messages
@@ -20,7 +20,7 @@ ON CONFLICT DO NOTHING;
 DELETE FROM unindexed WHERE kind = :kind AND id IN (SELECT value FROM json_each(:ids));
 
 -- name: unindexed_observation
--- Observations with all the words they are found by; nobody changes them meanwhile.
+-- Observations with all their searchable text, locked against changes.
 SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified,
        o.text, s.cwd
 FROM observations AS o
@@ -73,12 +73,12 @@ SELECT :project_id, :memory_key, word, ARRAY(SELECT CAST(place AS integer) FROM 
 FROM json_each(CAST(:places AS json)) AS w (word, places);
 
 -- name: remove_words
--- It has none of these any more.
+-- Removes these from it.
 DELETE FROM memory_words
 WHERE project_id = :project_id AND memory_key = :memory_key AND word IN (SELECT value FROM json_array_elements_text(CAST(:words AS json)) AS value);
 
 -- name: remove_document
--- It is not in the index any more.
+-- Removes it from the index.
 DELETE FROM memory_documents WHERE project_id = :project_id AND memory_key = :memory_key;
 
 -- name: count_document

@@ -5,5 +5,5 @@
 SELECT pg_database_size(current_database());
 
 -- name: audience
--- As whom the caller reads, and which projects.
+-- The member as whom the caller reads, and the member's projects.
 SELECT current_user || ' ' || CAST(ARRAY(SELECT UNNEST(readable_projects()) ORDER BY 1) AS text);

@@ -1,7 +1,7 @@
 -- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: unembedded_observation
--- Observations without a vector, with the words that tell what they are about.
+-- Observations without a vector, with the text to embed.
 SELECT n.id, o.session_id, o.project_id, o.title, o.subtitle, SUBSTR(COALESCE(o.narrative, o.text), 1, :most) AS words, o.facts,
        n.stamp
 FROM unembedded AS n LEFT JOIN observations AS o ON o.id = n.id WHERE n.kind = 'observation' ORDER BY n.id LIMIT :limit;
@@ -19,16 +19,16 @@ FROM unembedded AS n LEFT JOIN user_prompts AS u ON u.id = n.id LEFT JOIN sdk_se
 WHERE n.kind = 'prompt' ORDER BY n.id LIMIT :limit;
 
 -- name: settle_unembedded
--- It has a vector, unless its words were changed meanwhile.
+-- Records that it has a vector, unless its text was changed in the meantime.
 DELETE FROM unembedded WHERE kind = :kind AND id = :id AND stamp = :stamp;
 
 -- name: embed_again
--- A memory's vector is to be made again.
+-- A memory's vector must be computed again.
 INSERT INTO unembedded (kind, id) VALUES (:kind, :id)
 ON CONFLICT (kind, id) DO UPDATE SET stamp = nextval('stamps');
 
 -- name: embed_all
--- All vectors are to be made again.
+-- Queues all vectors to be computed again.
 INSERT INTO unembedded (kind, id)
 SELECT 'observation', id FROM observations UNION ALL SELECT 'summary', id FROM session_summaries
 UNION ALL SELECT 'prompt', id FROM user_prompts
@@ -39,11 +39,11 @@ ON CONFLICT (kind, id) DO UPDATE SET stamp = nextval('stamps');
 SELECT COUNT(*) FROM unembedded;
 
 -- name: hold_{kind}
--- Nobody moves or forgets these memories before this transaction ends.
+-- Locks these memories against moves and deletions until this transaction ends.
 SELECT id FROM {table} WHERE id IN (SELECT value FROM json_each(:ids)) ORDER BY id FOR KEY SHARE;
 
 -- name: keep_vector_observation
--- Add or replace an observation's vector, unless that was forgotten while it was made.
+-- Adds or replaces an observation's vector, unless the observation was deleted while it was computed.
 INSERT INTO memory_vectors (memory_key, project_id, vector)
 SELECT :memory_key, project_id, :vector FROM observations
 WHERE id = :id AND session_id = :session_id AND project_id IS NOT NULL
@@ -92,7 +92,7 @@ SELECT memory_key, vector FROM memory_vectors ORDER BY memory_key DESC LIMIT :li
 SELECT memory_key, vector FROM memory_vectors WHERE project_id = :project_id ORDER BY memory_key DESC LIMIT :limit;
 
 -- name: move_vector
--- Its memory is of another session or project.
+-- Its memory was moved to another session or project.
 UPDATE memory_vectors SET memory_key = :new, project_id = :project_id, stored_by = pg_current_xact_id()
 WHERE memory_key = :old;
 

@@ -33,7 +33,7 @@ JOIN sdk_sessions AS s ON s.id = u.session_id
 WHERE u.id IN (SELECT value FROM json_each(:ids)) AND u.prompt IS NOT NULL;
 
 -- name: evidence_cards
--- Events as cards, with as much of their words as a list can show.
+-- Events as cards, with as much text as a list can show.
 SELECT p.id, p.session_id, p.kind, p.prompt_number, p.tool_name, p.cwd, p.branch, p.commit_sha,
        SUBSTR(p.tool_input, 1, 2000) AS tool_input, SUBSTR(p.tool_response, 1, 2000) AS tool_response,
        SUBSTR(p.text, 1, 4000) AS text, p.created_at, p.created_at_epoch,

@@ -7,7 +7,7 @@
 s.project_id = :project_id
 
 -- name: where_project_id_observation
--- Of one project, where the row names it: its index is ordered by time.
+-- Rows of one project that name it; its index is ordered by time.
 m.project_id = :project_id
 
 -- name: where_project_id_session
@@ -27,7 +27,7 @@ m.created_at_epoch >= :since
 m.created_at_epoch < :until
 
 -- name: where_type
--- Of one type: its index is ordered by time.
+-- Rows of one type; its index is ordered by time.
 m.type = :type
 
 -- name: where_branch
@@ -35,7 +35,7 @@ m.type = :type
 s.branch = :branch
 
 -- name: where_branch_observation
--- Made on a branch, where a row says so itself.
+-- Made on a branch, for rows that contain it.
 m.branch = :branch
 
 -- name: where_branch_evidence
@@ -51,7 +51,7 @@ m.branch = :branch
 s.client = :client
 
 -- name: where_authors
--- Of sessions of some members of the team; '' is oneself.
+-- Memories from sessions of some members of the team; '' is the user.
 COALESCE(s.author, '') IN (SELECT value FROM json_each(:authors))
 
 -- name: where_superseded
@@ -71,7 +71,7 @@ m.id IN (SELECT id FROM observations WHERE wrong = 1)
 m.wrong = 0
 
 -- name: where_earlier
--- Before a row, as a list goes that has the newest first.
+-- Rows before a given one, in a list with the newest first.
 (m.created_at_epoch, m.id) < (:place_at, :place_id)
 
 -- name: where_later
@@ -79,7 +79,7 @@ m.wrong = 0
 (m.created_at_epoch, m.id) > (:place_at, :place_id)
 
 -- name: where_pinned
--- Kept in sight by the user: they are few.
+-- Pinned memories, which are few.
 m.id IN (SELECT id FROM observations WHERE pinned = 1)
 
 -- name: where_less_active
@@ -127,19 +127,19 @@ ORDER BY m.updated_at_epoch DESC, m.id DESC LIMIT :limit OFFSET :offset
 m.type IN (SELECT value FROM json_each(:types))
 
 -- name: where_about
--- About a file, by the index of files.
+-- Memories about a file, by the index of files.
 m.id IN (SELECT value FROM json_each(:about))
 
 -- name: where_besides
--- Of one project, where something else says more: not to be looked for by the project.
+-- A condition on the project that must not use the project's index, because another one is more selective.
 +m.project_id = :project_id
 
 -- name: where_client_observation
--- Likewise, of a list that goes without its sessions; by time all the same.
+-- Likewise, for a list without sessions, which is also ordered by time.
 +m.session_id IN (SELECT id FROM sdk_sessions WHERE client = :client)
 
 -- name: where_authors_observation
--- Likewise, by members of the team; '' is oneself.
+-- Likewise, by members of the team; '' is the user.
 +m.session_id IN (
     SELECT id FROM sdk_sessions WHERE COALESCE(author, '') IN (SELECT value FROM json_each(:authors))
 )

@@ -34,7 +34,7 @@ FROM sdk_sessions AS s JOIN pending_messages AS p ON p.session_id = s.id AND p.k
 WHERE s.claude_session_id = :session ORDER BY p.id DESC LIMIT 1;
 
 -- name: past_session
--- How much of a session is known, and from where.
+-- How many events of a session are known, and from which source.
 SELECT s.past, s.seal,
        (SELECT COUNT(*) FROM pending_messages AS p WHERE p.session_id = s.id) AS events
 FROM sdk_sessions AS s WHERE s.claude_session_id = :session;
@@ -48,7 +48,7 @@ SELECT 1 FROM forgotten_sessions WHERE digest = :digest;
 UPDATE sdk_sessions SET past = 1, offline = :offline, held_until_epoch = :until WHERE claude_session_id = :session;
 
 -- name: seal_session
--- All of a transcript, as it is now, was taken in.
+-- A transcript was imported completely, in its current state.
 UPDATE sdk_sessions SET seal = :seal WHERE claude_session_id = :session AND past = 1;
 
 -- name: release_session
@@ -56,14 +56,14 @@ UPDATE sdk_sessions SET seal = :seal WHERE claude_session_id = :session AND past
 UPDATE sdk_sessions SET held_until_epoch = 0 WHERE claude_session_id = :session AND past = 1;
 
 -- name: past_waiting
--- How many events of the past are to be observed, but for those of sessions that are held.
+-- How many past events are still to be observed, except those of sessions on hold.
 SELECT COUNT(*) FROM pending_messages AS p INDEXED BY pending_messages_unsettled
 CROSS JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.state <> 'done' AND p.state IN ('ready', 'leased')
   AND s.past = 1 AND s.held_until_epoch <= :now AND s.status <> 'failed';
 
 -- name: add_session
--- A session heard of for the first time, by whichever of its events came first.
+-- A new session, created by the first of its events to arrive.
 INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, cwd, transcript_path, branch,
                           commit_sha, created_at, created_at_epoch, updated_at, updated_at_epoch)
 VALUES (:claude_session_id, :project, :project_id, :status, :client, :cwd, :transcript_path, :branch,

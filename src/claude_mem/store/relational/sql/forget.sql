@@ -22,11 +22,11 @@ SELECT claude_session_id FROM sdk_sessions WHERE :session IS NULL AND project_id
 UPDATE sdk_sessions SET title = NULL, subtitle = NULL WHERE id = :session_id;
 
 -- name: summaries_left
--- By which a session may be called now, the first first.
+-- The texts after which a session may be named now, in order.
 SELECT id, request, completed, learned FROM session_summaries WHERE session_id = :session_id ORDER BY id;
 
 -- name: rename_first_prompt
--- The first prompt that is left.
+-- The first remaining prompt.
 UPDATE sdk_sessions
 SET first_user_prompt = (SELECT u.prompt FROM user_prompts AS u
                          WHERE u.session_id = sdk_sessions.id AND u.prompt IS NOT NULL
@@ -71,7 +71,7 @@ WHERE m.prompt IS NOT NULL
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
 -- name: all_evidence
--- All events that fit and say something; their own columns of time lie behind pages of text.
+-- All events that match and have text; their own time columns come after pages of text.
 SELECT m.id FROM sdk_sessions AS s
 CROSS JOIN pending_messages AS m ON m.session_id = s.id
 WHERE (:session IS NULL OR s.claude_session_id = :session)
@@ -116,7 +116,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids));
 DELETE FROM {table} WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: empty_prompt_events
--- The events that brought prompts: nothing is left in them to observe.
+-- Prompt events, which contain nothing more to observe.
 UPDATE pending_messages
 SET note = NULL, reason = NULL, characters = 0, private = 1, state = 'done',
     settled_at_epoch = COALESCE(settled_at_epoch, :now)
@@ -126,7 +126,7 @@ WHERE id IN (SELECT p.id FROM user_prompts AS u
              WHERE u.id IN (SELECT value FROM json_each(:ids)));
 
 -- name: empty_events
--- Nothing but their names is left, by which a second delivery is known. Emptied, they are as if they were private.
+-- Only their names are left, by which a duplicate delivery is detected. Emptied events count as private.
 UPDATE pending_messages
 SET tool_name = NULL, tool_input = NULL, tool_response = NULL, text = NULL, note = NULL, reason = NULL,
     characters = 0, private = 1, state = 'done', settled_at_epoch = COALESCE(settled_at_epoch, :now)
@@ -142,7 +142,7 @@ SELECT DISTINCT session_id FROM pending_messages
 WHERE id IN (SELECT value FROM json_each(:ids)) AND state = 'leased';
 
 -- name: expired_events
--- Settled events of sessions that ended long ago, as far as they still say something.
+-- Settled events of sessions that ended long ago and that still have text.
 SELECT p.id, s.updated_at_epoch FROM sdk_sessions AS s
 CROSS JOIN pending_messages AS p ON p.session_id = s.id
 WHERE s.updated_at_epoch >= :after AND s.updated_at_epoch < :before
@@ -150,7 +150,7 @@ WHERE s.updated_at_epoch >= :after AND s.updated_at_epoch < :before
 ORDER BY s.updated_at_epoch LIMIT :limit;
 
 -- name: some_observation
--- Of these observations, those that fit.
+-- Which of these observations match.
 SELECT m.id FROM observations AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids))
@@ -159,7 +159,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
 -- name: some_summary
--- Of these summaries, those that fit.
+-- Which of these summaries match.
 SELECT m.id FROM session_summaries AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids))
@@ -168,7 +168,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
 -- name: some_prompt
--- Of these prompts, those that fit.
+-- Which of these prompts match.
 SELECT m.id FROM user_prompts AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids)) AND m.prompt IS NOT NULL
@@ -177,7 +177,7 @@ WHERE m.id IN (SELECT value FROM json_each(:ids)) AND m.prompt IS NOT NULL
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
 -- name: some_evidence
--- Of these events, those that fit and say something.
+-- Which of these events match and have text.
 SELECT m.id FROM pending_messages AS m
 CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids))
@@ -187,13 +187,13 @@ WHERE m.id IN (SELECT value FROM json_each(:ids))
   AND (:since IS NULL OR m.created_at_epoch >= :since) AND (:until IS NULL OR m.created_at_epoch < :until);
 
 -- name: traces_of_{kind}
--- By what memories are known in a copy of the database, where their number may be another's.
+-- The identities of memories in a copy of the database, where ids may belong to other memories.
 SELECT m.id, s.claude_session_id AS session, m.created_at_epoch AS at
 FROM {table} AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
 -- name: words_of_summary
--- All that summaries say, and what a session is called by the first if nothing else in it says that.
+-- The text of all summaries, and the session's title with the first one if nothing else contains it.
 SELECT m.id, m.request, m.investigated, m.learned, m.completed, m.next_steps, m.files_read, m.files_edited, m.notes,
        s.title, s.subtitle
 FROM session_summaries AS m
@@ -208,12 +208,12 @@ LEFT JOIN sdk_sessions AS s
 WHERE m.id IN (SELECT value FROM json_each(:ids));
 
 -- name: take_back_leases
--- A batch under way holds what is forgotten: what is left of it is handed out anew, and this was no attempt.
+-- A batch that is being observed contains deleted events: the rest is leased again, and this does not count as an attempt.
 UPDATE pending_messages SET state = 'ready', attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END
 WHERE session_id = :session_id AND state = 'leased';
 
 -- name: some_of_session
--- Some of the rows that a session has, and whether each says something.
+-- Some rows of a session, and whether each has text.
 SELECT * FROM (SELECT 'observation' AS kind, id, TRUE AS telling FROM observations WHERE session_id = :session_id
                LIMIT :limit) AS o
 UNION ALL

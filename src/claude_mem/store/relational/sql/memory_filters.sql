@@ -18,7 +18,7 @@ SELECT m.id, m.session_id, s.project_id FROM user_prompts AS m JOIN sdk_sessions
     ON s.id = m.session_id AND m.prompt IS NOT NULL;
 
 -- name: keys_evidence
--- Likewise, of events that say something.
+-- Likewise for events that have text.
 SELECT m.id, m.session_id, s.project_id FROM pending_messages AS m JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
@@ -31,12 +31,12 @@ SELECT COUNT(*) FROM observations AS m;
 SELECT m.id, m.created_at_epoch FROM session_summaries AS m CROSS JOIN sdk_sessions AS s ON s.id = m.session_id;
 
 -- name: list_prompt
--- Prompts, likewise; private ones hold nothing.
+-- Likewise for prompts; private ones have no text.
 SELECT m.id, m.created_at_epoch FROM user_prompts AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.prompt IS NOT NULL;
 
 -- name: list_evidence
--- Events that say something, likewise.
+-- Likewise for events that have text.
 SELECT m.id, m.created_at_epoch FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
@@ -54,7 +54,7 @@ SELECT COUNT(*) FROM pending_messages AS m CROSS JOIN sdk_sessions AS s
     ON s.id = m.session_id AND m.private = 0 AND (m.tool_name IS NOT NULL OR m.text IS NOT NULL);
 
 -- name: all_folders
--- Every folder there is, one step along the index each: there are far fewer than memories.
+-- All folders, with one step along the index for each; there are far fewer folders than memories.
 WITH RECURSIVE folders (folder) AS (
     SELECT MIN(folder) FROM memory_files
     UNION ALL
@@ -67,6 +67,6 @@ SELECT folder FROM folders WHERE folder IS NOT NULL;
 SELECT memory_key, path FROM memory_files WHERE memory_key IN (SELECT value FROM json_each(:memory_keys));
 
 -- name: files_touched
--- The files that some memories are about, but for those they only name.
+-- The files that some memories are about, except those that they only mention.
 SELECT memory_key, path FROM memory_files
 WHERE memory_key IN (SELECT value FROM json_each(:memory_keys)) AND how <> 'named';

@@ -8,7 +8,7 @@ WHERE project_id = :project_id AND content_key = :content_key AND created_at_epo
 ORDER BY created_at_epoch DESC LIMIT 1;
 
 -- name: same_content_later
--- One that says the same soon after.
+-- An observation with the same content, made at about that time.
 SELECT id FROM observations
 WHERE project_id = :project_id AND content_key = :content_key AND created_at_epoch BETWEEN :at AND :until
   AND superseded_by IS NULL
@@ -20,7 +20,7 @@ SELECT project_id, session_id, prompt_number, created_at, created_at_epoch, sour
 FROM observations WHERE id = :id;
 
 -- name: give_observation
--- Another session made it before.
+-- Another session made the observation earlier.
 UPDATE observations SET
     session_id = :session_id, project = :project, project_id = :project_id, type = :type, title = :title,
     subtitle = :subtitle, narrative = :narrative, facts = :facts, concepts = :concepts, files_read = :files_read,
@@ -30,7 +30,7 @@ UPDATE observations SET
 WHERE id = :id;
 
 -- name: add_sighting
--- Something remembered was seen again.
+-- An existing observation was made again.
 INSERT INTO observation_sightings (observation_id, session_id, prompt_number, created_at, created_at_epoch)
 VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_epoch);
 
@@ -39,7 +39,7 @@ VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_e
 UPDATE observations SET superseded_by = :newer WHERE id = :id;
 
 -- name: entitle_session
--- A session is called by its first prompt until a turn with a request came to something, and then by that request.
+-- A session is named after its first prompt and, once a turn with a request has a result, after that request.
 -- Its subtitle is the outcome of the last such turn.
 UPDATE sdk_sessions
 SET subtitle = COALESCE(:subtitle, subtitle),
@@ -60,14 +60,14 @@ SET type = :type, title = :title, subtitle = :subtitle, narrative = :narrative, 
 WHERE id = :id;
 
 -- name: current_observations
--- A project's newest observations from before some time that nothing has superseded.
+-- A project's newest observations from before a given time that were not superseded.
 SELECT id, type, title, subtitle, narrative, facts, concepts, files_read, files_modified
 FROM observations INDEXED BY observations_current
 WHERE project_id = :project_id AND created_at_epoch <= :before AND superseded_by IS NULL
 ORDER BY created_at_epoch DESC, id DESC LIMIT :limit;
 
 -- name: add_observation
--- Something worth remembering, with where it came from.
+-- Adds an observation with its provenance.
 INSERT INTO observations (session_id, project, project_id, type, title, subtitle, narrative, facts, concepts,
                           files_read, files_modified, text, prompt_number, client, branch, commit_sha, tool_use_ids,
                           created_at, created_at_epoch, content_key, provider, source, pinned, wrong, supersedes)
@@ -83,7 +83,7 @@ VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :n
         :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
 
 -- name: standing_titles
--- A session's observations that nothing has superseded, without those the user saved or pinned.
+-- A session's observations that were not superseded, without those that the user saved or pinned.
 SELECT id, title FROM observations
 WHERE session_id = :session_id AND superseded_by IS NULL AND source <> 'user' AND pinned = 0 AND title IS NOT NULL;
 

@@ -19,12 +19,12 @@ SELECT id, key, name, root, named FROM projects WHERE id = :id;
 UPDATE projects SET root = :root WHERE id = :id;
 
 -- name: misnamed_sessions
--- Some of a project's sessions that go by another name.
+-- Some of a project's sessions that still have its old name.
 UPDATE sdk_sessions SET project = :name
 WHERE id IN (SELECT id FROM sdk_sessions WHERE project_id = :id AND project <> :name LIMIT :limit);
 
 -- name: misnamed_observations
--- The same of its observations.
+-- The same for its observations.
 UPDATE observations SET project = :name
 WHERE id IN (SELECT id FROM observations WHERE project_id = :id AND project <> :name LIMIT :limit);
 
@@ -33,17 +33,17 @@ WHERE id IN (SELECT id FROM observations WHERE project_id = :id AND project <> :
 UPDATE project_aliases SET project_id = :into WHERE project_id = :gone;
 
 -- name: add_alias
--- From now on, what has this key is the other project's.
+-- From now on, this key belongs to the other project.
 INSERT INTO project_aliases (key, project_id) SELECT key, :into FROM projects WHERE id = :gone
 ON CONFLICT (key) DO UPDATE SET project_id = excluded.project_id;
 
 -- name: unfinished_merges
--- Projects whose key is another's by now.
+-- Projects whose key now belongs to another project.
 SELECT p.id AS gone, a.project_id AS into_id FROM project_aliases AS a
 JOIN projects AS p ON p.key = a.key AND p.id <> a.project_id ORDER BY p.id;
 
 -- name: session_to_move
--- One of the sessions that are still a merged project's, or hold an observation of it.
+-- One of the sessions that still belong to a merged project, or contain an observation of it.
 SELECT id FROM sdk_sessions WHERE project_id = :gone
 UNION ALL
 SELECT session_id FROM observations WHERE project_id = :gone
@@ -81,7 +81,7 @@ WHERE session_id = :session_id AND :gone = (SELECT project_id FROM sdk_sessions 
 UPDATE sdk_sessions SET project_id = :into, project = :name WHERE id = :session_id AND project_id = :gone;
 
 -- name: merged_away
--- Nothing is left of it but its key.
+-- Only its key is left.
 DELETE FROM projects WHERE id = :gone;
 
 -- name: live_project_by_key
@@ -92,7 +92,7 @@ WHERE p.id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :given
   AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id);
 
 -- name: projects_by_name
--- Projects by the name people see: those with a directory, then those that callers only named, then untrusted ones.
+-- Projects by their display names: those with a directory, then those that callers only named, then untrusted ones.
 SELECT p.id, p.key, p.name, p.root,
        CASE WHEN NOT EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id AND s.client <> 'import') THEN 2
             WHEN p.root = '' THEN 1 ELSE 0 END AS standing
@@ -113,7 +113,7 @@ WHERE id IN (SELECT c.id FROM sdk_sessions AS s CROSS JOIN spending AS c ON c.se
              WHERE s.project_id = :id AND c.project <> :name LIMIT :limit);
 
 -- name: projects_with_figures
--- All projects that have sessions, the one last worked in first.
+-- All projects that have sessions, most recently used first.
 SELECT p.id, p.key, p.name, p.root, COUNT(s.id) AS sessions, MAX(s.updated_at_epoch) AS last_at,
        (SELECT COUNT(*) FROM observations AS o WHERE o.project_id = p.id) AS observations
 FROM projects AS p
@@ -126,7 +126,7 @@ INSERT INTO projects (key, name, root, remote, created_at, created_at_epoch)
 VALUES (:key, :name, :root, :remote, :created_at, :created_at_epoch);
 
 -- name: project_around
--- The project with sessions whose root is the nearest of some directories; above a repository, only another one counts.
+-- The project with sessions whose root is the nearest of these directories; above a repository, only other repositories count.
 SELECT p.id, p.key, p.name, p.root, p.remote FROM projects AS p
 WHERE p.root IN (SELECT value FROM json_each(:roots))
   AND EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)

@@ -16,7 +16,7 @@ UPDATE pending_messages SET state = 'leased', attempts = attempts + 1, lease_num
 WHERE id = :id AND state = 'ready';
 
 -- name: settle_job
--- Done, if it is still held as it was handed out.
+-- Marks a job done, if its lease is still valid.
 UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = NULL
 WHERE id = :id AND state = 'leased' AND lease_number = :number;
 
@@ -37,7 +37,7 @@ UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0,
 WHERE state = 'parked';
 
 -- name: hurry_jobs
--- Nothing waits any longer for a better moment.
+-- Ends all waiting.
 UPDATE pending_messages SET not_before_epoch = 0
 WHERE id IN (SELECT id FROM pending_messages WHERE state = 'ready' AND not_before_epoch > 0);
 
@@ -53,7 +53,7 @@ UPDATE pending_messages SET state = 'ready', attempts = 0, not_before_epoch = 0,
 WHERE id = :id AND state = 'parked';
 
 -- name: drop_job
--- One parked job is done with, unobserved: kept as evidence.
+-- Marks a parked job done without observing it; it stays as evidence.
 UPDATE pending_messages SET state = 'done', settled_at_epoch = :now, reason = :reason
 WHERE id = :id AND state = 'parked';
 
@@ -111,7 +111,7 @@ ORDER BY p.id LIMIT :limit;
 SELECT MAX(updated_at_epoch) FROM sdk_sessions;
 
 -- name: due_sessions
--- Free sessions whose next job is due, the oldest job first; a wait past the horizon is a clock that jumped.
+-- Free sessions whose next job is due, oldest job first; a wait beyond the horizon means that the clock jumped.
 SELECT h.session_id, h.ready_id, h.not_before_epoch, s.status, s.past, s.offline,
        (SELECT p.attempts FROM pending_messages AS p WHERE p.id = h.ready_id) AS attempts
 FROM queue_heads AS h
@@ -178,14 +178,14 @@ WHERE job_id IN (SELECT value FROM json_each(:ids))
   AND EXISTS (SELECT 1 FROM pending_messages AS p WHERE p.id = job_id AND p.state = 'done');
 
 -- name: oldest_ready
--- Since when the longest waiting job has been ready; how old the past is says nothing about that.
+-- Since when the longest waiting job has been ready; the age of past events does not count.
 SELECT p.created_at_epoch FROM pending_messages AS p INDEXED BY pending_messages_ready_age
 CROSS JOIN sdk_sessions AS s ON s.id = p.session_id
 WHERE p.state = 'ready' AND s.past = 0
 ORDER BY p.created_at_epoch LIMIT 1;
 
 -- name: next_due_session
--- The free session whose due job is the oldest; one that another process is taking is passed over.
+-- The free session with the oldest due job; sessions that another process is leasing are skipped.
 SELECT h.session_id
 FROM queue_heads AS h
 CROSS JOIN sdk_sessions AS s ON s.id = h.session_id
@@ -204,7 +204,7 @@ WHERE h.session_id = :session_id AND h.leased = 0 AND h.ready_id IS NOT NULL AND
 /* FOR UPDATE OF h SKIP LOCKED */;
 
 -- name: gathered_jobs
--- The first of a session's ready jobs, summed up.
+-- The first of a session's ready jobs, as totals.
 SELECT COUNT(*) AS events, SUM(characters) AS characters,
        MAX(created_at_epoch) AS newest_at, MAX(CASE WHEN kind IN ('stop', 'pre_compact') THEN 1 ELSE 0 END) AS stopped
 FROM (SELECT kind, characters, created_at_epoch FROM pending_messages

@@ -53,7 +53,7 @@ JOIN sdk_sessions AS n ON n.project_id = s.project_id AND (n.created_at_epoch, n
 WHERE s.id = :id ORDER BY n.created_at_epoch, n.id LIMIT 1;
 
 -- name: project_figures
--- How much of a project is remembered.
+-- How much is stored about a project.
 SELECT (SELECT COUNT(*) FROM sdk_sessions AS s WHERE s.project_id = :project_id
         AND (s.prompt_counter > 0 OR EXISTS (SELECT 1 FROM observations WHERE session_id = s.id))) AS sessions,
        (SELECT COUNT(*) FROM observations WHERE project_id = :project_id) AS observations;
@@ -120,9 +120,9 @@ WHERE stamp NOT IN (SELECT stamp FROM renderings ORDER BY created_at_epoch DESC,
 SELECT refs, tokens FROM renderings WHERE stamp = :stamp;
 
 -- name: last_summaries
--- The newest summary of each of a project's last sessions, one's own or other members', but for one of them.
--- Open items of untrusted sessions are neither.
--- One with something done, learned or left open goes before a newer one: many sessions end with thanks.
+-- The newest summary of each of a project's last sessions, the user's own or other members', except one session.
+-- Open items of untrusted sessions are excluded.
+-- A summary with results, findings or open items takes precedence over a newer one, because many sessions end with thanks.
 SELECT id FROM (
     SELECT y.id, y.created_at_epoch, ROW_NUMBER() OVER (
         PARTITION BY y.session_id

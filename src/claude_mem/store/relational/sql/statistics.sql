@@ -11,18 +11,18 @@ FROM injections WHERE created_at_epoch >= :since
 GROUP BY event ORDER BY event;
 
 -- name: memory_figures
--- How much is remembered in all.
+-- How much is stored in total.
 SELECT (SELECT COUNT(*) FROM projects AS p WHERE EXISTS (SELECT 1 FROM sdk_sessions AS s WHERE s.project_id = p.id)) AS projects,
        (SELECT COUNT(*) FROM sdk_sessions) AS sessions,
        (SELECT COUNT(*) FROM user_prompts) AS prompts, (SELECT COUNT(*) FROM observations) AS observations,
        (SELECT COUNT(*) FROM session_summaries) AS summaries;
 
 -- name: injection_figures
--- How often and how much was injected into sessions, by occasion.
+-- How often and how much was injected into sessions, by hook event.
 SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens FROM injections GROUP BY event ORDER BY event;
 
 -- name: branches_of
--- On which branches work was done, the last one first.
+-- The branches on which work was done, latest first.
 SELECT branch FROM sdk_sessions
 WHERE branch IS NOT NULL AND (:project_id IS NULL OR project_id = :project_id)
 GROUP BY branch ORDER BY MAX(updated_at_epoch) DESC LIMIT :limit;
@@ -33,7 +33,7 @@ SELECT client FROM sdk_sessions WHERE :project_id IS NULL OR project_id = :proje
 GROUP BY client ORDER BY COUNT(*) DESC LIMIT :limit;
 
 -- name: authors_of
--- By which other members of the team.
+-- The other members of the team whose memories are here.
 SELECT author FROM sdk_sessions WHERE author IS NOT NULL AND (:project_id IS NULL OR project_id = :project_id)
 GROUP BY author ORDER BY author LIMIT :limit;
 
@@ -53,7 +53,7 @@ WHERE i.created_at_epoch >= :since AND (:project IS NULL OR s.project = :project
 GROUP BY day, i.event ORDER BY day, i.event;
 
 -- name: observed_tool_uses
--- How many tool uses were sent to a model: those of the sessions that cost something since.
+-- How many tool uses were sent to a model: those of sessions that had costs since then.
 SELECT COUNT(*) FROM pending_messages AS p
 WHERE p.session_id IN (SELECT session_id FROM spending
                        WHERE created_at_epoch >= :since AND (:project IS NULL OR project = :project))
@@ -72,13 +72,13 @@ SELECT (SELECT COUNT(*) FROM sdk_sessions WHERE updated_at_epoch >= :since) AS s
         WHERE s.updated_at_epoch >= :since AND y.created_at_epoch >= :since) AS summaries;
 
 -- name: tally_observations
--- Observations since some time, by type and by who wrote them.
+-- Observations since a given time, by type and author.
 SELECT type, COALESCE(provider, 'unknown') AS provider, COUNT(*) AS observations
 FROM observations WHERE created_at_epoch >= :since
 GROUP BY +type, provider;
 
 -- name: types_of_project
--- How much of each type a project knows.
+-- How many observations of each type a project has.
 SELECT type, COUNT(*) AS times FROM observations
 WHERE type IN (SELECT value FROM json_each(:types)) AND project_id = :project_id GROUP BY type ORDER BY times DESC, type;
 

@@ -5,7 +5,7 @@
 SELECT value FROM derived WHERE name = :name;
 
 -- name: set_derived
--- Note something about the indexes.
+-- Stores a value about the indexes.
 INSERT INTO derived (name, value) VALUES (:name, :value)
 ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
@@ -14,7 +14,7 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 SELECT COALESCE(MAX(id), 0) FROM {table};
 
 -- name: remove_files
--- A memory is about no file any more.
+-- A memory is no longer about any file.
 DELETE FROM memory_files WHERE memory_key = :memory_key;
 
 -- name: forget_derived

@@ -14,13 +14,13 @@ ORDER BY created_at_epoch, claude_session_id
 SELECT id FROM pending_messages WHERE session_id = :session AND state = 'done' ORDER BY id
 
 -- name: absorb_alias
--- A key of a project that was merged elsewhere; one that a project has here stays its own.
+-- A key of a project that was merged elsewhere; a key of an existing project stays with it.
 INSERT INTO project_aliases (key, project_id)
 SELECT :alias, id FROM projects WHERE key = :key AND NOT EXISTS (SELECT 1 FROM projects AS p WHERE p.key = :alias)
 ON CONFLICT (key) DO NOTHING
 
 -- name: absorb_name
--- A project was given its name by a person.
+-- The user renamed a project.
 UPDATE projects SET named = 1 WHERE key = :key
 
 -- name: find_project_whole
@@ -30,7 +30,7 @@ WHERE id = COALESCE((SELECT project_id FROM project_aliases WHERE key = :key),
                     (SELECT p.id FROM projects AS p WHERE p.key = :key))
 
 -- name: absorb_session
--- A session that came from elsewhere; one that is there stays as it is.
+-- An imported session; an existing one is not changed.
 INSERT INTO sdk_sessions (
     claude_session_id, project, project_id, title, subtitle, first_user_prompt, prompt_counter, status, client, cwd,
     transcript_path, branch, commit_sha, end_reason, created_at, created_at_epoch, updated_at, updated_at_epoch,
@@ -131,7 +131,7 @@ WHERE +m.session_id IN (SELECT value FROM json_each(:sessions))
 ORDER BY m.created_at_epoch, m.id
 
 -- name: find_named_observation
--- An observation by what identifies it, and whose it is.
+-- An observation by its identity, and its owner.
 SELECT m.id, m.project_id, m.content_key, m.text, m.created_at_epoch, s.client AS session_client
 FROM observations AS m INDEXED BY observations_by_time CROSS JOIN sdk_sessions AS s ON s.id = m.session_id
 WHERE m.created_at_epoch = :at AND m.content_key IS :content_key AND s.claude_session_id = :session_id

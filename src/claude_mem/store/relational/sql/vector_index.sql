@@ -1,7 +1,7 @@
 -- The statements of vector_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: remove_some_vectors
--- A few, whichever: all of them at once would keep everybody else from writing for seconds.
+-- Any few: deleting all of them at once would block other writers for seconds.
 DELETE FROM memory_vectors WHERE memory_key IN (SELECT memory_key FROM memory_vectors LIMIT :limit);
 
 -- name: vectors_there
@@ -13,7 +13,7 @@ SELECT memory_key FROM memory_vectors WHERE memory_key IN (SELECT value FROM jso
 SELECT COUNT(*) FROM memory_vectors;
 
 -- name: session_of_{kind}
--- In which session a memory was made, or the next one that is left.
+-- The session in which a memory was made, or the next remaining one.
 SELECT session_id FROM {table} WHERE id >= :id ORDER BY id LIMIT 1;
 
 -- name: forgotten_vectors

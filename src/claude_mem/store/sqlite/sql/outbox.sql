@@ -1,7 +1,7 @@
 -- The statements of outbox.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: team_state
--- All that is noted of the team's server.
+-- Everything that is stored about the team's server.
 SELECT name, value FROM team_state;
 
 -- name: set_team_state
@@ -13,7 +13,7 @@ INSERT INTO team_state (name, value) VALUES (:name, :value) ON CONFLICT (name) D
 DELETE FROM team_state WHERE name = :name;
 
 -- name: shared_projects
--- The projects that are shared, with what is listed and what was sent.
+-- The shared projects, with what is queued and what was sent.
 SELECT p.id, p.key, p.name, t.prompts FROM team_projects AS t JOIN projects AS p ON p.id = t.project_id ORDER BY p.name, p.key;
 
 -- name: outbox_by_project
@@ -39,12 +39,12 @@ WHERE b.kind <> 'session'
 GROUP BY 1;
 
 -- name: share_project
--- From now on. Prompts are shared, or not any more.
+-- Shares a project from now on, with or without prompts.
 INSERT INTO team_projects (project_id, prompts) VALUES (:project_id, :prompts)
 ON CONFLICT (project_id) DO UPDATE SET prompts = excluded.prompts;
 
 -- name: share_every_project
--- All there are.
+-- Shares all existing projects.
 INSERT INTO team_projects (project_id, prompts) SELECT id, :prompts FROM projects WHERE true
 ON CONFLICT (project_id) DO UPDATE SET prompts = excluded.prompts;
 
@@ -73,11 +73,11 @@ WHERE s.prompts = 1 AND u.prompt IS NOT NULL AND u.private = 0 AND (:project_id 
 ON CONFLICT (kind, memory_id) DO NOTHING;
 
 -- name: unshare_project
--- Nothing more of it is listed.
+-- Stops listing its changes.
 DELETE FROM team_projects WHERE :project_id IS NULL OR project_id = :project_id;
 
 -- name: unlist_unshared
--- What is of no shared project is not sent.
+-- Removes what does not belong to a shared project.
 DELETE FROM team_outbox
 WHERE (kind = 'observation' AND NOT EXISTS (
           SELECT 1 FROM observations AS o WHERE o.id = memory_id
@@ -206,7 +206,7 @@ INSERT INTO team_forgets (kind, name)
 SELECT kind, name FROM team_sent WHERE kind = :kind AND memory_id = :id AND name <> :name;
 
 -- name: note_sent
--- By this name the server has it, or will have.
+-- The name under which the server has the memory, or will have it.
 INSERT INTO team_sent (kind, memory_id, name) VALUES (:kind, :id, :name)
 ON CONFLICT (kind, memory_id) DO UPDATE SET name = excluded.name;
 
@@ -217,7 +217,7 @@ SELECT 'session', id, :name FROM sdk_sessions WHERE claude_session_id = :session
 ON CONFLICT (kind, memory_id) DO UPDATE SET name = excluded.name;
 
 -- name: unlist_sent
--- It is on the server; what changed meanwhile stays.
+-- Records that it is on the server; changes in the meantime stay queued.
 DELETE FROM team_outbox WHERE kind = :kind AND memory_id = :id AND changes = :changes;
 
 -- name: postpone_outbox
@@ -264,7 +264,7 @@ DELETE FROM team_forgets WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM team_forgets WHERE name IN (SELECT value FROM json_each(:names));
 
 -- name: note_acknowledgement
--- A forget was carried out here, or was not.
+-- A deletion was applied here, or was not.
 INSERT INTO team_acknowledgements (id, answer) VALUES (:id, :answer) ON CONFLICT (id) DO UPDATE SET answer = excluded.answer;
 
 -- name: team_acknowledgements
@@ -272,7 +272,7 @@ INSERT INTO team_acknowledgements (id, answer) VALUES (:id, :answer) ON CONFLICT
 SELECT id, answer FROM team_acknowledgements ORDER BY answer, id LIMIT :limit;
 
 -- name: hold_forget
--- It waits for the user's consent.
+-- Records that a deletion waits for the user's consent.
 INSERT OR IGNORE INTO team_held_forgets (id, kind, digest, at, member, project_id, memories)
 VALUES (:id, :of, :digest, :at, :by, :project_id, :memories);
 
@@ -285,20 +285,20 @@ SELECT id, kind AS "of", digest, at, member AS by FROM team_held_forgets ORDER B
 DELETE FROM team_held_forgets WHERE id = :id;
 
 -- name: held_by_project
--- How much of one's own waits for consent to be deleted, and who asks for it.
+-- How many of the user's own memories wait for consent to be deleted, and who deleted them.
 SELECT p.name AS project, h.member AS by, SUM(h.memories) AS memories, COUNT(*) AS forgets
 FROM team_held_forgets AS h JOIN projects AS p ON p.id = h.project_id GROUP BY h.project_id, h.member ORDER BY 1, 2;
 
 -- name: note_loss
--- So many of one's own went without consent.
+-- Records how many of the user's own memories were deleted without consent.
 INSERT INTO team_losses (project_id, at_epoch, memories) VALUES (:project_id, :now, :memories);
 
 -- name: losses_since
--- How many of a project's that were, since a moment.
+-- How many of a project's memories that were, since a given time.
 SELECT COALESCE(SUM(memories), 0) AS memories FROM team_losses WHERE project_id = :project_id AND at_epoch > :since;
 
 -- name: own_memories
--- How many memories of a project are one's own.
+-- How many memories of a project are the user's own.
 SELECT (SELECT COUNT(*) FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
         WHERE o.project_id = :project_id AND s.author IS NULL)
      + (SELECT COUNT(*) FROM session_summaries AS y JOIN sdk_sessions AS s ON s.id = y.session_id
@@ -321,11 +321,11 @@ SELECT COUNT(*) FROM team_acknowledgements;
 DELETE FROM team_acknowledgements WHERE id IN (SELECT value FROM json_each(:ids));
 
 -- name: unbar
--- It may come again: its author forgot it, and may think again.
+-- Allows it to be shared again, because its author deleted it and may share it again.
 DELETE FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
 
 -- name: unbar_sessions
--- Likewise what was in sessions that went as a whole.
+-- Likewise for what was in sessions that were deleted completely.
 DELETE FROM team_barred WHERE EXISTS (
     SELECT 1 FROM json_each(:names) AS n
     WHERE n.value LIKE '%/session' AND SUBSTR(team_barred.name, 1, LENGTH(n.value) - 7) = SUBSTR(n.value, 1, LENGTH(n.value) - 7));
@@ -335,7 +335,7 @@ DELETE FROM team_barred WHERE EXISTS (
 SELECT name FROM team_barred WHERE name IN (SELECT value FROM json_each(:names));
 
 -- name: observations_named_at
--- Observations of others, and those that were sent, of a moment.
+-- Observations of others, and those that were sent, with a given time.
 SELECT o.id, s.claude_session_id AS session, o.created_at_epoch AS at, o.content_key, t.name, o.project_id
 FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
 LEFT JOIN team_sent AS t ON t.kind = 'observation' AND t.memory_id = o.id
@@ -382,7 +382,7 @@ SELECT author, SUM((SELECT COUNT(*) FROM observations AS o WHERE o.session_id = 
 FROM sdk_sessions AS s WHERE s.author > '' GROUP BY author ORDER BY author;
 
 -- name: set_team_pin
--- Pinned for the team: one of one's own.
+-- Pins one of the user's own memories for the team.
 INSERT OR IGNORE INTO team_pins (observation_id)
 SELECT o.id FROM observations AS o JOIN sdk_sessions AS s ON s.id = o.session_id
 WHERE o.id = :id AND s.author IS NULL;
@@ -413,7 +413,7 @@ ON CONFLICT (project_id, branch) DO UPDATE
     SET tip = excluded.tip, ahead = excluded.ahead, merged_at_epoch = excluded.merged_at_epoch;
 
 -- name: leave_team
--- Nothing is shared, and nothing is known of a server: each in turn.
+-- Deletes everything about sharing and the server, table by table.
 DELETE FROM team_projects;
 
 -- name: leave_outbox

@@ -1,7 +1,7 @@
 -- The statements of queue.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: reclaim_jobs
--- Every lease belongs to a holder that is gone.
+-- Releases all leases, because their holders are gone.
 UPDATE pending_messages SET state = 'ready' WHERE state = 'leased';
 
 -- name: spending_since
@@ -18,7 +18,7 @@ ORDER BY day, project, provider, model;
 SELECT state, jobs FROM queue_figures;
 
 -- name: counters
--- All that was counted over the store's life.
+-- All counters over the store's lifetime.
 SELECT name, value FROM counters;
 
 -- name: count
@@ -27,7 +27,7 @@ INSERT INTO counters (name, value) VALUES (:name, :by)
 ON CONFLICT (name) DO UPDATE SET value = value + excluded.value;
 
 -- name: begin_lease
--- Count a new lease. Attempts start anew when a job is resumed, this number never does.
+-- Counts a new lease. Attempts restart at zero when a job is resumed, but this number does not.
 INSERT INTO counters (name, value) VALUES ('leases', 1)
 ON CONFLICT (name) DO UPDATE SET value = value + 1;
 

@@ -14,7 +14,7 @@ SELECT event, COUNT(*) AS times, SUM(tokens) AS tokens, MAX(id) AS upto
 FROM injections WHERE id > :after GROUP BY event;
 
 -- name: strike_from_injections
--- Some of those that name forgotten memories name what is left.
+-- Updates records that name deleted memories, so that they name the remaining ones.
 UPDATE injections
 SET refs = (SELECT json_group_array(r.value) FROM json_each(injections.refs) AS r
             WHERE r.value NOT IN (SELECT value FROM json_each(:gone)))
@@ -23,7 +23,7 @@ WHERE id IN (SELECT i.id FROM injections AS i
              LIMIT :limit);
 
 -- name: strike_from_renderings
--- The same of what files hold.
+-- The same for the contents of files.
 UPDATE renderings
 SET refs = (SELECT json_group_array(r.value) FROM json_each(renderings.refs) AS r
             WHERE r.value NOT IN (SELECT value FROM json_each(:gone)))

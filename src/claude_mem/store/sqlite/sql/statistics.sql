@@ -9,7 +9,7 @@ UNION
 SELECT project_id FROM sdk_sessions WHERE id > :session;
 
 -- name: compacted_since
--- Sessions whose compaction was reported past a mark; one of long ago is no longer running.
+-- Sessions whose compaction was reported past a mark; old ones are no longer running.
 SELECT DISTINCT s.project_id, s.claude_session_id
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
@@ -29,7 +29,7 @@ FROM sdk_sessions AS s JOIN session_summaries AS y ON y.session_id = s.id
 WHERE s.project_id = :project_id AND y.created_at_epoch >= :since GROUP BY day;
 
 -- name: changed_files
--- The files most observations say were changed: of a project's last so many memories of files.
+-- The files changed by most observations, among a project's latest memories about files.
 SELECT f.path, f.changes, o.created_at_epoch AS last_at
 FROM (SELECT path, COUNT(*) AS changes, MAX(memory_key) AS last_key
       FROM (SELECT path, memory_key, how FROM memory_files INDEXED BY memory_files_by_key
@@ -40,7 +40,7 @@ CROSS JOIN observations AS o ON o.id = f.last_key & 0x1FFFFFF
 ORDER BY f.changes DESC, f.last_key DESC;
 
 -- name: concepts_of_project
--- Of what its newest memories are examples, the most frequent first.
+-- The concepts of its newest memories, most frequent first.
 SELECT j.value AS concept FROM (SELECT concepts FROM observations WHERE project_id = :project_id
                                 ORDER BY created_at_epoch DESC LIMIT :most) AS o, json_each(o.concepts) AS j
 GROUP BY concept ORDER BY COUNT(*) DESC, concept LIMIT :limit;

@@ -1,7 +1,7 @@
 -- The statements of text_index.py. `-- name: x` opens one; the next line says what it is for.
 
 -- name: unindexed_observation
--- Observations past a mark, with all the words they are found by.
+-- Observations past a mark, with all their searchable text.
 SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, o.narrative, o.facts, o.concepts, o.files_read, o.files_modified,
        o.text, s.cwd
 FROM observations AS o
@@ -17,14 +17,14 @@ JOIN sdk_sessions AS s ON s.id = y.session_id
 WHERE y.id > :after AND y.id <= :upto ORDER BY y.id LIMIT :limit;
 
 -- name: unindexed_prompt
--- Prompts past a mark; private ones hold nothing.
+-- Prompts past a mark; private ones have no text.
 SELECT u.id, u.session_id, s.project_id, u.prompt, s.cwd
 FROM user_prompts AS u
 JOIN sdk_sessions AS s ON s.id = u.session_id
 WHERE u.id > :after AND u.id <= :upto AND u.prompt IS NOT NULL ORDER BY u.id LIMIT :limit;
 
 -- name: unindexed_evidence
--- Events past a mark that say something; a prompt's words are indexed as a prompt.
+-- Events past a mark that have text; a prompt's text is indexed as a prompt.
 SELECT p.id, p.session_id, s.project_id, p.kind, p.tool_name, p.tool_input, p.tool_response, p.text, COALESCE(p.cwd, s.cwd) AS cwd
 FROM pending_messages AS p
 JOIN sdk_sessions AS s ON s.id = p.session_id
@@ -36,7 +36,7 @@ ORDER BY p.id LIMIT :limit;
 INSERT INTO memory_text (rowid, title, body, names, tool) VALUES (:memory_key, :title, :body, :names, :tool);
 
 -- name: remove_words
--- Exactly the words that were added: the index keeps no copy to look them up in.
+-- Exactly the words that were added, because the index does not store a copy.
 INSERT INTO memory_text (memory_text, rowid, title, body, names, tool)
 VALUES ('delete', :memory_key, :title, :body, :names, :tool);
 
@@ -49,7 +49,7 @@ SELECT COUNT(*) FROM memory_text_config WHERE k = 'usermerge' AND v = 2;
 INSERT INTO memory_text (memory_text, rank) VALUES ('usermerge', 2);
 
 -- name: merge_segments
--- Rewrite some pages of the index; negative: and begin to make it one segment, in which no deleted word is left.
+-- Merges some pages of the index; a negative number begins to merge it into one segment without deleted words.
 INSERT INTO memory_text (memory_text, rank) VALUES ('merge', :pages);
 
 -- name: files_of
@@ -80,7 +80,7 @@ SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5, 1.0), -bm25(memory_text, 2.0, 1.
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
 -- name: weighed_at_most
--- The same, no further than needed, and as if each match said it without end: that tells how rare it is everywhere.
+-- The same, no further than needed, and as if each match contained it infinitely often, which shows its overall rarity.
 SELECT rowid, -bm25(memory_text, 2.0, 1.0, 0.5, 1.0), -bm25(memory_text, 2.0, 1.0, 0.5, 0.0),
        -bm25(memory_text, 1e18, 1e18, 1e18, 1e18) FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :most;
@@ -90,7 +90,7 @@ WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last LIMIT :mo
 SELECT rowid FROM memory_text WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last;
 
 -- name: matches_among
--- The matches of an expression that are among some memories, walking over all that lie between those.
+-- The matches of an expression among some memories, scanning all rows in between.
 SELECT rowid FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
   AND +rowid IN (SELECT value FROM json_each(:memory_keys));
@@ -101,7 +101,7 @@ SELECT rowid FROM memory_text
 WHERE memory_text MATCH :expression AND rowid IN (SELECT value FROM json_each(:memory_keys));
 
 -- name: newest_matches
--- The newest matches of an expression too frequent to be weighed.
+-- The newest matches of an expression that is too frequent to be scored.
 SELECT rowid FROM memory_text
 WHERE memory_text MATCH :expression AND rowid BETWEEN :first AND :last
 ORDER BY rowid DESC LIMIT :limit;

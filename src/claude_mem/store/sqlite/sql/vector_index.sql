@@ -6,14 +6,14 @@ SELECT id, session_id, project_id, title, subtitle, SUBSTR(COALESCE(narrative, t
 FROM observations WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: embedded_anew
--- Observations whose words were changed since their vectors were made, and the notes that say so.
+-- Observations whose text changed since their vectors were computed, and the entries that record this.
 SELECT o.id, o.session_id, o.project_id, o.title, o.subtitle, SUBSTR(COALESCE(o.narrative, o.text), 1, :most) AS words, o.facts,
        d.name, d.value
 FROM derived AS d LEFT JOIN observations AS o ON o.id = CAST(SUBSTR(d.name, 15) AS INTEGER)
 WHERE d.name BETWEEN 'vectors_again_' AND 'vectors_again_~' LIMIT :limit;
 
 -- name: settle_again
--- Its vector is of its new words, unless those were changed once more meanwhile.
+-- Its vector is for the new text, unless that was changed again in the meantime.
 DELETE FROM derived WHERE name = :name AND value = :value;
 
 -- name: unembedded_summary
@@ -31,7 +31,7 @@ CROSS JOIN sdk_sessions AS s ON s.id = u.session_id
 WHERE u.id > :after ORDER BY u.id LIMIT :limit;
 
 -- name: keep_vector
--- Add or replace one, unless its memory was forgotten while it was made.
+-- Adds or replaces a vector, unless its memory was deleted while it was computed.
 INSERT INTO memory_vectors (memory_key, vector)
 SELECT :memory_key, :vector
 WHERE (:kind = 'observation' AND EXISTS (SELECT 1 FROM observations WHERE id = :id AND session_id = :session_id))

@@ -10,12 +10,11 @@ import psycopg
 
 from claude_mem.model.errors import StoreError, StoreTooNew
 from claude_mem.model.structs import replace
-from claude_mem.store.postgres import text_index
 from claude_mem.store.postgres.connection import SCHEMA, PostgresConnection, connect, error_of, name_of
 from claude_mem.store.postgres.schema import VERSION
-from claude_mem.store.relational import queue, statistics
+from claude_mem.store.relational import statistics
 from claude_mem.store.relational.part import execute
-from claude_mem.store.values import DatabaseSize, SpentToday, Survey, UsageCounts
+from claude_mem.store.values import DatabaseSize, Survey, UsageCounts
 
 
 def count_since(url: str, since: int, now: int) -> UsageCounts:
@@ -42,15 +41,10 @@ def _surveyed(db: PostgresConnection, facts: Survey, now: int) -> Survey:
         raise StoreTooNew(str(facts.path), found=found, known=VERSION)
     size = int(execute(db, "database_size").fetchone()[0])
     return replace(
-        facts,
+        statistics.surveyed(db, facts, now),
         bytes=size,
         schema=found,
         checked=True,
-        figures=queue.figures(db),
-        last_event_at=execute(db, "last_event_at").fetchone()[0],
-        last_observation_at=execute(db, "last_observation_at").fetchone()[0],
-        spent_today=SpentToday(**queue.spent_today(db, now)),
-        unindexed=text_index.unindexed_count(db),
         unembedded=int(execute(db, "count_unembedded").fetchone()[0]),
         room=DatabaseSize(size, 0, 0, shrinks=False),
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from claude_mem.api.projects import FacetsAnswer, InjectedRow
 from claude_mem.model.refs import TYPES, Ref
+from claude_mem.model.structs import replace
 from claude_mem.store.relational import queue
 from claude_mem.store.relational.part import Connection, Part, execute, last_id
 from claude_mem.store.relational.rows import Value, columns
@@ -18,6 +19,7 @@ from claude_mem.store.values import (
     News,
     NewsMarks,
     SpentToday,
+    Survey,
     UsageCounts,
 )
 
@@ -44,6 +46,18 @@ def count_since(db: Connection, since: int, now: int) -> UsageCounts:
         queue=queue.figures(db),
         spending=queue.spending_since(db, since),
         today=SpentToday(**queue.spent_today(db, now)),
+    )
+
+
+def surveyed(db: Connection, facts: Survey, now: int) -> Survey:
+    """With what any database of this version's schema says."""
+    return replace(
+        facts,
+        figures=queue.figures(db),
+        last_event_at=execute(db, "last_event_at").fetchone()[0],
+        last_observation_at=execute(db, "last_observation_at").fetchone()[0],
+        spent_today=SpentToday(**queue.spent_today(db, now)),
+        unindexed=db.words.unindexed_count(db),
     )
 
 

@@ -52,25 +52,6 @@ somebody waits, for that takes a quarter of a millisecond for a thousand memorie
 Span = tuple[int, int]
 
 
-class KnownSizes:
-    """How many memories a span and each of its sessions have, counted now and then: how rare a word is does
-    not change with a few memories more. Any thread may ask."""
-
-    def __init__(self) -> None:
-        self._known: dict[Span, tuple[int, IndexSizes]] = {}
-
-    def of(self, db: Connection, span: Span, everything: int, hold: float) -> IndexSizes:
-        """`everything`: how many there are in all; `hold`: by what part of the span that may have changed."""
-        counted_at, sizes = self._known.get(span, (0, None))
-        if sizes is None or abs(everything - counted_at) > hold * sizes.total:
-            rows = execute(db, "sizes_of_span", first=span[0], last=span[1]).fetchall()
-            said = {session_at(row["first"]): row["said"] for row in rows}
-            sessions = {session: max(1, count) for session, count in said.items()}
-            sizes = IndexSizes(sum(row["rows"] for row in rows), sum(said.values()), sessions)
-            self._known[span] = everything, sizes
-        return sizes
-
-
 class Frequent:
     """In how many memories of a span the words are that many have: those take longest to count, and are in
     every other question. Any thread may ask."""
@@ -98,15 +79,24 @@ class Frequent:
 
 
 class Known:
-    """The cached counts of an index."""
+    """The cached counts of an index: how frequent its words are, and how many memories a span and each of its
+    sessions have. How rare a word is does not change with a few memories more. Any thread may ask."""
 
     def __init__(self) -> None:
-        self.sizes, self.frequent = KnownSizes(), Frequent()
+        self.frequent = Frequent()
+        self._sizes: dict[Span, tuple[int, IndexSizes]] = {}
 
     def of(self, db: Connection, span: Span, everything: int, *, hurried: bool) -> IndexSizes:
-        """The sizes of a span; what was counted of its words is as old as they are, at most."""
+        """The sizes of a span; what was counted of its words is as old as they are, at most.
+        `everything`: how many memories there are in all."""
         hold = HURRIED_HOLD if hurried else SIZES_HOLD
-        sizes = self.sizes.of(db, span, everything, hold)
+        counted_at, sizes = self._sizes.get(span, (0, None))
+        if sizes is None or abs(everything - counted_at) > hold * sizes.total:
+            rows = execute(db, "sizes_of_span", first=span[0], last=span[1]).fetchall()
+            said = {session_at(row["first"]): row["said"] for row in rows}
+            sessions = {session: max(1, count) for session, count in said.items()}
+            sizes = IndexSizes(sum(row["rows"] for row in rows), sum(said.values()), sessions)
+            self._sizes[span] = everything, sizes
         self.frequent.renew(span, everything, hold * sizes.total)
         self.frequent.renew(UP_TO_COUNTED, everything, hold * everything)
         return sizes

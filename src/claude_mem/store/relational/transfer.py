@@ -147,7 +147,8 @@ def _session(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     if execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone() is not None:
         _check_author(db, fields, ownership)
         return False
-    if ownership.author is not None and _is_forgotten(db, fields["session_id"]):
+    digest = session_digest(fields["session_id"])
+    if ownership.author is not None and execute(db, "is_forgotten", digest=digest).fetchone() is not None:
         raise RecordRefused(f"Session {fields['session_id']} was forgotten here.")
     ended, changed = fields["completed_at"], fields["updated_at"]
     changed = fields["created_at"] if changed is None else changed
@@ -191,9 +192,7 @@ def _event(db: Connection, fields: Fields, ownership: Ownership) -> bool:
         "state": JobState.DONE,
         "settled_at_epoch": fields["now"],
         "effect_key": key,
-        "event_id": fields["event_id"]
-        if ownership.own and fields["event_id"]
-        else _made_id(fields["session_id"], key),
+        "event_id": (ownership.own and fields["event_id"]) or _made_id(fields["session_id"], key),
         "prompt_number": fields["prompt_number"] or 0,
         "characters": sum(len(text) for text in texts if text),
     }
@@ -246,8 +245,7 @@ def _sighting(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     _may_add(db, values | {"session_id": fields["session_id"]}, ownership)
     if ownership.is_untrusted and seen["session_client"] != FOREIGN:
         raise RecordRefused("An untrusted file cannot confirm one of your own memories.")
-    values |= {"session_id": values["id"], "created_at": values["at_iso"], "created_at_epoch": fields["at"]}
-    execute(db, "add_sighting", **values)
+    execute(db, "add_sighting", **_columns(values))
     return True
 
 
@@ -285,7 +283,7 @@ def _session_context(db: Connection, fields: Fields) -> Fields:
     row = execute(db, "find_session_whole", session_id=fields["session_id"]).fetchone()
     if row is None:
         raise RecordRefused(f"No earlier record defines its session {fields['session_id']}.")
-    return dict(row) | {"at_iso": iso(fields["at"])}
+    return dict(row) | {"created_at": iso(fields["at"]), "created_at_epoch": fields["at"]}
 
 
 def _other_project(db: Connection, key: str | None) -> Fields:
@@ -303,16 +301,13 @@ def _add_new(db: Connection, kind: str, values: Fields, ownership: Ownership) ->
     if execute(db, f"find_{kind}", **values).fetchone() is not None:
         return False
     _may_add(db, values, ownership)
-    return execute(db, _ADD[kind], **_columns(values)).rowcount > 0
-
-
-_ADD = {"prompt": "add_prompt", "event": "add_job", "summary": "add_summary"}
+    added_by = "add_job" if kind == "event" else f"add_{kind}"
+    return execute(db, added_by, **_columns(values)).rowcount > 0
 
 
 def _columns(values: Fields) -> Fields:
     """A record's values by the columns of its row."""
-    at = {"created_at": values["at_iso"], "created_at_epoch": values["at"]}
-    return values | at | {"session_id": values["id"], "commit_sha": values.get("commit")}
+    return values | {"session_id": values["id"], "commit_sha": values.get("commit")}
 
 
 def _may_add(db: Connection, values: Fields, ownership: Ownership) -> None:
@@ -331,10 +326,6 @@ def _check_author(db: Connection, fields: Fields, ownership: Ownership) -> None:
     found = execute(db, "session_author", session_id=fields["session_id"]).fetchone()
     if found is not None and found["author"] != ownership.author:
         raise RecordRefused(f"Session {fields['session_id']} belongs to another member.")
-
-
-def _is_forgotten(db: Connection, session_id: str) -> bool:
-    return execute(db, "is_forgotten", digest=session_digest(session_id)).fetchone() is not None
 
 
 def _follow(db: Connection, id: int, fields: Fields) -> None:

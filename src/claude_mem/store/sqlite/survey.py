@@ -9,11 +9,10 @@ from pathlib import Path
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError, StoreForeign
 from claude_mem.model.structs import replace
-from claude_mem.store.relational import queue, statistics
-from claude_mem.store.relational.part import execute
-from claude_mem.store.sqlite import backup, database_files, recovery, schema, text_index, upkeep, vector_index
+from claude_mem.store.relational import statistics
+from claude_mem.store.sqlite import backup, database_files, recovery, schema, upkeep, vector_index
 from claude_mem.store.sqlite.connection import open_reader, translated
-from claude_mem.store.values import SpentToday, Survey, UsageCounts
+from claude_mem.store.values import Survey, UsageCounts
 
 
 def count_since(path: Path, since: int, now: int) -> UsageCounts:
@@ -68,13 +67,8 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
         if checked:
             recovery.check(db, path)
         return replace(
-            facts,
+            statistics.surveyed(db, facts, now),
             checked=checked,
-            figures=queue.figures(db),
-            last_event_at=execute(db, "last_event_at").fetchone()[0],
-            last_observation_at=execute(db, "last_observation_at").fetchone()[0],
-            spent_today=SpentToday(**queue.spent_today(db, now)),
-            unindexed=text_index.unindexed_count(db),
             unembedded=vector_index.unembedded_count(db),
             room=upkeep.size(db, path),
         )

@@ -277,6 +277,8 @@ def words_in(stop: Event, files: SessionFiles, path: Path, raw_lines: Iterator[b
 
 
 class _SessionTurn(EndedTurn):
+    kept = ("AgentMessage", "PostToolUseFailure")
+
     def __init__(self, stop: Event, files: SessionFiles, path: Path) -> None:
         super().__init__(stop)
         self._files = files
@@ -304,13 +306,9 @@ class _SessionTurn(EndedTurn):
 
     def _take(self, events: list[TranscriptEvent]) -> None:
         for event in events:
-            if event.payload["session_id"] != self.stop.session or not self.is_of_it(event):
+            if event.payload["session_id"] != self.stop.session:
                 continue
-            if event.event == "UserPromptSubmit":
-                self.began = True
-                if self.stop.prompt_id is None:  # else it is one that was typed while the agent worked
-                    self.found, self.last = [], ""
-            elif event.event in ("AgentMessage", "PostToolUseFailure"):
-                self.found.append(event)
-            elif event.event == "Stop":
-                self.last = str(event.payload["last_assistant_message"])
+            if event.event == "UserPromptSubmit" and self.stop.prompt_id is not None and self.is_of_it(event):
+                self.began = True  # perhaps one that was typed while the agent worked
+            else:
+                self.take(event)

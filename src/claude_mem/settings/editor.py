@@ -38,12 +38,11 @@ def changed(table: Mapping[str, object], changes: Mapping[str, object]) -> dict[
     return new
 
 
-def applied(in_force: Settings, changes: Mapping[str, object]) -> dict[str, Any]:
+def applied(changes: Mapping[str, object]) -> dict[str, Any]:
     """The parsed values, by the fields of Settings. Raises SettingsError."""
     return {
         BY_KEY[key].field: BY_KEY[key].default if value is None else _parsed(BY_KEY[key], value, _NOT_SAVED)
         for key, value in changes.items()
-        if hasattr(in_force, BY_KEY[key].field)
     }
 
 

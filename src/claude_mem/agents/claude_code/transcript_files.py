@@ -224,7 +224,6 @@ def _parts(directory: str) -> list[str]:
 
 INDEX = "MEMORY.md"
 MOST_LOOKS = 5_000
-_SOON = 200  # lines within which a session says where it is
 _SESSIONS = 20
 
 
@@ -239,7 +238,7 @@ def indexes(folder: Path) -> list[Path]:
 def directory_of(folder: Path) -> str | None:
     """None: not known."""
     for path in islice(sorted(folder.glob("*.jsonl")), _SESSIONS):
-        for line in islice(transcript_lines.read(path, LineTally()), _SOON):
+        for line in islice(transcript_lines.read(path, LineTally()), _SESSION_HEAD):
             cwd = line.text("cwd")
             if cwd and dashed(cwd) == folder.name:
                 return cwd

@@ -43,6 +43,8 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
 class EndedTurn(ABC):
     """The turn that an event ends, as much of it as was found."""
 
+    kept: tuple[str, ...] = ("AgentMessage",)  # events that no hook reports
+
     def __init__(self, stop: Event) -> None:
         self.began = False  # its prompt was found
         self.stop = stop
@@ -60,6 +62,17 @@ class EndedTurn(ABC):
                 break
             during_turn.append(event)
         return TurnWords(tuple(reversed(during_turn)), self.last or None)
+
+    def take(self, event: TranscriptEvent) -> None:
+        """An event of the session's."""
+        if not self.is_of_it(event):
+            return
+        if event.event == "UserPromptSubmit":
+            self.began, self.found, self.last = True, [], ""
+        elif event.event in self.kept:
+            self.found.append(event)
+        elif event.event == "Stop":
+            self.last = str(event.payload["last_assistant_message"])
 
     def is_of_it(self, event: TranscriptEvent) -> bool:
         return self.stop.prompt_id is None or event.payload.get("prompt_id") == self.stop.prompt_id
@@ -134,7 +147,7 @@ class _MainTurn(EndedTurn):
             if not self._belongs_to_turn(line):
                 continue
             for event in chain.take(line):
-                self._take(event)
+                self.take(event)
         if chain.ending and self.is_of_it(chain.ending):
             self.last = str(chain.ending.payload["last_assistant_message"])
 
@@ -143,11 +156,3 @@ class _MainTurn(EndedTurn):
         of_main = not line.fields.get("isSidechain") and not line.fields.get("agentId")
         late = self.stop.prompt_id is None and line.at > self.stop.at + LATER_MS
         return named and of_main and not late and line.text("sessionId") == self.stop.session
-
-    def _take(self, event: TranscriptEvent) -> None:
-        if event.event == "UserPromptSubmit" and (self.is_of_it(event) or self.stop.prompt_id is None):
-            self.began, self.found, self.last = True, [], ""
-        elif event.event == "AgentMessage" and self.is_of_it(event):
-            self.found.append(event)
-        elif event.event == "Stop" and self.is_of_it(event):
-            self.last = str(event.payload["last_assistant_message"])

@@ -263,7 +263,7 @@ def _try(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
     from claude_mem.model.structs import replace
 
     try:
-        wanted = replace(settings, **editor.applied(settings, changes))
+        wanted = replace(settings, **editor.applied(changes))
     except SettingsError as error:
         raise UsageError(str(error)) from None
     embedder: Embedder = embedders.build(wanted)

@@ -54,7 +54,7 @@ async def change(call: Call, body: api.SettingsRequest) -> api.SettingsSaved:
     table = _table(call.running)
     try:
         new = editor.changed(table, changes)
-        call.services.check_settings(replace(settings, **editor.applied(settings, changes)))
+        call.services.check_settings(replace(settings, **editor.applied(changes)))
     except SettingsError as error:
         raise Refusal(400, "bad_field", str(error), field=editor.key_of(error.key)) from None
     except OSError as error:

@@ -32,6 +32,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from claude_mem.api.fields import SESSION_ALIASES
 from claude_mem.model.errors import EventUnreadable, StoreError
 from claude_mem.serve.http.routes import session_routes
 from claude_mem.serve.requests import Refusal, parse
@@ -156,8 +157,6 @@ def _checked(context: str) -> str:
     return context
 
 
-log = logging.getLogger("claude_mem.serve")
-
 LONGEST_LINE = 8 << 20
 GRACE_S = 4.0
 """How long a commit may take once the worker stops."""
@@ -168,26 +167,9 @@ LONGEST_OUTPUT = 8_000
 _SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # as the client names it to what it runs
 MOST_CONNECTIONS = 128
 
-_SESSION = ("session_id", "claudeSessionId", "contentSessionId", "sessionId")
-_TOOL_USE = (
-    "tool_name",
-    "tool_input",
-    "tool_use_id",
-    "cwd",
-    "project",
-    "prompt_id",
-    "prompt_number",
-    "timestamp",
-)
-_LAST_WORDS = (
-    "last_user_message",
-    "last_assistant_message",
-    "cwd",
-    "project",
-    "prompt_id",
-    "prompt_number",
-    "timestamp",
-)
+_CIRCUMSTANCES = ("cwd", "project", "prompt_id", "prompt_number", "timestamp")
+_TOOL_USE = ("tool_name", "tool_input", "tool_use_id", *_CIRCUMSTANCES)
+_LAST_WORDS = ("last_user_message", "last_assistant_message", *_CIRCUMSTANCES)
 
 Answer = dict[str, object] | None
 
@@ -355,7 +337,7 @@ class HookListener:
         names: tuple[str, ...],
         **more: object,
     ) -> Answer:
-        session = next((message[name] for name in _SESSION if message.get(name)), None)
+        session = next((message[name] for name in SESSION_ALIASES if message.get(name)), None)
         if session is None:
             session = connection.session or await asyncio.to_thread(self._only_open_session)
         connection.session = session

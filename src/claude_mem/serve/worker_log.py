@@ -38,17 +38,23 @@ def open_log(folder: Path, level: str) -> Iterator[None]:
         folder / LOG_NAME, maxBytes=LOG_BYTES, backupCount=LOG_FILES - 1, encoding="utf-8", errors="replace"
     )
     handler.setFormatter(WithoutMessages("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    loggers = [logging.getLogger(name) for name in (OUR_LOGGER, *OTHER_LOGGERS)]
-    for logger in loggers:
-        logger.addHandler(handler)
-        logger.propagate = False
-        logger.setLevel(level if logger.name == OUR_LOGGER else logging.ERROR)
+    loggers = log_to(handler, level)
     try:
         yield
     finally:
         for logger in loggers:
             logger.removeHandler(handler)
         handler.close()
+
+
+def log_to(handler: logging.Handler, level: str) -> list[logging.Logger]:
+    """All loggers that write to it from now on."""
+    loggers = [logging.getLogger(name) for name in (OUR_LOGGER, *OTHER_LOGGERS)]
+    for logger in loggers:
+        logger.addHandler(handler)
+        logger.propagate = False
+        logger.setLevel(level if logger.name == OUR_LOGGER else logging.ERROR)
+    return loggers
 
 
 def log_loop_error(loop: object, context: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from msgspec import Struct, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from claude_mem.serve.http.server import ADMIT
-from claude_mem.serve.http.signin import Visitors
+from claude_mem.serve.http.signin import Visitors, sign_in_page
 from claude_mem.serve.process_state import ProcessState
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.services import Running
@@ -335,27 +335,3 @@ async def refuse(send: Send, refusal: Refusal, *, as_page: bool = False) -> None
     ]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
-
-
-_PAGES = {
-    401: ("You are not signed in.", "To sign in, run this in a terminal:"),
-    403: (
-        "This link no longer works.",
-        "It was already used, is more than a minute old, or came from another page. "
-        "For a new one, run this in a terminal:",
-    ),
-    421: ("This is not the address of the viewer.", "To open the viewer, run this in a terminal:"),
-}
-_OTHERWISE = ("The viewer cannot be shown.", "Try again, or run this in a terminal:")
-
-
-def sign_in_page(status: int) -> str:
-    """The page for a browser that is not signed in: it shows which command to run, without scripts or
-    memory."""
-    what, then = _PAGES.get(status, _OTHERWISE)
-    return (
-        '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
-        f"<title>claude-mem</title>\n<h1>claude-mem</h1>\n<p>{what}</p>\n<p>{then}</p>\n"
-        "<pre>claude-mem open</pre>\n</html>\n"
-    )

@@ -150,14 +150,17 @@ BAD = Answer(400, "The request is invalid. `field` names the field that caused i
 NOT_FOUND = Answer(404, "No such memory, session or project.", Error)
 UNKNOWN_SESSION = Answer(404, "No such session.", Error)
 UNAVAILABLE = Answer(503, "The database is unavailable. Try again after Retry-After seconds.", Error)
+BOUNDS = (
+    Answer(405, "The method is not allowed for this path; see Allow.", Error),
+    Answer(408, "The body did not arrive in time.", Error),
+    Answer(413, "The body is larger than 10 MiB.", Error),
+)
 COMMON = (
     BAD,
     UNAVAILABLE,
     Answer(401, "The token is missing or wrong (TCP only).", Error),
     Answer(403, "The request comes from another site (TCP only).", Error),
-    Answer(405, "The method is not allowed for this path; see Allow.", Error),
-    Answer(408, "The body did not arrive in time.", Error),
-    Answer(413, "The body is larger than 10 MiB.", Error),
+    *BOUNDS,
     Answer(
         415,
         "Content-Type is neither application/json nor, with the token or over the socket, text/plain.",

@@ -97,3 +97,27 @@ def _hash(word: str) -> str:
 def _read(path: Path) -> dict[str, int]:
     """Reads the file; if it cannot be read, no browser is signed in."""
     return {name: until for name, until in read_object(path).items() if type(until) is int}
+
+
+_PAGES = {
+    401: ("You are not signed in.", "To sign in, run this in a terminal:"),
+    403: (
+        "This link no longer works.",
+        "It was already used, is more than a minute old, or came from another page. "
+        "For a new one, run this in a terminal:",
+    ),
+    421: ("This is not the address of the viewer.", "To open the viewer, run this in a terminal:"),
+}
+_OTHERWISE = ("The viewer cannot be shown.", "Try again, or run this in a terminal:")
+
+
+def sign_in_page(status: int) -> str:
+    """The page for a browser that is not signed in: it shows which command to run, without scripts or
+    memory."""
+    what, then = _PAGES.get(status, _OTHERWISE)
+    return (
+        '<!doctype html>\n<html lang="en"><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+        f"<title>claude-mem</title>\n<h1>claude-mem</h1>\n<p>{what}</p>\n<p>{then}</p>\n"
+        "<pre>claude-mem open</pre>\n</html>\n"
+    )

@@ -29,11 +29,10 @@ from claude_mem.serve.team_server.gate import Gate, GateRules
 from claude_mem.serve.team_server.server_state import ServerState, TeamServices, log
 from claude_mem.serve.team_server.server_table import TABLE, server_app
 from claude_mem.serve.worker_log import (
-    OTHER_LOGGERS,
-    OUR_LOGGER,
     REQUEST,
     WithoutMessages,
     log_loop_error,
+    log_to,
     name_of,
 )
 from claude_mem.store.team import Identity
@@ -260,8 +259,4 @@ class JsonLines(WithoutMessages):
 def log_to_stderr(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
-    for name in (OUR_LOGGER, *OTHER_LOGGERS):
-        logger = logging.getLogger(name)
-        logger.addHandler(handler)
-        logger.propagate = False
-        logger.setLevel(level if name == OUR_LOGGER else logging.ERROR)
+    log_to(handler, level)

@@ -11,7 +11,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall.answers import Json
 from claude_mem.serve import mcp
 from claude_mem.serve.http.app import RETRY_AFTER_S, App, refusal_of_error
-from claude_mem.serve.http.router import BAD, UNAVAILABLE, Access, Answer, Endpoint, Routes
+from claude_mem.serve.http.router import BAD, BOUNDS, UNAVAILABLE, Access, Answer, Endpoint, Routes
 from claude_mem.serve.http.routes import memory_routes, project_routes
 from claude_mem.serve.requests import Refusal
 from claude_mem.serve.team_server import member_stream, member_tools, team_routes
@@ -41,9 +41,7 @@ COMMON = (
     UNAVAILABLE,
     Answer(401, "The key is missing, wrong, expired or revoked.", Error),
     Answer(403, "The key or its member is not allowed to do that.", Error),
-    Answer(405, "The method is not allowed for this path; see Allow.", Error),
-    Answer(408, "The body did not arrive in time.", Error),
-    Answer(413, "The body is larger than 10 MiB.", Error),
+    *BOUNDS,
     Answer(415, "The route does not accept this Content-Type.", Error),
     Answer(421, "The Host header is not this server's.", Error),
     Answer(429, "Too many requests. Try again after Retry-After seconds.", Error),

@@ -13,7 +13,7 @@ from claude_mem.api import system as api
 from claude_mem.api.fields import Error
 from claude_mem.serve.http import guard, stream
 from claude_mem.serve.http.router import Answer, Call, Routes, ok, respond
-from claude_mem.serve.http.signin import COOKIE_S, LINK_MS
+from claude_mem.serve.http.signin import COOKIE_S, LINK_MS, sign_in_page
 from claude_mem.serve.http.stream import MEDIA_TYPE
 from claude_mem.serve.requests import Refusal
 
@@ -91,7 +91,7 @@ async def sign_in(call: Call, query: api.SignInQuery) -> Response:
     cookie = call.running.visitors.admit(query.once)
     if cookie is None:
         if stream.visitor(call) is None:
-            return HTMLResponse(guard.sign_in_page(403), status_code=403)
+            return HTMLResponse(sign_in_page(403), status_code=403)
         return RedirectResponse("/", status_code=303)  # the link was used here before, and worked
     # In the query, not in the fragment, which stays in the browser and may lead to a memory.
     response = RedirectResponse(f"/?key={call.running.visitors.page_key(cookie)}", status_code=303)

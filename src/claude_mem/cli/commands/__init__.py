@@ -114,6 +114,10 @@ class Parser(argparse.ArgumentParser):
 
     purpose = more = example = ""  # as `Commands.add` has them
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.purpose[0].upper()}{self.purpose[1:]}."
+
     def flag(self, name: str, help: str, **more: Any) -> None:
         self.add_argument(name, action="store_true", help=help, **more)
 
@@ -132,7 +136,7 @@ class Parser(argparse.ArgumentParser):
         if self.purpose:  # the first level says what it has to say itself
             document = self.more or cleandoc(self.get_default("run").__doc__ or "")
             text, _, example = document.partition("Example:\n")
-            paragraphs = [f"{self.purpose[0].upper()}{self.purpose[1:]}.", *text.strip().split("\n\n")]
+            paragraphs = [self.sentence, *text.strip().split("\n\n")]
             width = min(WIDEST, terminal_width())
             fitted = (
                 each if "\n " in f"\n{each}" else fill(each, width, break_on_hyphens=False)

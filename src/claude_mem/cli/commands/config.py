@@ -42,19 +42,37 @@ def add(commands: Commands) -> None:
         ),
     )
     verbs.add("list", "list all settings, with their values and where they are set", run=_list)
-    example = "claude-mem config get CLAUDE_MEM_PROVIDER"
-    get = verbs.add("get", "print the value of a setting", example=example, run=_get)
+    get = verbs.add("get", "print the value of a setting", run=_get)
     change = verbs.add("set", "change a setting in settings.json", run=_set)
-    unset = verbs.add(
-        "unset",
-        "remove a setting from settings.json, so that its default applies",
-        example="claude-mem config unset CLAUDE_MEM_BASE_URL",
-        run=lambda args: _change(args, None),
-    )
+    unset = verbs.add("unset", "remove a setting from settings.json, so that its default applies", run=_unset)
     for verb in (get, change, unset):
         verb.argument("key", "KEY", "the setting's name")
     change.argument("value", "VALUE", "text, or JSON for a list or an object", nargs="?")
-    _add_embedder(commands)
+    verbs = commands.group(
+        "embedder",
+        more=(
+            "An embedder turns text into vectors, which find related memories even if they\n"
+            "use other words than the query."
+        ),
+        example=f"claude-mem embedder use {embedders.RECOMMENDED}",
+    )
+    verbs.add("list", "list available embedders", run=_list_embedders)
+    use = verbs.add(
+        "use",
+        "change the embedder",
+        example=(
+            f"claude-mem embedder use {embedders.RECOMMENDED}\n"
+            "claude-mem embedder use ~/models/all-MiniLM-L6-v2\n"
+            "claude-mem embedder use http://127.0.0.1:11434/v1 --model nomic-embed-text\n"
+            "claude-mem embedder use static"
+        ),
+        run=_use_embedder,
+    )
+    use.argument("embedder", "EMBEDDER", "static, a model's name, a folder, or a URL")
+    use.argument("--model", "NAME", "the model at the URL")
+    yes_flag(use)
+    purpose = "show the embedder in use, and how many memories have no vector yet"
+    verbs.add("status", purpose, run=_embedder_status)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -68,6 +86,9 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
+    """Example:
+    claude-mem config get CLAUDE_MEM_PROVIDER
+    """
     rows = {each["key"]: each for each in request("GET", "/api/settings")["settings"]}
     if args.key not in rows:
         raise unknown("setting", args.key, rows, "claude-mem config list")
@@ -92,6 +113,13 @@ def _set(args: argparse.Namespace) -> int:
     if not value.strip():
         raise UsageError(f"The value is empty. To remove it: claude-mem config unset {args.key}")
     return _change(args, _meaning(value))
+
+
+def _unset(args: argparse.Namespace) -> int:
+    """Example:
+    claude-mem config unset CLAUDE_MEM_BASE_URL
+    """
+    return _change(args, None)
 
 
 def _read(key: str) -> str:
@@ -131,34 +159,6 @@ KNOWN = (
 )
 NEEDED = {"fastembed": "fastembed", "folder": "onnxruntime"}
 LOADING_S = 3.0
-
-
-def _add_embedder(commands: Commands) -> None:
-    verbs = commands.group(
-        "embedder",
-        more=(
-            "An embedder turns text into vectors, which find related memories even if they\n"
-            "use other words than the query."
-        ),
-        example=f"claude-mem embedder use {embedders.RECOMMENDED}",
-    )
-    verbs.add("list", "list available embedders", run=_list_embedders)
-    use = verbs.add(
-        "use",
-        "change the embedder",
-        example=(
-            f"claude-mem embedder use {embedders.RECOMMENDED}\n"
-            "claude-mem embedder use ~/models/all-MiniLM-L6-v2\n"
-            "claude-mem embedder use http://127.0.0.1:11434/v1 --model nomic-embed-text\n"
-            "claude-mem embedder use static"
-        ),
-        run=_use_embedder,
-    )
-    use.argument("embedder", "EMBEDDER", "static, a model's name, a folder, or a URL")
-    use.argument("--model", "NAME", "the model at the URL")
-    yes_flag(use)
-    purpose = "show the embedder in use, and how many memories have no vector yet"
-    verbs.add("status", purpose, run=_embedder_status)
 
 
 def _list_embedders(args: argparse.Namespace) -> int:

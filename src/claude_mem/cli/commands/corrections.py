@@ -29,7 +29,17 @@ def add(commands: Commands) -> None:
     parser.argument("refs", "ID", "an id from `search`", nargs="+")
     parser.flag("--off", "unpin")
     parser.flag("--team", "also pin for the team; only your own memories")
-    _add_forget(commands)
+    parser = commands.add("forget", run=_run_forget)
+    parser.argument("refs", "ID", "an id from `search`: 123, s4 or p5", nargs="*")
+    parser.argument("--session", "ID", "everything in this session")
+    parser.argument("--project", "P", "everything in this project (name or key)")
+    parser.argument("--file", "F", "everything about this file")
+    filter_flags.period(parser)
+    parser.argument("--text", "TEXT", "everything that contains this text")
+    parser.flag("--also-exports", ALSO_EXPORTS)
+    parser.flag("--for-team", FOR_TEAM)
+    parser.flag("--status", "list the team's deletions, and the machines that have not applied them yet")
+    change_flags(parser, "be deleted")
 
 
 def _run_remember(args: argparse.Namespace) -> int:
@@ -111,20 +121,6 @@ COPY_STATES = {
     "left": "Not removed from",
 }
 FILTERS = ("session", "project", "file", "since", "until", "text")
-
-
-def _add_forget(commands: Commands) -> None:
-    parser = commands.add("forget", run=_run_forget)
-    parser.argument("refs", "ID", "an id from `search`: 123, s4 or p5", nargs="*")
-    parser.argument("--session", "ID", "everything in this session")
-    parser.argument("--project", "P", "everything in this project (name or key)")
-    parser.argument("--file", "F", "everything about this file")
-    filter_flags.period(parser)
-    parser.argument("--text", "TEXT", "everything that contains this text")
-    parser.flag("--also-exports", ALSO_EXPORTS)
-    parser.flag("--for-team", FOR_TEAM)
-    parser.flag("--status", "list the team's deletions, and the machines that have not applied them yet")
-    change_flags(parser, "be deleted")
 
 
 def _run_forget(args: argparse.Namespace) -> int:

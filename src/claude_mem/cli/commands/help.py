@@ -90,7 +90,7 @@ def _levels(parser: argparse.ArgumentParser, path: tuple[str, ...]) -> Iterator[
             below = dict(action.choices)
         elif action.help != argparse.SUPPRESS:
             options |= {name: action.help or "" for name in action.option_strings if name.startswith("--")}
-    purposes = {name: each.purpose for name, each in below.items()}
+    purposes = {name: each.sentence.removesuffix(".") for name, each in below.items()}
     yield path, purposes, options
     for name, each in below.items():
         yield from _levels(each, (*path, name))

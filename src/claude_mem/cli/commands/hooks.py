@@ -37,21 +37,15 @@ def add(commands: Commands) -> None:
 
 def _add_verb(commands: Commands, verb: str, payload: str) -> None:
     def run(_: argparse.Namespace) -> int:
-        """Nothing was piped in. Even so 0: to a client, 2 would mean that we block its agent."""
+        """Reads one JSON object from stdin, records it and prints the hook's response. Always exits 0, so the
+        agent is never blocked; `claude-mem doctor` reports what failed.
+        """
+        # Nothing was piped in. Even so 0: to a client, 2 would mean that we block its agent.
         parser.print_help()
         return OK
 
-    parser = commands.add(
-        verb,
-        more=(
-            "Reads one JSON object from stdin, records it and prints the hook's response.\n"
-            "Always exits 0, so the agent is never blocked; `claude-mem doctor` reports\n"
-            "what failed."
-        ),
-        example=f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}',
-        run=run,
-        json=False,
-    )
+    example = f'echo \'{{"session_id":"s1",{payload}}}\' |\n  claude-mem {verb}'
+    parser = commands.add(verb, example=example, run=run, json=False)
     parser.argument("--agent", "NAME", f"the agent that runs the hook (default: {AGENT})", default=AGENT)
 
 

@@ -36,15 +36,18 @@ def add(commands: Commands) -> None:
     for flag in ("--before", "--after"):
         parser.argument(flag, "N", f"how many (default: {AROUND})", type=around, default=AROUND)
     filter_flags.flags(parser)
-    parser = commands.add(
-        "file",
-        example="claude-mem file src/login.py\nclaude-mem file --here login.py --limit 5",
-        run=_run_file,
-    )
+    parser = commands.add("file", run=_run_file)
     parser.argument("path", "PATH", "the file's path, or the end of it")
     filter_flags.project(parser)
     filter_flags.limit(parser, FILE_RESULTS)
-    _add_show(commands)
+    parser = commands.add("show", run=_run_show)
+    parser.argument("refs", "ID", "memories, or one session", nargs="*")
+    parser.argument("--session", "ID", "this session, even if it looks like a memory id")
+    parser = commands.add("sessions", run=_run_sessions)
+    filter_flags.project(parser)
+    filter_flags.people(parser)
+    filter_flags.period(parser)
+    filter_flags.paging(parser, SESSIONS)
 
 
 def _run_search(args: argparse.Namespace) -> int:
@@ -107,6 +110,10 @@ FILE_RESULTS = 20
 
 
 def _run_file(args: argparse.Namespace) -> int:
+    """Example:
+    claude-mem file src/login.py
+    claude-mem file --here login.py --limit 5
+    """
     query = {"path": args.path, "limit": args.limit}
     found = request("GET", "/api/file", query | filter_flags.where(args))
     data, results = output.page(found, "results"), found["results"]
@@ -115,21 +122,6 @@ def _run_file(args: argparse.Namespace) -> int:
 
 
 DELETED = "Private or deleted prompt"
-
-
-def _add_show(commands: Commands) -> None:
-    parser = commands.add("show", run=_run_show)
-    parser.argument("refs", "ID", "memories, or one session", nargs="*")
-    parser.argument("--session", "ID", "this session, even if it looks like a memory id")
-    parser = commands.add(
-        "sessions",
-        example="claude-mem sessions --here\nclaude-mem sessions --project shop --limit 50 --json",
-        run=_run_sessions,
-    )
-    filter_flags.project(parser)
-    filter_flags.people(parser)
-    filter_flags.period(parser)
-    filter_flags.paging(parser, SESSIONS)
 
 
 def _run_show(args: argparse.Namespace) -> int:
@@ -196,6 +188,10 @@ WIDEST = 16
 
 
 def _run_sessions(args: argparse.Namespace) -> int:
+    """Example:
+    claude-mem sessions --here
+    claude-mem sessions --project shop --limit 50 --json
+    """
     found = request("GET", "/api/sessions", filter_flags.query(args))
     items, hint = found["items"], ""
     if items:

@@ -34,7 +34,27 @@ def add(commands: Commands) -> None:
     yes_flag(parser)
     parser = commands.add("gc", run=_gc)
     parser.flag("--dry-run", "show what would be deleted, and stop")
-    _add_queue(commands)
+    verbs = commands.group(
+        "queue",
+        more=(
+            "After three failed attempts, a batch of events is parked, with the reason, until\n"
+            "you retry or drop it. If the model's replies could not be read, the offline\n"
+            "observer processes the batch in the meantime; when a retry succeeds, its\n"
+            "memories replace those. The worker must be running."
+        ),
+        example="claude-mem queue list",
+    )
+    purpose = "list failed events and why; --state ready lists waiting ones"
+    listing = verbs.add("list", purpose, run=_list_events)
+    states = "parked: failed (default); ready: waiting; leased: being processed"
+    listing.add_argument("--state", choices=EVENT_STATES, default="parked", help=states)
+    listing.argument("--limit", "N", "at most N (default: 20)", type=COUNT, default=20)
+    retry = verbs.add("retry", "retry parked events now", run=_retry_events)
+    retry.argument("ids", "ID", "an id from `queue list`", nargs="*", type=COUNT)
+    retry.flag("--all", "all parked events (the default)")
+    drop = verbs.add("drop", "drop parked events, so that they never become memory", run=_drop_events)
+    drop.argument("ids", "ID", "an id from `queue list`", nargs="+", type=COUNT)
+    yes_flag(drop)
 
 
 def _backup(args: argparse.Namespace) -> int:
@@ -131,35 +151,11 @@ EVENTS_PAGE = 500  # as many as the worker lists at a time
 EVENTS_WIDTH = 80
 
 
-def _add_queue(commands: Commands) -> None:
-    verbs = commands.group(
-        "queue",
-        more=(
-            "After three failed attempts, a batch of events is parked, with the reason, until\n"
-            "you retry or drop it. If the model's replies could not be read, the offline\n"
-            "observer processes the batch in the meantime; when a retry succeeds, its\n"
-            "memories replace those. The worker must be running."
-        ),
-        example="claude-mem queue list",
-    )
-    listing = verbs.add(
-        "list",
-        "list failed events and why; --state ready lists waiting ones",
-        example="claude-mem queue list\nclaude-mem queue list --state ready --limit 100",
-        run=_list_events,
-    )
-    states = "parked: failed (default); ready: waiting; leased: being processed"
-    listing.add_argument("--state", choices=EVENT_STATES, default="parked", help=states)
-    listing.argument("--limit", "N", "at most N (default: 20)", type=COUNT, default=20)
-    retry = verbs.add("retry", "retry parked events now", run=_retry_events)
-    retry.argument("ids", "ID", "an id from `queue list`", nargs="*", type=COUNT)
-    retry.flag("--all", "all parked events (the default)")
-    drop = verbs.add("drop", "drop parked events, so that they never become memory", run=_drop_events)
-    drop.argument("ids", "ID", "an id from `queue list`", nargs="+", type=COUNT)
-    yes_flag(drop)
-
-
 def _list_events(args: argparse.Namespace) -> int:
+    """Example:
+    claude-mem queue list
+    claude-mem queue list --state ready --limit 100
+    """
     jobs: list[dict[str, Any]] = []
     after: int | None = 0
     while after is not None and len(jobs) < args.limit:

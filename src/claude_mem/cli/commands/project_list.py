@@ -26,11 +26,7 @@ def add(commands: Commands) -> None:
     merge = verbs.add("merge", "move everything in one project into another", run=_merge)
     merge.argument("gone", "FROM", "the project to merge: its name or key")
     merge.argument("into", "INTO", "the project to keep")
-    remove = verbs.add(
-        "remove",
-        "delete a project permanently",
-        run=_remove,
-    )
+    remove = verbs.add("remove", "delete a project permanently", run=_remove)
     remove.argument("name", "NAME", "its name or key")
     remove.flag("--also-exports", corrections.ALSO_EXPORTS)
     remove.flag("--for-team", corrections.FOR_TEAM)

@@ -34,15 +34,7 @@ def add(commands: Commands) -> None:
         ),
         example="claude-mem server init --admin ada --url https://memory.example.com\nclaude-mem server run",
     )
-    init = verbs.add(
-        "init",
-        "create the schema, the first admin and the first key",
-        example=(
-            "export CLAUDE_MEM_DATABASE_URL=postgresql://me:PASSWORD@localhost/claude_mem\n"
-            "claude-mem server init --admin ada --url https://memory.example.com"
-        ),
-        run=_init,
-    )
+    init = verbs.add("init", "create the schema, the first admin and the first key", run=_init)
     init.argument("--admin", "NAME", "the first admin", type=member_name, default="admin")
     init.argument("--machine", "NAME", "the machine that uses the key (default: this one)")
     init.argument("--url", "URL", "the address that members use", type=_url)
@@ -81,6 +73,10 @@ def _team() -> Iterator[Directory]:
 
 
 def _init(args: argparse.Namespace) -> int:
+    """Example:
+    export CLAUDE_MEM_DATABASE_URL=postgresql://me:PASSWORD@localhost/claude_mem
+    claude-mem server init --admin ada --url https://memory.example.com
+    """
     settings = load_settings()
     machine = args.machine or socket.gethostname().partition(".")[0] or "server"
     with _store(settings) as store:

@@ -20,11 +20,6 @@ MOST_KEY = 1_000
 
 
 def add(commands: Commands) -> None:
-    _add_membership(commands)
-    _add_sharing(commands)
-
-
-def _add_membership(commands: Commands) -> None:
     parser = commands.add("join", run=_run_join)
     parser.argument("url", "URL", "the server's address")
     parser.argument("--key-file", "F", "a file that contains the key")
@@ -36,6 +31,20 @@ def _add_membership(commands: Commands) -> None:
     parser.flag("--keep-copies", "keep other members' memories on this machine")
     parser.flag("--without-server", "leave even if the server cannot be reached; what you shared stays on it")
     yes_flag(parser)
+    parser = commands.add("share", run=_run_share)
+    _which(parser, "share all projects, including future ones")
+    parser.flag("--prompts", "share prompts too")
+    parser.flag("--now", "send all waiting memories, even of unmerged branches")
+    parser = commands.add("unshare", run=_run_unshare)
+    _which(parser, "all projects")
+    parser.flag("--take-back", "also delete what was shared, permanently")
+    parser = commands.add("team", run=_run_team)
+    parser.flag("--sync", "exchange memories with the server first")
+    answer = parser.add_mutually_exclusive_group()
+    accept = "delete your own memories that others want deleted and that wait for your consent"
+    answer.add_argument("--accept-deletions", action="store_true", help=accept)
+    answer.add_argument("--refuse-deletions", action="store_true", help="keep them on this machine")
+    PeopleCommands("claude-mem team", joined_team).add(parser.subcommands("commands, for admins"))
 
 
 def _run_join(args: argparse.Namespace) -> int:
@@ -106,23 +115,6 @@ def _left(left: dict[str, Any]) -> str:
             sessions = output.plural(left[count], "session")
             lines.append(f"{verb} {sessions} of other members {where} this machine.")
     return "\n".join(lines)
-
-
-def _add_sharing(commands: Commands) -> None:
-    parser = commands.add("share", run=_run_share)
-    _which(parser, "share all projects, including future ones")
-    parser.flag("--prompts", "share prompts too")
-    parser.flag("--now", "send all waiting memories, even of unmerged branches")
-    parser = commands.add("unshare", run=_run_unshare)
-    _which(parser, "all projects")
-    parser.flag("--take-back", "also delete what was shared, permanently")
-    parser = commands.add("team", run=_run_team)
-    parser.flag("--sync", "exchange memories with the server first")
-    answer = parser.add_mutually_exclusive_group()
-    accept = "delete your own memories that others want deleted and that wait for your consent"
-    answer.add_argument("--accept-deletions", action="store_true", help=accept)
-    answer.add_argument("--refuse-deletions", action="store_true", help="keep them on this machine")
-    PeopleCommands("claude-mem team", joined_team).add(parser.subcommands("commands, for admins"))
 
 
 def _which(parser: Parser, all_of_them: str) -> None:

@@ -88,7 +88,17 @@ def add(commands: Commands) -> None:
     logs = verbs.add("logs", "print the worker's log", example=example, run=_logs, json=False)
     logs.argument("-n", "N", "the last N lines (default: 20)", type=up_to(10**9, least=0), default=20)
     logs.flag("-f", "follow the log")
-    _add_open(commands)
+    parser = commands.add("open", run=_run_open)
+    parser.argument("what", "ID", "the memory to show, an id from `search` (12, s3, p4)", nargs="?")
+    parser.flag("--print", "print the link instead of opening it", dest="only_print")
+    parser.flag("--sign-out", "sign out all browsers")
+    commands.add(
+        "token",
+        example=(
+            'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
+        ),
+        run=_run_token,
+    )
 
 
 def _start(args: argparse.Namespace, *, restart: bool = False) -> int:
@@ -181,20 +191,6 @@ def worker_report(settings: Settings) -> dict[str, Any]:
         "unembedded": unembedded,
         "paused_s": None if paused_at is None else max(0.0, time.time() - paused_at),
     }
-
-
-def _add_open(commands: Commands) -> None:
-    parser = commands.add("open", run=_run_open)
-    parser.argument("what", "ID", "the memory to show, an id from `search` (12, s3, p4)", nargs="?")
-    parser.flag("--print", "print the link instead of opening it", dest="only_print")
-    parser.flag("--sign-out", "sign out all browsers")
-    commands.add(
-        "token",
-        example=(
-            'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
-        ),
-        run=_run_token,
-    )
 
 
 def _run_open(args: argparse.Namespace) -> int:

@@ -202,7 +202,7 @@ def _asked(db: sqlite3.Connection, question: str) -> list[tuple[str, float]]:
     return db.execute(asked, (expression,)).fetchall()
 
 
-def no_git(card: Card) -> tuple[tuple[str, ...], float]:
+def no_git(card: Card) -> tuple[str, ...]:
     """There is no repository to ask."""
     del card
-    return (), 1.0
+    return ()

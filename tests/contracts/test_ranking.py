@@ -133,7 +133,7 @@ def filled(folders: pytest.TempPathFactory, name: str) -> Iterator[Store]:
 def ranking(
     store: Store, query: str, filters: Filters, near: Similarity | None = None
 ) -> list[tuple[Ref, float]]:
-    search = Search(store.memories, SettableClock(NOON + 10**8), near, lambda _card: ((), 1.0))
+    search = Search(store.memories, SettableClock(NOON + 10**8), near, lambda _card: ())
     return [(hit.card.ref, round(hit.score, 9)) for hit in search(query, filters, 50).hits]
 
 

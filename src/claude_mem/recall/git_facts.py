@@ -237,14 +237,13 @@ class GitFacts:
         self._closed = False
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
 
-    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
-        """What to know before trusting it, and the factor that goes with it; by what git last said."""
+    def __call__(self, card: Card) -> tuple[str, ...]:
+        """What to know before trusting it, by what git last said."""
         root = self._root_of(card.project_id)
         if not root or card.ref.kind not in ("observation", "summary"):
-            return (), 1.0
+            return ()
         branch = self._looked_at(root)
-        marks = staleness.marks(card, self._facts.get(root), branch)
-        return marks, staleness.penalty(marks)
+        return staleness.marks(card, self._facts.get(root), branch)
 
     def facts(self, root: str) -> staleness.RepoFacts | None:
         """The current facts. Waits for git, so it is for background work and for answers that depend on

@@ -26,7 +26,7 @@ from claude_mem.recall.rank import WorkContext
 from claude_mem.recall.reminders import HookQuestion
 from claude_mem.recall.search import CheckStaleness, Search
 from claude_mem.recall.session_start import LastSession, Rendered, StartMaterial, last_session
-from claude_mem.recall.staleness import with_newer
+from claude_mem.recall.staleness import penalty, with_newer
 from claude_mem.store.base import Injections, Store
 from claude_mem.store.values import Injection, Project
 
@@ -334,8 +334,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         now = self.clock()
         hits = []
         for card in cards:
-            marks, penalty = self.check_staleness(card)
-            score = rank.currency(card, now, work, penalty) + (1.0 if card.session == session else 0.0)
+            marks = self.check_staleness(card)
+            score = rank.currency(card, now, work, penalty(marks)) + (1.0 if card.session == session else 0.0)
             hits.append(Hit(card, score, marks=marks))
         return rank.spread(rank.ordered(with_newer(hits)))
 
@@ -344,8 +344,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return reminders.still_present(self.store.injections.injections(session=session), since)
 
     def _hit(self, card: Card) -> Hit:
-        marks, _ = self.check_staleness(card)
-        return Hit(card, 0.0, marks=marks)
+        return Hit(card, 0.0, marks=self.check_staleness(card))
 
 
 def _rendered_json(rendered: Rendered) -> Json:

@@ -93,7 +93,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             saying = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
                 partial(self._memories_of, filters),
-                lambda card: self.check_staleness(card)[0],
+                self.check_staleness,
                 MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
             for group in by_session(saying, None if "evidence" in filters.kinds else fold):
@@ -286,8 +286,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         return [answers.detail(self._hit(card), columns) for card, columns in rows]
 
     def _hit(self, card: Card) -> Hit:
-        marks, _ = self.check_staleness(card)
-        return Hit(card, 0.0, marks=marks)
+        return Hit(card, 0.0, marks=self.check_staleness(card))
 
     # -- For the viewer --
 

@@ -33,7 +33,7 @@ from claude_mem.model.structs import replace
 from claude_mem.recall import fuse, query_paths, rank
 from claude_mem.recall.filter_resolver import fits
 from claude_mem.recall.rank import WorkContext
-from claude_mem.recall.staleness import with_newer
+from claude_mem.recall.staleness import penalty, with_newer
 from claude_mem.store.base import KeyFilter, Memories
 from claude_mem.store.values import TextQuery
 from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
@@ -58,9 +58,8 @@ MOST_OF_A_FILE = 500
 MOST_BESIDE = 2_000
 MOST_PATHS = 3
 
-CheckStaleness = Callable[[Card], tuple[tuple[str, ...], float]]
-"""Whether the code has moved on since a memory was made: what to know before trusting it, and the factor that
-goes with it."""
+CheckStaleness = Callable[[Card], tuple[str, ...]]
+"""The marks of a memory whose code has changed since, in the words of `staleness`."""
 
 
 class SearchResults(Struct, frozen=True):
@@ -206,8 +205,8 @@ class Search(Struct, frozen=True):
             for card in self.memories.cards(list(keys)):
                 if filters is None or fits(card, filters):
                     key = keys[card.ref]
-                    marks, penalty = self.check_staleness(card)
-                    prior = rank.prior(card, now, work, penalty)
+                    marks = self.check_staleness(card)
+                    prior = rank.prior(card, now, work, penalty(marks))
                     parts = fused.parts(key)
                     said += key in fused.words or key in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))

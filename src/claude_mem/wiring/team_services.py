@@ -120,9 +120,9 @@ def _member() -> str | None:
     return who.member if isinstance(who, Identity) else None
 
 
-def _never_stale(_: object) -> tuple[tuple[str, ...], float]:
+def _never_stale(_: object) -> tuple[str, ...]:
     """No staleness marks, because a server has no repositories to compare with."""
-    return (), 1.0
+    return ()
 
 
 def _visible_projects(store: Store) -> Sequence[int]:

@@ -35,10 +35,10 @@ ELSEWHERE = replace(ORIGIN, key="github.com/a/mill", name="mill", root="/home/a/
 class Told:
     """What git says: what a test has it say."""
 
-    marks: dict[Ref, tuple[tuple[str, ...], float]] = field(default_factory=dict)
+    marks: dict[Ref, tuple[str, ...]] = field(default_factory=dict)
 
-    def __call__(self, card: Card) -> tuple[tuple[str, ...], float]:
-        return self.marks.get(card.ref, ((), 1.0))
+    def __call__(self, card: Card) -> tuple[str, ...]:
+        return self.marks.get(card.ref, ())
 
 
 class TwoBackups:

@@ -21,7 +21,7 @@ from claude_mem.api.filters import FilterRequest, Page
 from claude_mem.model.refs import Ref
 from claude_mem.model.structs import replace
 from claude_mem.recall.git_facts import Repository
-from claude_mem.recall.staleness import marks, penalty
+from claude_mem.recall.staleness import marks
 
 FILE = "src/session_store.py"
 PROMPT = "how are login sessions stored and what is the request timeout of the session store?"
@@ -191,8 +191,7 @@ def shown(memory: House, history: Callable[[Scene], Outcome]) -> tuple[Outcome, 
         outcome = history(scene)
         facts = Repository(scene.repository.root).facts()
         for card in memory.library.cards([*outcome.stale, *outcome.holds]):
-            said = marks(card, facts, "main")
-            memory.staleness.marks[card.ref] = said, penalty(said)
+            memory.staleness.marks[card.ref] = marks(card, facts, "main")
         memory.indexing.catch_up()
         project, found = memory.project(), []
         answer = memory.reading.search(PROMPT, FilterRequest(kinds=("observation",)), Page(50))

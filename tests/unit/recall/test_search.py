@@ -135,7 +135,7 @@ def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: 
     old = memory.keep(
         "The walrus protocol", days_ago=3000, source="external", origin=replace(ORIGIN, branch="dead")
     )
-    memory.staleness.marks[old] = (("branch not merged", "files changed since"), 0.5)
+    memory.staleness.marks[old] = ("branch never merged", "files changed since")
     memory.keep("The walrus protocol, second edition", session="s2")  # supersedes it, or not
     memory.store.writer.run(
         lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount
@@ -143,7 +143,7 @@ def test_nothing_that_speaks_against_a_memory_keeps_it_from_being_found(memory: 
     memory.keeping.deletion.forget(_of(Ref("observation", 2)))
     (hit,) = memory.hits("walrus").hits
     assert hit.card.ref == old
-    assert hit.marks == ("branch not merged", "files changed since")
+    assert hit.marks == ("branch never merged", "files changed since")
 
 
 def _of(*refs: Ref) -> ForgetPlan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -165,11 +166,12 @@ def table(results: Sequence[Result], columns: int = 0, paint: Paint | None = Non
     return "\n".join(lines)
 
 
-def in_full(result: Result, now: float, columns: int, paint: Paint) -> str:
+def in_full(result: Result, now: float | None = None, columns: int = 0, paint: Paint | None = None) -> str:
     """A memory with all its fields."""
+    columns, paint = columns or terminal(), paint or Paint(sys.stdout)
     kind = str(result.get("type") or result["kind"])
     about = [
-        _when(result, now),
+        _when(result, time.time() if now is None else now),
         str(result.get("project") or ""),
         _agent(result),
         f"session {result.get('session_id')}",

@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from claude_mem.agents import TITLES, short_id
@@ -145,7 +145,7 @@ def _run_show(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(output.page(found, "results"))
     elif found["results"]:
-        print("\n\n".join(_each(map(_with_prompt, found["results"]))))
+        print("\n\n".join(map(memory_text.in_full, map(_with_prompt, found["results"]))))
     return output.missing(found["missing"])
 
 
@@ -158,8 +158,8 @@ def session_text(found: dict[str, Any], paint: Paint) -> str:
     lines = [paint("bold", head), "  " + output.fit(" · ".join(str(fact) for fact in facts if fact), 76)]
     memories_ = [*found["prompts"], *found["observations"], *found["summaries"]]
     memories_.sort(key=lambda result: (result.get("created_at_epoch") or 0, result["kind"] != "prompt"))
-    for text in _each(memories_):
-        lines += ["", text]
+    for each in memories_:
+        lines += ["", memory_text.in_full(each)]
     for name, label in (("previous", "Previous session"), ("next", "Next session")):
         if isinstance(found.get(name), dict):
             other = found[name].get("session_id") or found[name].get("id")
@@ -175,11 +175,6 @@ def _with_prompt(result: dict[str, Any]) -> dict[str, Any]:
         if each["prompt_number"] == result["prompt_number"] and each["prompt"]:
             return result | {"title": each["title"], "text": each["prompt"]}
     return result | {"title": DELETED}
-
-
-def _each(results: Iterable[dict[str, Any]]) -> list[str]:
-    now, paint, wide = time.time(), output.Paint(sys.stdout), output.terminal()
-    return [memory_text.in_full(result, now, wide, paint) for result in results]
 
 
 SESSIONS = 20

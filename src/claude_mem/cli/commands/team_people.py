@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from msgspec import Struct, convert, to_builtins
@@ -204,13 +204,9 @@ def _listing(
     return output.listing(args, {"items": to_builtins(items), "next": None}, items, table, empty)
 
 
-@contextmanager
-def joined_team() -> Iterator[People]:
+class JoinedTeam:
     """The people of the team that this machine has joined. The worker sends each request, with its key."""
-    yield RemotePeople()
 
-
-class RemotePeople:
     def members(self) -> tuple[api.MemberInfo, ...]:
         return _get("members", api.MembersAnswer).items
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from claude_mem import settings
 from claude_mem.cli import filter_flags, output
 from claude_mem.cli.client import approve_environment, request, slow_request
 from claude_mem.cli.commands import OK, WRONG, Commands, Parser, UsageError, yes_flag
-from claude_mem.cli.commands.team_people import PeopleCommands, joined_team
+from claude_mem.cli.commands.team_people import JoinedTeam, PeopleCommands
 from claude_mem.hook.notices import age
 from claude_mem.serve import control
 
@@ -44,7 +45,8 @@ def add(commands: Commands) -> None:
     accept = "delete your own memories that others want deleted and that wait for your consent"
     answer.add_argument("--accept-deletions", action="store_true", help=accept)
     answer.add_argument("--refuse-deletions", action="store_true", help="keep them on this machine")
-    PeopleCommands("claude-mem team", joined_team).add(parser.subcommands("commands, for admins"))
+    people = PeopleCommands("claude-mem team", lambda: nullcontext(JoinedTeam()))
+    people.add(parser.subcommands("commands, for admins"))
 
 
 def _run_join(args: argparse.Namespace) -> int:

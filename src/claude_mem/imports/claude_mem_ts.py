@@ -6,7 +6,7 @@ so all of it goes through `clean`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from claude_mem.imports.import_report import Clean, SourceReport
 from claude_mem.imports.jsonl import Fields, paths_in
@@ -116,34 +116,28 @@ class TypeScriptMemory:
             name,
             began,
             client,
-            {
-                "title": row.text("custom_title"),
-                "first_user_prompt": row.text("user_prompt"),
-                "prompt_counter": row.number("prompt_counter") or 0,
-                "status": "failed" if row.name("status") == "failed" else "completed",
-                "updated_at": max(began, ended or 0, self._last_at.get(memory, 0)),
-                "completed_at": ended,
-            },
+            title=row.text("custom_title"),
+            first_user_prompt=row.text("user_prompt"),
+            prompt_counter=row.number("prompt_counter") or 0,
+            status="failed" if row.name("status") == "failed" else "completed",
+            updated_at=max(began, ended or 0, self._last_at.get(memory, 0)),
+            completed_at=ended,
         )
 
-    def _begun(
-        self, session: str, name: str, at: int, client: str, more: Mapping[str, object]
-    ) -> Iterator[Record]:
+    def _begun(self, session: str, name: str, at: int, client: str, **more: object) -> Iterator[Record]:
         project = self._project(name)
         if project.key not in self._recorded:
             self._recorded.add(project.key)
             yield self._report.project(project, at)
         self._sessions[session] = CLIENTS.get(client, client)
-        yield self._report.count(
-            {
-                "kind": "session",
-                "session_id": session,
-                "project": project.key,
-                "cwd": project.root or None,
-                "client": self._sessions[session],
-                "created_at": at,
-                **more,
-            }
+        yield self._report.record(
+            "session",
+            session_id=session,
+            project=project.key,
+            cwd=project.root or None,
+            client=self._sessions[session],
+            created_at=at,
+            **more,
         )
 
     def _project(self, name: str) -> Origin:
@@ -168,15 +162,13 @@ class TypeScriptMemory:
             self._report.skip("prompt", "no time or number" if known else "its session is not imported")
             return
         text = row.text("prompt_text")
-        yield self._report.count(
-            {
-                "kind": "prompt",
-                "session_id": session,
-                "number": number,
-                "text": text,
-                "private": text is None and row.has("prompt_text"),
-                "at": at,
-            }
+        yield self._report.record(
+            "prompt",
+            session_id=session,
+            number=number,
+            text=text,
+            private=text is None and row.has("prompt_text"),
+            at=at,
         )
 
     def _observation(self, row: Fields) -> Iterator[Record]:
@@ -199,24 +191,22 @@ class TypeScriptMemory:
             self._report.remap(type, ours)
             concepts, type = [*concepts, *([type] if type and type not in concepts else [])], ours
         model = row.name("generated_by_model")
-        yield self._report.count(
-            {
-                "kind": "observation",
-                "session_id": session,
-                "type": type,
-                "title": row.text("title"),
-                "subtitle": row.text("subtitle"),
-                "narrative": narrative,
-                "facts": facts,
-                "concepts": concepts,
-                "files_read": row.texts("files_read"),
-                "files_modified": modified,
-                "prompt_number": row.number("prompt_number"),
-                "client": self._sessions[session],
-                "provider": f"{NAME}:{model}" if model else NAME,
-                "source": "work",
-                "at": at,
-            }
+        yield self._report.record(
+            "observation",
+            session_id=session,
+            type=type,
+            title=row.text("title"),
+            subtitle=row.text("subtitle"),
+            narrative=narrative,
+            facts=facts,
+            concepts=concepts,
+            files_read=row.texts("files_read"),
+            files_modified=modified,
+            prompt_number=row.number("prompt_number"),
+            client=self._sessions[session],
+            provider=f"{NAME}:{model}" if model else NAME,
+            source="work",
+            at=at,
         )
 
     def _summary(self, row: Fields) -> Iterator[Record]:
@@ -228,16 +218,14 @@ class TypeScriptMemory:
         session, made = self._whose("summary", row, at)
         yield from made
         if session:
-            yield self._report.count(
-                {
-                    "kind": "summary",
-                    "session_id": session,
-                    **texts,
-                    "files_read": row.texts("files_read"),
-                    "files_edited": row.texts("files_edited"),
-                    "prompt_number": row.number("prompt_number"),
-                    "at": at,
-                }
+            yield self._report.record(
+                "summary",
+                session_id=session,
+                **texts,
+                files_read=row.texts("files_read"),
+                files_edited=row.texts("files_edited"),
+                prompt_number=row.number("prompt_number"),
+                at=at,
             )
 
     def _whose(self, kind: str, row: Fields, at: int) -> tuple[str, list[Record]]:
@@ -251,5 +239,7 @@ class TypeScriptMemory:
         if session is not None:
             return session, []
         session = self._by_memory[memory] = f"{NAME}-{memory or 'unknown'}"
-        last = {"updated_at": max(at, self._last_at.get(memory, at)), "status": "completed"}
-        return session, list(self._begun(session, row.name("project"), at, "claude", last))
+        last_at = max(at, self._last_at.get(memory, at))
+        name = row.name("project")
+        made = self._begun(session, name, at, "claude", updated_at=last_at, status="completed")
+        return session, list(made)

@@ -84,25 +84,27 @@ def read(
         yield report.project(project, commits[0].at)
     for session, commit in made:
         is_known = session not in (None, own)
-        yield report.count(_observation(commit, session or own, clean, is_known=is_known))
+        yield _observation(commit, session or own, clean, report, is_known=is_known)
 
 
-def _observation(commit: GitCommit, session: str, clean: Clean, *, is_known: bool) -> dict[str, object]:
+def _observation(
+    commit: GitCommit, session: str, clean: Clean, report: SourceReport, *, is_known: bool
+) -> Record:
     body = clean(message_body(commit.body))[:MOST_BODY].strip()
-    return {
-        "kind": "observation",
-        "session_id": session,
-        "type": type_of_commit(commit.subject) or "change",
-        "title": clean(commit.subject).strip()[:MOST_TITLE],
-        "narrative": body or None,
-        "facts": [clean(f"Commit {commit.sha[:12]} by {commit.author}".strip())],
-        "files_modified": [clean(path) for path in commit.files[:MOST_FILES]],
-        "client": CLIENT,
-        "commit": commit.sha,
-        "provider": CLIENT,
-        "source": "work" if is_known else "external",  # others may have written it
-        "at": commit.at,
-    }
+    return report.record(
+        "observation",
+        session_id=session,
+        type=type_of_commit(commit.subject) or "change",
+        title=clean(commit.subject).strip()[:MOST_TITLE],
+        narrative=body or None,
+        facts=[clean(f"Commit {commit.sha[:12]} by {commit.author}".strip())],
+        files_modified=[clean(path) for path in commit.files[:MOST_FILES]],
+        client=CLIENT,
+        commit=commit.sha,
+        provider=CLIENT,
+        source="work" if is_known else "external",  # others may have written it
+        at=commit.at,
+    )
 
 
 def noise(commit: GitCommit) -> str | None:

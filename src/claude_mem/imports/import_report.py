@@ -28,34 +28,33 @@ class SourceReport(Struct):
     remapped: Counter[tuple[str, str]] = field(default_factory=Counter)  # by its type and ours
     projects: dict[str, str] = field(default_factory=dict)  # by name: the key
 
-    def count(self, record: dict[str, object]) -> Record:
-        kind = str(record["kind"])
+    def record(self, kind: str, /, **fields: object) -> Record:
+        """A record that was read; it is counted."""
         self.read[kind] += 1
-        if kind == "project":
-            self.projects[str(record["name"])] = str(record["key"])
-        return record
+        return {"kind": kind, **fields}
 
     def project(self, project: Origin, at: int) -> Record:
-        """The record of a project."""
+        self.projects[project.name] = project.key
         known = {"key": project.key, "name": project.name, "root": project.root, "remote": project.remote}
-        return self.count({"kind": "project", **known, "created_at": at})
+        return self.record("project", **known, created_at=at)
 
     def begin(
         self, client: str, project: Origin, title: str, first: int, last: int | None = None
     ) -> Iterator[Record]:
         """The records of a project and of the session that holds what was imported for it."""
         yield self.project(project, first)
-        session: dict[str, object] = {
-            "kind": "session",
-            "session_id": own_session_id(client, project),
-            "project": project.key,
-            "title": title,
-            "client": client,
-            "status": "completed",
-            "cwd": project.root or None,
-            "created_at": first,
-        }
-        yield self.count(session | ({} if last is None else {"updated_at": last, "completed_at": last}))
+        ends = {} if last is None else {"updated_at": last, "completed_at": last}
+        yield self.record(
+            "session",
+            session_id=own_session_id(client, project),
+            project=project.key,
+            title=title,
+            client=client,
+            status="completed",
+            cwd=project.root or None,
+            created_at=first,
+            **ends,
+        )
 
     def skip(self, kind: str, why: str) -> None:
         self._tally(self.skipped, (kind, why))

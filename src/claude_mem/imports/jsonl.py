@@ -142,32 +142,32 @@ def read(
         if session not in sessions:
             sessions.add(session)
             yield from report.begin(CLIENT, project, f"Brought in for {project.name}", when)
-        yield report.count(_observation(row, session, title, text, when, report))
+        yield _observation(row, session, title, text, when, report)
 
 
 def _observation(
     row: Fields, session: str, title: str | None, text: str | None, at: int, report: SourceReport
-) -> dict[str, object]:
+) -> Record:
     type, concepts = row.name(*TYPE).lower(), _all(row, CONCEPTS)
     if type not in TYPES:
         if type:
             report.remap(type, "discovery")
             concepts = [*concepts, type]
         type = "discovery"
-    return {
-        "kind": "observation",
-        "session_id": session,
-        "type": type,
-        "title": title or _opening(text or ""),
-        "narrative": text,
-        "facts": row.texts("facts"),
-        "concepts": concepts,
-        "files_read": _all(row, FILES),
-        "client": CLIENT,
-        "provider": CLIENT,
-        "source": "external",
-        "at": at,
-    }
+    return report.record(
+        "observation",
+        session_id=session,
+        type=type,
+        title=title or _opening(text or ""),
+        narrative=text,
+        facts=row.texts("facts"),
+        concepts=concepts,
+        files_read=_all(row, FILES),
+        client=CLIENT,
+        provider=CLIENT,
+        source="external",
+        at=at,
+    )
 
 
 def _parsed(line: str | bytes) -> dict[str, object] | None:

@@ -14,14 +14,11 @@ import stat
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from msgspec import Struct
-
 from claude_mem.agents.claude_code.transcript_files import INDEX
 from claude_mem.imports.import_report import Clean, SourceReport, own_session_id
 from claude_mem.model.events import Origin
 from claude_mem.model.memory import Observation, content_key
 from claude_mem.model.records import Record
-from claude_mem.model.refs import ObservationType
 
 CLIENT = "claude-code-memory"
 INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md")
@@ -39,13 +36,6 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 _RULES = re.compile(r"\b(?:decisions?|conventions?|preferences?|rules?|feedback|agreed|always|never)\b", re.I)
 
 
-class NoteSection(Struct, frozen=True):
-    title: str
-    paragraphs: tuple[str, ...]
-    bullets: tuple[str, ...]
-    is_rule: bool
-
-
 def read(
     path: Path, project: Origin, *, clean: Clean, report: SourceReport, known: Collection[str] = ()
 ) -> Iterator[Record]:
@@ -58,8 +48,7 @@ def read(
         if text is None:
             report.skip("note", "unreadable")
             continue
-        for section in sections(text, file.stem if file != index else project.name):
-            note = _observation(section, clean)
+        for note in sections(text, file.stem if file != index else project.name, clean):
             if content_key(note) in known:
                 report.skip("note", "already imported")
             else:
@@ -70,23 +59,21 @@ def read(
     title = f"The agent's own notes on {project.name}"
     yield from report.begin(CLIENT, project, title, observations[0][0], observations[-1][0])
     for at, note in observations:
-        yield report.count(
-            {
-                "kind": "observation",
-                "session_id": own_session_id(CLIENT, project),
-                "type": note.type,
-                "title": note.title,
-                "narrative": note.narrative,
-                "facts": list(note.facts),
-                "client": CLIENT,
-                "provider": CLIENT,
-                "source": "work",
-                "at": at,
-            }
+        yield report.record(
+            "observation",
+            session_id=own_session_id(CLIENT, project),
+            type=note.type,
+            title=note.title,
+            narrative=note.narrative,
+            facts=list(note.facts),
+            client=CLIENT,
+            provider=CLIENT,
+            source="work",
+            at=at,
         )
 
 
-def sections(text: str, name: str) -> Iterator[NoteSection]:
+def sections(text: str, name: str, clean: Clean) -> Iterator[Observation]:
     """Each heading of a note with the text below it. `name`: the subject of text without a heading."""
     head, body = _front_matter(text)
     title = head.get("description") or head.get("name") or name
@@ -99,12 +86,12 @@ def sections(text: str, name: str) -> Iterator[NoteSection]:
         if heading is None:
             lines.append(line)
             continue
-        yield from _section(title, lines, is_rule)
+        yield from _section(title, lines, is_rule, clean)
         title, lines = heading[2], []
-    yield from _section(title, lines, is_rule)
+    yield from _section(title, lines, is_rule, clean)
 
 
-def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[NoteSection]:
+def _section(title: str, lines: list[str], is_rule: bool, clean: Clean) -> Iterator[Observation]:
     paragraphs: list[str] = []
     bullets: list[str] = []
     fresh, fenced, in_bullet = True, False, False
@@ -127,18 +114,12 @@ def _section(title: str, lines: list[str], is_rule: bool) -> Iterator[NoteSectio
         else:
             paragraphs[-1] += f"\n{line.rstrip()}"
     if any(map(str.strip, (*paragraphs, *bullets))):
-        ruled = is_rule or _RULES.search(title) is not None
-        yield NoteSection(title, tuple(paragraphs), tuple(filter(str.strip, bullets)), ruled)
-
-
-def _observation(section: NoteSection, clean: Clean) -> Observation:
-    type: ObservationType = "decision" if section.is_rule else "discovery"
-    return Observation(
-        type,
-        title=clean(section.title).strip()[:MOST_TITLE],
-        narrative=clean("\n\n".join(section.paragraphs)).strip() or None,
-        facts=tuple(filter(None, (clean(bullet).strip() for bullet in section.bullets))),
-    )
+        yield Observation(
+            "decision" if is_rule or _RULES.search(title) else "discovery",
+            title=clean(title).strip()[:MOST_TITLE],
+            narrative=clean("\n\n".join(paragraphs)).strip() or None,
+            facts=tuple(filter(None, (clean(bullet).strip() for bullet in bullets if bullet.strip()))),
+        )
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:

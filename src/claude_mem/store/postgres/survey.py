@@ -45,7 +45,6 @@ def _surveyed(db: PostgresConnection, facts: Survey, now: int) -> Survey:
         bytes=size,
         schema=found,
         checked=True,
-        unembedded=int(execute(db, "count_unembedded").fetchone()[0]),
         room=DatabaseSize(size, 0, 0, shrinks=False),
     )
 

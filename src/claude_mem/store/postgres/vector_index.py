@@ -13,7 +13,7 @@ from claude_mem.model.errors import VectorsInUse
 from claude_mem.model.refs import MemoryKind, Ref, id_at, keys_by_kind, ref_at, session_at
 from claude_mem.store.postgres import pgvector
 from claude_mem.store.relational import vector_table
-from claude_mem.store.relational.part import Connection, derived, execute, last_id, transaction
+from claude_mem.store.relational.part import Connection, derived, execute, transaction
 from claude_mem.store.relational.vector_table import (
     EMBEDDED,
     MOST_CHARACTERS,
@@ -133,11 +133,9 @@ class EmbeddingProgress(vector_table.EmbeddingProgress):
             kind, _, id = name.partition(":")
             execute(db, "settle_unembedded", kind=kind, id=int(id), stamp=int(stamp))
 
-    def waiting(self, maker: str) -> int:
-        with self._readers.read() as db:
-            if derived(db, "vectors_made_by") != maker:
-                return sum(last_id(db, kind) for kind in EMBEDDED)
-            return int(execute(db, "count_unembedded").fetchone()[0])
+
+def unembedded_count(db: Connection) -> int:
+    return int(execute(db, "count_unembedded").fetchone()[0])
 
 
 def make_again(db: Connection, ref: Ref) -> None:

@@ -76,6 +76,9 @@ class VectorIndex(Protocol):
     def take_out(self, db: Any, memory_keys: Sequence[int]) -> int:
         """Memories are forgotten: ours are gone with it, and counted; other backends' are noted."""
 
+    def unembedded_count(self, db: Any) -> int:
+        """How many memories have no vector, at most."""
+
     def make_again(self, db: Any, ref: Ref) -> None:
         """Marks a memory whose text changed. Its old vector stays until the new one is computed."""
 

@@ -58,6 +58,7 @@ def surveyed(db: Connection, facts: Survey, now: int) -> Survey:
         last_observation_at=execute(db, "last_observation_at").fetchone()[0],
         spent_today=SpentToday(**queue.spent_today(db, now)),
         unindexed=db.words.unindexed_count(db),
+        unembedded=db.vectors.unembedded_count(db),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from claude_mem.model.refs import MemoryKind, Ref
-from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, transaction
+from claude_mem.store.relational.part import Connection, Part, Row, derived, execute, last_id, transaction
 from claude_mem.store.relational.rows import batches
 from claude_mem.store.values import Unembedded
 
@@ -91,9 +91,12 @@ class EmbeddingProgress(Part, ABC):
     @abstractmethod
     def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
 
-    @abstractmethod
     def waiting(self, maker: str) -> int:
         """At most this many memories have no vector of this embedder (ids may have gaps)."""
+        with self._readers.read() as db:
+            if derived(db, "vectors_made_by") != maker:
+                return sum(last_id(db, kind) for kind in EMBEDDED)
+            return db.vectors.unembedded_count(db)
 
     def made(self) -> tuple[str, str] | None:
         """The embedder that made them, and their stamp."""

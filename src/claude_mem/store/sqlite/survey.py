@@ -10,7 +10,7 @@ from claude_mem.model.clock import DAY_MS
 from claude_mem.model.errors import StoreError, StoreForeign
 from claude_mem.model.structs import replace
 from claude_mem.store.relational import statistics
-from claude_mem.store.sqlite import backup, database_files, recovery, schema, upkeep, vector_index
+from claude_mem.store.sqlite import backup, database_files, recovery, schema, upkeep
 from claude_mem.store.sqlite.connection import open_reader, translated
 from claude_mem.store.values import Survey, UsageCounts
 
@@ -69,7 +69,6 @@ def _with_database(facts: Survey, known: tuple[schema.Migration, ...], now: int,
         return replace(
             statistics.surveyed(db, facts, now),
             checked=checked,
-            unembedded=vector_index.unembedded_count(db),
             room=upkeep.size(db, path),
         )
 

@@ -101,12 +101,6 @@ class EmbeddingProgress(vector_table.EmbeddingProgress):
         for name, value in again.items():
             execute(db, "settle_again", name=name, value=value)
 
-    def waiting(self, maker: str) -> int:
-        with self._readers.read() as db:
-            if derived(db, "vectors_made_by") != maker:
-                return sum(last_id(db, kind) for kind in EMBEDDED)
-            return unembedded_count(db)
-
 
 def unembedded_count(db: Connection) -> int:
     return sum(max(0, last_id(db, kind) - _mark(db, kind)) for kind in EMBEDDED)

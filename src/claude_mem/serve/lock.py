@@ -107,17 +107,11 @@ def _lock(fd: int) -> bool:
 
 
 def _holder(fd: int) -> int | None:
-    question = struct.pack(_LAYOUT, *_asking())
+    question = struct.pack(_LAYOUT, *(fcntl.F_WRLCK if place == _TYPE_AT else 0 for place in range(5)))
     answer = struct.unpack(_LAYOUT, fcntl.fcntl(fd, fcntl.F_GETLK, question))
     if answer[_TYPE_AT] == fcntl.F_UNLCK:
         return None
     return max(UNSEEN, int(answer[_PID_AT]))
-
-
-def _asking() -> list[int]:
-    fields = [0, 0, 0, 0, 0]
-    fields[_TYPE_AT] = fcntl.F_WRLCK
-    return fields
 
 
 STARTING_FILE = "starting.json"

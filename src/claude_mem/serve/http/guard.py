@@ -84,7 +84,6 @@ def cookie_name(port: int | None) -> str:
 def judge(
     headers: Headers,
     key: Key | None,
-    most_bytes: int = MOST_BYTES,
     *,
     method: str = "GET",
     is_open: bool = False,
@@ -100,7 +99,7 @@ def judge(
         return refusal
     if key is not None and not is_open and (refusal := _unauthenticated(found, key, method, is_file)):
         return refusal
-    return judge_length(found.get(b"content-length", []), most_bytes)
+    return judge_length(found.get(b"content-length", []))
 
 
 def _foreign(found: dict[bytes, list[bytes]], key: Key) -> Verdict:
@@ -159,16 +158,16 @@ def _holds_token(given: list[bytes], token: str) -> bool:
     return scheme.lower() == b"bearer" and hmac.compare_digest(credentials.strip(), token.encode())
 
 
-def judge_length(given: Sequence[bytes], most_bytes: int) -> Verdict:
+def judge_length(given: Sequence[bytes]) -> Verdict:
     """By the Content-Length headers."""
     length = given[0] if given else b"0"
     if len(given) > 1 or not length.isdigit() or len(length) > 18:
         return Refusal(400, "bad_length", "Content-Length is not a number.")
-    return too_large(most_bytes) if int(length) > most_bytes else None
+    return _too_large() if int(length) > MOST_BYTES else None
 
 
-def too_large(most_bytes: int) -> Refusal:
-    return Refusal(413, "too_large", f"The body is larger than {most_bytes} bytes.")
+def _too_large() -> Refusal:
+    return Refusal(413, "too_large", f"The body is larger than {MOST_BYTES} bytes.")
 
 
 class Middleware:
@@ -288,13 +287,13 @@ def hardened(headers: Headers) -> list[tuple[bytes, bytes]]:
     return [*given, *_ALWAYS]
 
 
-async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | None:
+async def read_body(receive: Receive) -> bytes | None:
     """The complete body; None if the caller has gone. Counted as it arrives: a chunked one has no length.
     Raises Refusal."""
     chunks, size = [], 0
     try:
         async with asyncio.timeout(BODY_DEADLINE_S):
-            while size <= most_bytes:
+            while size <= MOST_BYTES:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     return None
@@ -305,8 +304,8 @@ async def read_body(receive: Receive, most_bytes: int = MOST_BYTES) -> bytes | N
     except TimeoutError:
         hang_up = {"Connection": "close"}
         raise Refusal(408, "too_slow", "The body did not arrive in time.", headers=hang_up) from None
-    if size > most_bytes:
-        raise too_large(most_bytes)
+    if size > MOST_BYTES:
+        raise _too_large()
     return b"".join(chunks)
 
 

@@ -66,10 +66,9 @@ class KeyChecker:
         self,
         authenticate: Callable[[str], Identity | None],
         now_s: Callable[[], float],
-        cache_s: float = CACHE_S,
         uncached: Allowance = UNCACHED_KEYS,
     ) -> None:
-        self._authenticate, self._now_s, self._cache_s = authenticate, now_s, cache_s
+        self._authenticate, self._now_s = authenticate, now_s
         self._found: OrderedDict[bytes, tuple[float, Identity | None]] = OrderedDict()
         self._lookups = RateLimiter(uncached, 1)
         self._lock = Lock()
@@ -79,7 +78,7 @@ class KeyChecker:
         says nothing of another key."""
         with self._lock:
             at, identity = self._found.get(_digest(key), (-math.inf, None))
-        return self._now_s() - at < self._cache_s, identity
+        return self._now_s() - at < CACHE_S, identity
 
     def identify(self, key: str) -> Identity | None:
         """The key's identity; None: it is unknown, expired or revoked. May block. Raises StoreError, and

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct
@@ -18,7 +17,6 @@ from starlette.types import Scope as AsgiScope
 from claude_mem.model.errors import StoreError
 from claude_mem.serve.http.guard import (
     BY_PROGRAM,
-    MOST_BYTES,
     ROUTE,
     TRUSTED,
     UNKNOWN_ROUTE,
@@ -55,7 +53,6 @@ class GateRules(Struct, frozen=True, kw_only=True):
     hosts: frozenset[bytes] | None = None
     tls: bool = False
     allowance: Allowance
-    most_bytes: int = MOST_BYTES
 
 
 class Gate(Middleware):
@@ -67,15 +64,10 @@ class Gate(Middleware):
     )
 
     def __init__(
-        self,
-        app: ASGIApp,
-        serving: ServerState,
-        table: tuple[Endpoint, ...],
-        rules: GateRules,
-        now_s: Callable[[], float] = time.monotonic,
+        self, app: ASGIApp, serving: ServerState, table: tuple[Endpoint, ...], rules: GateRules
     ) -> None:
         super().__init__(app, serving, "server")
-        self._serving, self._rules, self._now_s = serving, rules, now_s
+        self._serving, self._rules = serving, rules
         self._router, self._rates = Router(table), RateLimiter(rules.allowance)
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
@@ -89,7 +81,7 @@ class Gate(Middleware):
         endpoint = self._endpoint(scope)
         if endpoint is not None:
             scope[ROUTE] = endpoint.path
-        headers, most_bytes = scope["headers"], self._rules.most_bytes
+        headers = scope["headers"]
         is_open = endpoint is not None and endpoint.scope == "open"
         if not is_open:
             if refusal := judge_host(headers, self._rules.hosts):
@@ -97,16 +89,16 @@ class Gate(Middleware):
             scope[IDENTITY] = identity = await self._identified(scope)
             if ADMIT in scope:
                 scope[ADMIT]()
-            if wait_s := self._rates.wait_s(str(identity.key_id), self._now_s()):
+            if wait_s := self._rates.wait_s(str(identity.key_id), time.monotonic()):
                 raise too_many(wait_s)
             # Unknown routes are left to the application, which answers callers with a key.
             if endpoint is not None and endpoint.scope not in identity.scopes:
                 raise no_scope(str(endpoint.scope))
         lengths = [value.strip() for name, value in headers if name == b"content-length"]
-        if refusal := judge_length(lengths, most_bytes):
+        if refusal := judge_length(lengths):
             raise refusal
         scope[TRUSTED], scope[BY_PROGRAM] = False, not is_open
-        return await read_body(receive, most_bytes)
+        return await read_body(receive)
 
     async def _identified(self, scope: AsgiScope) -> Identity:
         key = key_in(scope["headers"])

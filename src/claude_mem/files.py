@@ -31,9 +31,9 @@ def read_object(path: Path) -> dict[str, Any]:
 def atomic_file(
     path: Path, *, mode: int = 0o600, durable: bool = False, overwrite: bool = True
 ) -> Iterator[IO[bytes]]:
-    """A file to write to, which takes the name `path` when the block ends without an error. A link planted
-    there is replaced, never followed. `durable`: on the disk before it takes the name. Without `overwrite` it
-    raises FileExistsError if the file was created meanwhile."""
+    """A file that is renamed to `path` when the block ends without an error. A link at that path is replaced,
+    never followed. `durable`: it is synced before it is renamed. Without `overwrite`, raises FileExistsError
+    if the file was created in the meantime."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     _remove_left_over(path)
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -39,8 +39,8 @@ NOWHERE = Origin(key="unknown", name="unknown", root="")
 
 
 class Origins:
-    """Resolves working directories; the last few answers hold for a moment, or until another branch is
-    checked out: what is made on a branch must not be taken for the former one's."""
+    """Resolves working directories. The last few answers are cached for a moment, or until another branch is
+    checked out, so that work is not attributed to the previous branch."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -249,7 +249,7 @@ def log(
     within_s: float = WITHIN_S,
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[GitCommit]:
-    """The newest commits that HEAD leads to, the newest first; where it leads nowhere yet, those of all
+    """The newest commits reachable from HEAD, newest first; if HEAD has no commit yet, those of all
     branches. `since`: epoch milliseconds. Raises Unanswered."""
     git = Git(repo, time.monotonic() + within_s, environ)
     shallow = git.output("rev-parse", "--git-path", "shallow").removesuffix("\n")

@@ -158,8 +158,8 @@ def trouble_of(error: Exception) -> Trouble:
 def _connected(
     parts: SplitResult, deadline_s: float, tls: ssl.SSLContext | None
 ) -> tuple[http.client.HTTPConnection, str, dict[str, str]]:
-    """A connection, through the proxy's tunnel and under TLS where that is wanted; the path to request, and
-    the headers that a proxy needs."""
+    """A connection (through a proxy's tunnel and with TLS, if needed), the path to request, and the headers
+    for a proxy."""
     from http.client import HTTPConnection, HTTPSConnection
 
     host, secure = parts.hostname, parts.scheme == "https"

@@ -42,8 +42,9 @@ def agent_of(session: str) -> str:
 
 
 def short_id(session: str) -> str:
-    """The start of a session's own id, long enough to identify it. Random ones differ in their first 8
-    characters. Codex's and others' begin with the time, so that those of one hour would look the same."""
+    """The start of a session's own id, long enough to identify it. Random ids differ in their first 8
+    characters. Those of Codex and others begin with the time, so that all ids of an hour would look the
+    same."""
     own = session.partition(":")[2] if agent_of(session) != CLAUDE_CODE else session
     parts = own.split("-")
     if [len(part) for part in parts] != [8, 4, 4, 4, 12]:

@@ -105,8 +105,8 @@ class TranscriptReader(Protocol):
     ) -> FoundTranscripts: ...
 
     def read(self, path: Path, of_agents: Sequence[Path], *, over: bool) -> TranscriptReading:
-        """The events that its hooks would have sent, in the words of Claude Code's hooks; ids begin with
-        TRANSCRIPT_PREFIX. Not `over`: the last line is not the session's end."""
+        """The events that its hooks would have sent, in Claude Code's format; ids begin with
+        TRANSCRIPT_PREFIX. Not `over`: the session may continue after the last line."""
         ...
 
     def count(self, transcript: Transcript) -> tuple[int, int]:

@@ -78,8 +78,8 @@ def read_text(path: Path) -> str | None:
 
 
 def write_text(path: Path, text: str, *, is_new: bool = False, executable: bool = False) -> None:
-    """Atomically, through a link (settings are often stored elsewhere), with the file's mode. A new file can
-    be made again by another install: it need not survive a power cut."""
+    """Writes a file atomically, through a link (settings are often stored elsewhere), with the file's mode.
+    It is not synced, because another install can create the file again."""
     target, mode = path.resolve(), 0o700 if executable else 0o600
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

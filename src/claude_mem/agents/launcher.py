@@ -62,8 +62,9 @@ def this_machine(data_dir: str | None = None) -> Machine:
 
 
 def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
-    """The program of every hook. On the command line and not in a file: Python leaves with 2 when a script is
-    gone, and to the client that means "block the user's prompt". Only a session's start says so."""
+    """The program of every hook. It is on the command line, not in a file: Python exits with 2 if a script is
+    missing, which the client takes as "block the user's prompt". Only a session's start reports a missing
+    program."""
     gone = _when_gone(verb, agent)
     otherwise = f"posix.write(1, {gone.encode()!a}), " if gone else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
@@ -71,26 +72,26 @@ def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE)
 
 
 def hook_command(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> list[str]:
-    """-I keeps the project's own modules out, -S saves the site-packages scan. The version: a hook of Claude
-    Code's says so when the program has become another since; an agent whose user has to trust a command
-    gets one that stays the same."""
+    """-I keeps the project's own modules out, -S avoids the site-packages scan. With a version, a hook of
+    Claude Code's can report that the program's version differs. An agent whose user has to trust each command
+    gets one without a version, so that it stays the same."""
     program = hook_program(machine, verb, agent)
     version = [__version__] if agent == CLAUDE_CODE else []
     return [machine.interpreter, "-I", "-S", "-c", program, verb, agent, *version]
 
 
 def hook_line(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) -> str:
-    """The same for a shell, complete in itself: some agents know nothing but a command, and run the hooks in
-    another one's settings. The shell becomes the interpreter; without that, it leaves with 0, and a session's
-    start says that we are gone."""
+    """The same as a self-contained shell command: some agents only support commands, or run the hooks in
+    another agent's settings. The shell executes the interpreter; if that is missing, it exits with 0, and a
+    session's start reports it."""
     words, gone = hook_command(machine, verb, agent), _when_gone(verb, agent)
     otherwise = f"echo {shlex.quote(gone)}; " if gone else ""
     return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; {otherwise}exit 0"
 
 
 def _when_gone(verb: str, agent: str) -> str:
-    """The answer of a session's start, as the agent understands it: to its user or, where it has no place for
-    that, to its model. "": not of this hook."""
+    """The answer of a session's start, in the agent's format: to its user or, if that is not possible, to its
+    model. "": this hook does not answer."""
     if verb not in _STARTS:
         return ""
     if agent == CLAUDE_CODE:

@@ -19,9 +19,9 @@ def doc(
     expected: str | None = None,
     is_column: bool = False,
 ) -> Meta:
-    """What a field means, for people. `aliases`: other names callers may use for it; `expected`: completes
-    "must be ..." when it is refused, where its type alone does not say enough; `is_column`: a filter by
-    equality with the column of this name."""
+    """The description of a field. `aliases`: other names that callers may use; `expected`: completes "must be
+    ..." in an error, if the type is not clear enough; `is_column`: a filter by equality with the column of
+    this name."""
     return Meta(
         description=description,
         examples=list(examples) or None,

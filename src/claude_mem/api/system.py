@@ -372,9 +372,9 @@ class KnownRequest(Params, frozen=True, kw_only=True):
 
 
 class KnownSession(Struct, frozen=True):
-    """A session that is there already, or must not be. live: captured as it happened, or brought along from
-    elsewhere; forgotten: all of it, by the user; unseen: it ran while memory was paused. Only the past may
-    be added to."""
+    """A session that exists or must not be imported. live: captured as it happened, or imported from
+    elsewhere; forgotten: deleted by the user; unseen: it ran while memory was paused. Events can only be
+    added to a session that is `past`."""
 
     state: Annotated[str, doc("live, past, forgotten or unseen.", "past")]
     events: Annotated[int, doc("How many events.", 12)]

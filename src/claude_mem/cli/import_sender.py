@@ -118,8 +118,9 @@ def send(
     *,
     interrupted: bool = True,
 ) -> Sent:
-    """In batches; what became of them is added to `sent`. `sentence`: what is done, beside the progress.
-    `expected`: about how many lines there are. `interrupted`: an interruption says what is imported."""
+    """Sends records in batches; the outcome is added to `sent`. `sentence`: what to show next to the
+    progress. `expected`: approximate number of lines. `interrupted`: an interruption reports what was
+    imported."""
     with output.ProgressLine(sentence) as progress:
         try:
             for batch, count in batches(lines):

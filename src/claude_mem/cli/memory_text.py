@@ -88,9 +88,9 @@ _FIELDS = (*MEMORY_FIELDS, ("files", "Files"))
 def found(
     results: Sequence[Result], sessions: Sequence[Result], columns: int = 0, paint: Paint | None = None
 ) -> str:
-    """By session: when and what it was about, and under it the memories that match, each with the sentence
-    that does. The project is named once if it is one. With `parts`, of what the score is made. For the
-    terminal, unless `columns` and `paint` say otherwise."""
+    """Search results by session: its time and subject, and below it the matching memories, each with the
+    sentence that matches. If there is only one project, it is named once. With `parts`, shows how the score
+    is computed. For the terminal, unless `columns` and `paint` are given."""
     columns, paint = columns or terminal(), paint or Paint(sys.stdout)
     found_in = {result["session_id"] for result in results}
     sessions = [session for session in sessions if session["session_id"] in found_in]

@@ -220,8 +220,8 @@ EVERY_S = 0.2
 
 
 class ProgressLine:
-    """How far something is, once it takes longer than a moment. On a terminal one line that is overwritten,
-    and erased at the end; elsewhere a line once, or every `plain_every_s`."""
+    """Shows the progress of something that takes longer than a moment. On a terminal, one line is
+    overwritten, and erased at the end; elsewhere, a line is printed once, or every `plain_every_s`."""
 
     def __init__(
         self, sentence: str = "", *, after_s: float = AFTER_S, plain_every_s: float | None = None

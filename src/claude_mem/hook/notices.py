@@ -66,9 +66,9 @@ def start_line(settings: bytes, answer: bytes) -> str:
 
 
 def pending(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
-    """At a session's start: all that the user is to be shown, in a line each, and what to call once it was
-    shown. The problem of this moment (its reason, and a sentence), what notice the worker left, what
-    could not be saved since the last start."""
+    """The notices for a session's start, one line each, and what to call after they were shown: the current
+    problem (its reason, and a sentence), the notices that the worker left, and what could not be saved since
+    the last start."""
     left, file = _left()
     new = drop_counters.news()
     before = dict(new)

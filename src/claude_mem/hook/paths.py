@@ -97,8 +97,8 @@ def place(inode: int) -> bytes:
 
 
 def _is_in_project(directory: bytes, working: bytes, project: bytes) -> bool:
-    """Whether the data directory is, or is in, the project or a repository that is worked in. The user's home
-    is none, nor what contains it."""
+    """Whether the data directory is, or is inside, the current project or repository. The user's home and the
+    directories that contain it do not count."""
     at = directory
     while len(at) > 1:
         inside = at + b"/"
@@ -149,7 +149,8 @@ def working_directory() -> str:
 
 
 def is_there(name: str) -> bool:
-    """Whether a file exists. True if that cannot be checked: a mark that protects the user counts."""
+    """Whether a file exists. True if that cannot be checked, because a marker that protects the user must
+    count."""
     try:
         posix.lstat(name)
     except FileNotFoundError:

@@ -59,7 +59,7 @@ def note_skipped_session(session: str) -> None:
 
 
 def note_skipped(verb: str, given: Payload) -> None:
-    """A session that is off by its environment. Where nothing was ever recorded, nothing is noted either."""
+    """Leaves a note for a session that its environment turned off, unless nothing was ever recorded here."""
     posix.chdir(paths.data_directory(posix.environ))
     note_skipped_session(given.session or _read(verb, given)[1])
 
@@ -92,8 +92,8 @@ def _read(verb: str, given: Payload) -> tuple[bytes, str]:
 
 
 def _keep_marks(verb: str, event: bytes, session: str, given: Payload) -> None:
-    """Nothing is recorded, but what is private is noted as ever: it may be resumed in the middle of a turn.
-    And a later compaction repeats what was said meanwhile: the session is marked for that, too."""
+    """Updates the private marks during a pause, because recording may resume in the middle of a turn. It also
+    marks the session because a later compaction would repeat what was said during the pause."""
     if event == b"UserPromptSubmit":
         from claude_mem.privacy import scrub_payload
 

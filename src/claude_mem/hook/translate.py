@@ -84,8 +84,9 @@ class Translator:
         return Payload(_encoded(spoken), is_complete=is_whole)
 
     def _renamed(self, head: bytes) -> bytes | None:
-        """A payload in which nothing but names differs, unparsed; None: it must be parsed. A key between bare
-        quotes is never part of a text; a tool's input comes after everything that is renamed."""
+        """Translates a payload that differs only in names, without parsing it; None: it must be parsed. A key
+        between bare quotes is never part of a text, and a tool's input comes after everything that is
+        renamed."""
         before, given, after = head.partition(_INPUT)
         if not given or not before.startswith(_HEAD) or head.count(b'"session_id"') > 1:
             return None

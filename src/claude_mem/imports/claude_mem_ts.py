@@ -229,7 +229,8 @@ class TypeScriptMemory:
             )
 
     def _whose(self, kind: str, row: Fields, at: int) -> tuple[str, list[Record]]:
-        """The session ("": none) and what must come before its memory: one that is not there is made up."""
+        """A memory's session ("": none) and the records that must precede it; a missing session is
+        created."""
         memory = row.name(*_MEMORY)
         session = self._by_memory.get(memory)
         why = "its session is not imported" if session == "" else self._unwanted(row.name("project"))

@@ -169,7 +169,8 @@ def made_in(record: Record) -> Iterator[Made]:
 
 
 def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionOf:
-    """Where a commit was taken in stays its place. Else who names its hash, or its subject near its time."""
+    """Finds a commit's session: the one into which it was imported; otherwise one that mentions its hash, or
+    its subject at about its time."""
     taken: dict[str, str] = {}
     by_sha: dict[str, str] = {}
     by_subject: dict[str, list[Made]] = {}

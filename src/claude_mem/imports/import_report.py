@@ -74,7 +74,7 @@ def project_named(name: str) -> Origin:
 
 
 def folders(name: str, paths: Iterable[str]) -> list[str]:
-    """Directories of that name that contain the files, most frequent first: candidates for the project."""
+    """Directories with that name that contain the files, most frequent first: candidates for the project."""
     found: Counter[str] = Counter()
     for path in paths:
         found.update(str(folder) for folder in PurePosixPath(path).parents if folder.name == name)

@@ -151,9 +151,9 @@ _EVERYBODYS = lazy_pattern(
 
 
 def worktree_of(path: str) -> tuple[str, str] | None:
-    """The repository's main directory and the worktree, by where tools put worktrees: `shop/.worktrees/3`,
-    `shop/.claude/worktrees/3`, `shop.worktrees/3` beside it. None: no such place. A worktree that is gone can
-    be recognized by its path only."""
+    """The repository's main directory and the worktree, by the paths that tools use for worktrees:
+    `shop/.worktrees/3`, `shop/.claude/worktrees/3`, `shop.worktrees/3` next to it. None: no such path. A
+    deleted worktree can only be recognized by its path."""
     separator = _separator(path)
     parts = path.rstrip(separator).split(separator)
     for index, part in enumerate(parts[:-1]):
@@ -177,8 +177,8 @@ def repository_of(directory: str) -> str:
 
 
 def enclosing_directories(directory: str) -> list[str]:
-    """A directory and those above it whose project its work may belong to, the nearest first. A home or the
-    temporary directory holds everybody's."""
+    """A directory and its parents, to whose project its work may belong, nearest first. Home directories and
+    the temporary directory do not count, because they contain many projects."""
     if len(directory) > LONGEST_PATH:
         return [directory]
     separator = _separator(directory)

@@ -47,8 +47,7 @@ def indexed(text: str) -> str:
 
 
 def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """A query's words that say something, and as phrases what belongs together (a quotation, a path, an
-    identifier)."""
+    """The significant words of a query; quotations, paths and identifiers are phrases."""
     words: dict[str, None] = {}
     phrases: dict[str, None] = {}
     for chunk in _CHUNK.findall(_POSSESSIVE.sub("", normalize("NFC", query))):
@@ -68,7 +67,8 @@ _OF_ANY_CHECK = frozenset(("all", "build", "check", "full", "lint", "run", "suit
 
 
 def significant_words(text: str) -> frozenset[str]:
-    """For comparing what two texts are about: beginnings of words, of identifiers also of their parts."""
+    """The words by which the subjects of two texts are compared: prefixes of words and of the parts of
+    identifiers."""
     found = (part.lower() for word in _WORD.findall(_CAMEL_WORD.sub(_with_parts, text)) for part in [word])
     return frozenset(
         word[:5]
@@ -121,7 +121,7 @@ _SURROGATES = lazy_pattern("[\ud800-\udbff][\udc00-\udfff]")
 
 
 class LiteralText:
-    """A text to be found to the letter in any case: as it is, in JSON (tool inputs, facts), or in JSON within
+    """A text to be found literally, ignoring case: as it is, in JSON (tool inputs, facts), or in JSON within
     JSON."""
 
     def __init__(self, words: str) -> None:

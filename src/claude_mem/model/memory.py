@@ -71,9 +71,10 @@ class Findings(Struct, frozen=True):
     """What the session may be called by, if that is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
-        """By what supports it: it changed a file, the user decided it, a commit contains it, or it describes
-        what the agent ran or did. What was merely read, guessed, or found without looking has no support, nor
-        has an answer to the user's question that describes no change, whatever else was edited."""
+        """The source of a memory, by its evidence: it changed a file, the user decided it, a commit contains
+        it, or it describes what the agent ran or did. What was only read, guessed, or stated without looking
+        has no evidence. Nor has an answer to the user's question that describes no change, whatever else was
+        edited."""
         return "work" if self._supports(made) else "external"
 
     def _supports(self, made: Observation | Summary) -> bool:
@@ -107,8 +108,8 @@ class Findings(Struct, frozen=True):
         return is_named or any(len(words) > 15 and words in self.request for words in quoted)
 
     def _describes_a_run(self, title: str, wording: str) -> bool:
-        """Not of any run: that the tests pass shows nothing of the code that was read before. Beside what was
-        fetched it has to describe little else."""
+        """Whether the memory describes a run. Just any run is not enough: passing tests prove nothing about
+        code that was read. If text was fetched, the memory must describe little else."""
         named, of_runs = significant_words(title), len(significant_words(wording) & self.ran)
         if (
             self.saw_state
@@ -184,8 +185,8 @@ class Unreadable(Struct, frozen=True):
 
 
 class Paused(Struct, frozen=True):
-    """Calling again is useless until the user changes something: a login, a key, a model's name. The batch is
-    kept and no attempt is counted; the user is notified once."""
+    """Retrying is useless until the user changes something: a login, a key, a model's name. The batch stays
+    in the queue and no attempt is counted; the user is notified once."""
 
     reason: str  # one plain sentence that says what to do
 
@@ -236,7 +237,8 @@ FIXES = lazy_pattern(
 
 
 def type_of_commit(subject: str) -> ObservationType | None:
-    """By its first word, a conventional prefix or not, else by what it mentions; None: it does not say."""
+    """The type of a commit, by its first word (a conventional prefix or not) or by what it mentions; None:
+    unknown."""
     first = _FIRST_WORD.match(subject)
     found = _COMMIT_TYPES.get(first[1].lower()) if first else None
     return found or ("bugfix" if FIXES.search(subject) else None)
@@ -248,11 +250,11 @@ _BULLETS = frozenset("-–—•*")
 
 
 def content_key(observation: Observation) -> str | None:
-    """The same for the same content, however it is set; None for one that says nothing.
+    """A key that is the same for the same content, however it is formatted; None if there is no content.
 
-    Case, spacing, quotes, brackets and the punctuation that ends words do not count, nor does the order of
-    the facts. Digits count, and so does what stands between words in code: `x > 3` is not `x < 3`. A title
-    alone says too little: "Tests added" to one file is not "Tests added" to another.
+    Case, spacing, quotes, brackets and punctuation at the end of words do not count, nor does the order of
+    the facts. Digits count, and so do operators in code: `x > 3` is not `x < 3`. A title alone is not enough:
+    "Tests added" to one file is not "Tests added" to another.
     """
     title, texts = _plain(observation.title), [_plain(observation.narrative)]
     texts += sorted(map(_plain, observation.facts))

@@ -48,8 +48,9 @@ class Ref(Struct, frozen=True, order=True):
 
 
 def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
-    """A memory's key in the indexes of a SQLite file, one integer. The keys of a project are adjacent, within
-    it those of a session: an index searches a project without reading the others, and a key has its session.
+    """A memory's key in the indexes of a SQLite file, one integer. The keys of a project are adjacent, and
+    within it those of a session. So a project can be searched without reading the others, and a key contains
+    its session.
 
     Raises OverflowError past 16,383 projects, four million sessions or 33 million rows of a kind."""
     if project_id > LARGEST_PROJECT or session_db_id >> _SESSION_BITS or ref.id >> _ID_BITS:
@@ -61,7 +62,7 @@ def memory_key(project_id: int, session_db_id: int, ref: Ref) -> int:
 
 
 def wide_key(session_db_id: int, ref: Ref) -> int:
-    """A memory's key in a PostgreSQL database. Its project is not in it, but in a column beside it: so there
+    """A memory's key in a PostgreSQL database. The project is not in it, but in a separate column, so there
     may be any number of projects.
 
     Raises OverflowError past a billion sessions or two billion rows of a kind."""

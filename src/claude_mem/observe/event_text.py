@@ -60,8 +60,8 @@ _REPORTS = {
 
 
 def piece(seen: ReadEvent, base: str | None) -> Piece | None:
-    """None for what says nothing: a session's start and end, a tool of which only the name was stored, and
-    everything of a private turn."""
+    """An event as a piece of the prompt; None for events without content: a session's start and end, a tool
+    of which only the name was stored, and everything in a private turn."""
     event, call = seen
     if event.private:
         return None
@@ -138,7 +138,7 @@ _TROUBLE = re.compile(r"error|fail|panic|exception|warn", re.IGNORECASE)
 
 
 def _answer(name: str, text: str, usual: int, tail: float = 0.3) -> str:
-    """What is shown of an answer: of what machines write for machines, little."""
+    """The part of a tool's output that is shown; little, if it is machine-readable."""
     if any(word in name.lower() for word in _SNAPSHOTS):
         return elide(text, MOST_SNAPSHOT)
     most = MOST_REPLY if text.lstrip()[:1] in ("{", "[") else usual

@@ -41,7 +41,8 @@ LONGEST_NOTICE = 600
 
 
 def is_clients_notice(text: str) -> bool:
-    """Whether a last message is not the agent's but the client's: a limit was reached, the API failed."""
+    """Whether a last message is not from the agent but from the client: a limit was reached, or the API
+    failed."""
     return len(text) <= LONGEST_NOTICE and _CLIENTS_NOTICE.match(text) is not None
 
 
@@ -78,7 +79,7 @@ def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
 
 
 def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None:
-    """The observation that unclaimed edits must belong to, if exactly one is possible."""
+    """The observation to which unclaimed edits must belong, if only one is possible."""
     silent = [
         index
         for index, each in enumerate(observations)
@@ -112,11 +113,11 @@ def _modified(call: ToolUse) -> Iterator[str]:
 
 
 def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
-    """With what supports its claims (`Findings.source_of` decides by that).
+    """Adds the evidence for the claims, by which `Findings.source_of` decides.
 
-    Text from outside may say anything, also what the next session is to do. A wrong "external" costs a mark
-    beside a memory, a wrong "work" lends untrusted words the agent's voice. So a program that was run
-    supports what the memory says about it, not whatever else was read.
+    External text may say anything, including instructions for the next session. A wrong "external" costs a
+    mark on a memory, but a wrong "work" presents untrusted text as the agent's own. So a program that was run
+    supports what the memory says about it, but not anything else that was read.
     """
     calls = [call for _, call in seen if call is not None]
     fetched = any(map(_is_from_afar, calls))
@@ -249,7 +250,7 @@ def _is_users_word(call: ToolUse) -> bool:
 
 
 def reads_outside(call: ToolUse) -> bool:
-    """Whether what it returns was written by others, as far as its name and its command show."""
+    """Whether its output was written by others, judging by its name and command."""
     if call.kind in _READERS or call.tool.name.startswith("mcp__"):
         return True
     if call.kind is ToolKind.OTHER:
@@ -264,7 +265,7 @@ def reads_outside(call: ToolUse) -> bool:
 
 
 def _only_runs(line: str) -> bool:
-    """What it picks its lines from is what tests, builds and linters printed."""
+    """Whether it only filters the output of tests, builds and linters."""
     if _FETCHES.search(line) or re.search(r"\$\(|`|<", line):
         return False
     found = list(shell.uses(line))

@@ -74,8 +74,8 @@ class Observer:
         today: Callable[[], int] = _today,
         clean: Callable[[str], str] = str,
     ) -> None:
-        """`extract` observes without a model; `spent` knows what a session and the day have cost; `notify`
-        reaches the user; `clean` removes from a text what must not be stored."""
+        """`extract` observes without a model; `spent` returns the cost of a session and of the day; `notify`
+        notifies the user; `clean` removes from a text what must not be stored."""
         self._model, self._extract, self._options = model, extract, options
         self._spent, self._notify, self._today, self._clean = spent, notify, today, clean
         self._lock = threading.Lock()

@@ -216,8 +216,8 @@ def _is_plan(seen: ReadEvent) -> bool:
 
 
 def _numbered(pieces: Sequence[Piece]) -> list[Piece]:
-    """A long body that comes again is named by the number of the first: a subagent's last message comes by
-    its own stop, and as the answer of the tool that ran it."""
+    """Replaces a repeated long body with the number of the first: a subagent's last message arrives with its
+    own stop event, and as the output of the tool that ran it."""
     first: dict[str, int] = {}
     numbered: list[Piece] = []
     for number, each in enumerate(pieces, 1):
@@ -266,11 +266,11 @@ def _one(run: list[Piece]) -> list[Piece]:
 
 
 def fit(pieces: Sequence[Piece], budget: int) -> list[Piece]:
-    """The pieces, shortened until heads, bodies and what divides them are within the budget.
+    """Shortens the pieces until heads, bodies and separators fit the budget.
 
-    Reads shrink first, then commands that went well, then edits and errors, last prompts and messages.
-    Within one value all shrink in proportion. Only when even the heads are too many are complete events left
-    out, in the same order, and their number is given.
+    Reads are shortened first, then successful commands, then edits and errors, and prompts and messages last.
+    Pieces of the same value are shortened in proportion. Only if even the heads are too long, complete events
+    are left out, in the same order, and counted.
     """
     fitted = list(pieces)
     for value in Value:

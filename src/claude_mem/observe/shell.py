@@ -219,7 +219,7 @@ _SHELLS = ("bash", "sh", "zsh")
 
 
 def uses(line: str) -> Iterator[tuple[Use, SimpleCommand]]:
-    """The purpose of each program of a line. One whose input is existing text prints that."""
+    """The purpose of each program of a line. A program whose input is existing text counts as printing it."""
     fed_by: Use | None = None
     for simple in commands(line):
         if simple.program in _SHELLS and len(simple.words) > 2 and simple.words[1].endswith("c"):
@@ -320,8 +320,9 @@ def _looks(command: SimpleCommand) -> bool:
 
 
 def surely_changed(command: str) -> Iterator[str]:
-    """The files it redirects into, removes or moves under git: only what the words alone prove. A variable, a
-    pattern, a loop or a step into another folder makes it uncertain, and what is uncertain is left out."""
+    """The files that it redirects to, removes, or moves under git, if the command line alone proves it. A
+    variable, a pattern, a loop or a change of directory makes it uncertain, and uncertain files are left
+    out."""
     words = _split(command)
     start = 0
     for index in range(len(words) + 1):

@@ -51,11 +51,11 @@ _acting: ContextVar[Principal] = ContextVar("acting", default=None)
 
 
 def acting() -> Principal:
-    """Who a transaction of a team's server is for.
+    """The principal for whom a transaction of a team's server runs.
 
-    The pool asks when it lends a connection. Nobody: the transaction sees nothing. A member: it sees and
-    changes what the database's rules let that member (access.sql). The server's own loops act as the service,
-    which sees everything: each says so where it begins.
+    The pool reads it when it lends a connection. Without a principal, the transaction sees nothing. As a
+    member, it sees and changes what the database's rules permit (access.sql). The server's own loops
+    explicitly act as the service, which sees everything.
     """
     return _acting.get()
 
@@ -104,10 +104,10 @@ class ChangePosition(Struct, frozen=True, order=True):
 
 
 class PullCursor(Struct, frozen=True):
-    """Where a machine's pulls have come to: all changes up to a place. Of projects that its member may read
-    only since, what is older comes first, up to that place: those whose grant is of a transaction from
-    `grants` on, and before `until`. `cluster`: whose transactions these are, for those of a PostgreSQL server
-    that a dump is restored on have nothing to do with them."""
+    """How far a machine has pulled: all changes up to a position. If its member got access to a project
+    later, that project's older changes are pulled first, up to this position: those whose grant is from a
+    transaction since `grants` and before `until`. `cluster`: the PostgreSQL server of these transactions,
+    which have no meaning on another server after a restore."""
 
     place: ChangePosition = ChangePosition()
     grants: int = 0

@@ -140,11 +140,11 @@ SPARE = 16
 
 
 class Builtin:
-    """The default VectorBackend: vectors lie in the database beside their memories, and are compared in this
+    """The default VectorBackend: vectors are in the database with their memories, and are compared in this
     process.
 
-    Of a project, and of all, the newest so many are held ready to be compared; older ones still count where
-    full text has found them (`cosines`)."""
+    For each project, and for all projects, a limited number of the newest vectors is held in memory; older
+    ones still count for memories that full text has found (`cosines`)."""
 
     name = "builtin"
 
@@ -266,10 +266,10 @@ MOST_HELD = 400_000
 
 
 class ProjectVectors(Builtin):
-    """For a team's server: held by project, for whoever may read that project.
+    """Vectors in the memory of a team's server, by project.
 
-    What is held is read for the server itself, and answers each member's query: only of projects that the
-    member reads, and the table is asked, as that member, whether each that is found is there."""
+    They are read as the server itself and used for the queries of all members. A query only compares vectors
+    of projects that the member may read, and each result is looked up in the table as that member."""
 
     def __init__(
         self,

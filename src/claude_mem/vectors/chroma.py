@@ -37,11 +37,11 @@ REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)
 
 
 class Chroma:
-    """The second VectorBackend, for those who want it, in its own folder or behind an address.
+    """The optional VectorBackend, in its own folder or on a server.
 
-    It is given vectors and keys, never words. Its client knows no deadline, so one thread of ours talks to
-    it: who has waited long enough leaves, and while an answer is out, or shortly after a failure, nobody else
-    waits."""
+    It gets vectors and keys, never text. Its client has no deadlines, so a separate thread calls it: callers
+    stop waiting at their deadline, and do not wait at all while a call is pending or shortly after a
+    failure."""
 
     name = "chroma"
 

@@ -132,8 +132,8 @@ class LocalModel(ABC):
 
 
 class WordLlama(LocalModel):
-    """The default model, static. Only two files of its package are used, never its code: importing that takes
-    twice the time, sets up logging for all of the process, and brings a downloader along. The vectors are the
+    """The default model, static. Only two files of its package are used, never its code: importing it takes
+    twice the time, configures logging for the whole process, and includes a downloader. The vectors are the
     same; a test compares them."""
 
     name = "wordllama-l2-supercat-256"

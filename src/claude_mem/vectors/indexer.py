@@ -93,7 +93,7 @@ class VectorIndexer:
         return forgotten + max(1, len(batch.texts))
 
     def _look(self) -> None:
-        """What is stored is used only if it is of this model, in this backend, and still there."""
+        x"""
         made = self._source.made()
         if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
             self.rebuild()

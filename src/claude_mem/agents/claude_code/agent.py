@@ -52,8 +52,8 @@ class InstallPaths(Struct, frozen=True):
 
     @property
     def marketplace(self) -> Path:
-        """Beside the client's settings, not in our data directory: after that is deleted, hooks must still be
-        able to report it."""
+        """The marketplace's folder, next to the client's settings and not in our data directory: after that
+        is deleted, hooks must still be able to report it."""
         return self.home / "claude-mem"
 
     @property

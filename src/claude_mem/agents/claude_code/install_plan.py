@@ -26,8 +26,8 @@ APPROVAL = (
 
 
 def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Iterable[Path] = ()) -> Plan:
-    """What is missing between what `read` finds and what is wanted; `older` files that are ours alone are
-    removed if this version has none of the name. Raises Malformed."""
+    """The changes from what `read` finds to what is wanted; `older` files of ours are removed if this version
+    does not have them. Raises Malformed."""
     texts = plugin_texts()
     before = read(place.settings)
     found = settings_file.parsed(before or "", str(place.settings))

@@ -109,8 +109,8 @@ class ClaudeCodeConnection(Connection):
 
 
 def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnection]:
-    """Those of this data directory, and what the user's and this directory's settings show, also if it
-    records elsewhere or its record is gone. Raises Malformed."""
+    """The connections of this data directory, and those in the user's and this directory's settings, even if
+    they record elsewhere or their record is gone. Raises Malformed."""
     recorded = _recorded(data_dir, program)
     found = [recorded] if recorded else []
     for scope in agent.SCOPES:

@@ -37,8 +37,8 @@ def plugin_hooks(machine: Machine) -> dict[str, list[dict[str, Any]]]:
 
 
 def portable_hooks() -> dict[str, list[dict[str, Any]]]:
-    """As they stand in `plugin/hooks/hooks.json`, for whoever installs the plugin from the repository: a
-    script of the plugin finds the program."""
+    """The hooks in `plugin/hooks/hooks.json`, for installing the plugin from the repository: a script of the
+    plugin finds the program."""
     return _hooks(lambda verb: {"command": f'[ -f "{PORTABLE}" ] && exec sh "{PORTABLE}" {verb}; exit 0'})
 
 

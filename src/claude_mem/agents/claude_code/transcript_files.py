@@ -94,8 +94,8 @@ def projects_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def find(root: Path, *, project: str | None = None, since: int | None = None) -> FoundTranscripts:
-    """The transcripts under a folder, or the one that is the file. `project`: only those that began in that
-    directory or below it, or in one of that name. `since`: only those that went on after that time."""
+    """The transcripts in a folder, or a single file. `project`: only those that began in that directory or
+    below it, or in one with that name. `since`: only those with events after that time."""
     unreadable: list[tuple[Path, str]] = []
     paths = [root] if root.is_file() else list(files(root, unreadable))
     of_agents = _by_session(paths)

@@ -42,8 +42,8 @@ _AFTER_SUMMARY = re.compile(
 
 
 def classify(content: object, origin: object) -> tuple[str, str]:
-    """What a user line is: a prompt that somebody typed; a notification of the client that a task in the
-    background ended, which starts a turn; an interruption of the agent; or nothing of that ("")."""
+    """Classifies a user line: a prompt that the user typed; a notification that a background task ended,
+    which starts a turn; an interruption; or none of these ("")."""
     sender = origin.get("kind") if isinstance(origin, Mapping) else None
     text = _REMINDER.sub("", text_of(content)).strip()
     if text.startswith(_INTERRUPTED):
@@ -81,7 +81,7 @@ def _typed(text: str) -> str:
 
 
 def _pictures(content: object) -> str:
-    """A prompt of pictures alone."""
+    """Whether a prompt contains only images."""
     parts = content if isinstance(content, list) else []
     labels = (transcript_lines.picture_label(part) for part in parts if isinstance(part, dict))
     return "\n".join(filter(None, labels))

@@ -55,9 +55,9 @@ def _mark(path: Path) -> Mark | None:
 
 
 class TranscriptFollower:
-    """Takes in what is new in watched folders. `accept` takes events and the private turns known of their
-    session, and returns how many were new; `drain` takes in what hooks have reported, so that a session that
-    has hooks is known before it is watched. `marks_file` holds what was seen until now."""
+    """Imports what is new in watched folders. `accept` takes events and the known private turns of their
+    session, and returns how many were new; `drain` stores what hooks have reported, so that a session that
+    has hooks is known before it is watched. `marks_file` stores what was seen so far."""
 
     def __init__(
         self,

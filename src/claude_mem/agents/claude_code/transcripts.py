@@ -36,9 +36,9 @@ __all__ = ["count", "find", "projects_folder", "read"]
 
 
 def read(path: Path, of_agents: Sequence[Path] | None = None, *, over: bool = True) -> TranscriptReading:
-    """What a main session's file tells, with its subagents' files (None: those in the session's folder). Not
-    `over`: it is still being written, so that its last line is not the session's end. What it gives
-    raises OSError when the file cannot be opened, and nothing for what is in it."""
+    """Reads a main session's file, with its subagents' files (None: those in the session's folder). Not
+    `over`: it is still being written, so its last line is not the session's end. Iterating raises OSError if
+    the file cannot be opened, but no error for its contents."""
     of_agents, tally = transcript_files.subagent_files(path) if of_agents is None else of_agents, LineTally()
     return TranscriptReading(_events(path, of_agents, tally, over=over), tally)
 

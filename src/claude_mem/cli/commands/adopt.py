@@ -174,8 +174,9 @@ def _lines(path: Path, chosen: Settings, *, starting: bool) -> Source:
 
 
 def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], Origin]:
-    """Others know a project only by its name. Of ours the one of that name, if there is only one; else what
-    the directory is in which its files lay; else one with nothing but that name."""
+    """Finds the project for a name, because other tools only know names: our project with that name, if there
+    is only one; otherwise the project of the directory that contained its files; otherwise one with only that
+    name."""
     ours: dict[str, list[Origin]] = {}
     with _unless(starting):
         for each in pages("/api/projects", {}, starts=starting):

@@ -222,8 +222,8 @@ def _cells(item: dict[str, Any], now: float) -> tuple[str, ...]:
 
 
 def session_state(session: dict[str, Any]) -> str:
-    """The same words as in the viewer: a turn is summarized as soon as it ends, and then the session is idle
-    until the next prompt. Not every agent says that a session is over."""
+    """The same words as in the viewer: when a turn ends, it is summarized, and then the session is idle until
+    the next prompt. Not every agent reports the end of a session."""
     status = str(session.get("status") or "")
     return "between turns" if status == "summarizing" else status
 

@@ -70,8 +70,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _whole_id(data_dir: Path, given: str) -> str:
-    """Of the session that is meant. Hooks look for a switch by the full id: by a part of it nothing would be
-    paused. What the worker does not know, or if it is not running, is taken as it is."""
+    """The full id of a session. Hooks look for a switch with the full id, so a partial id would pause
+    nothing. If the worker does not know the id or is not running, it is used unchanged."""
     try:
         path = f"/api/sessions?limit=1&session={quoted(given)}"
         code, answer = control.request(data_dir, "GET", path, deadline_s=WITHIN_S)

@@ -153,8 +153,8 @@ class Facts(Struct, frozen=True):
 
 
 class Question(Generic[T]):
-    """Queried in a separate thread as soon as it is created. A dead network file system blocks a plain
-    `stat` for minutes; the thread that waits for it is left behind."""
+    """A query in a separate thread, which starts immediately. A dead network file system can block a `stat`
+    for minutes; in that case, the thread is abandoned."""
 
     def __init__(self, find_out: Callable[[], T]) -> None:
         self._answer: T | Unknown = Unknown("no answer in time")

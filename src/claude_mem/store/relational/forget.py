@@ -31,8 +31,8 @@ AT_ONCE = 100
 
 
 def forget_plan(db: Connection, selection: Selection) -> ForgetPlan:
-    """Which memories a selection means: all that it says must hold. By file only as far as the index is: see
-    to it first that it is in step."""
+    """The memories that a selection matches: all its conditions must hold. For a condition on files, the
+    index must be up to date."""
     if selection.is_whole:
         found = execute(db, "sessions_to_forget", **columns(selection))
         return ForgetPlan(sessions=tuple(row["claude_session_id"] for row in found))
@@ -67,9 +67,9 @@ def identities(db: Connection, refs: Sequence[Ref]) -> list[MemoryIdentity]:
 
 
 def forget_plan_in_copy(db: Connection, request: DeletionRequest) -> ForgetPlan:
-    """In the copy that `db` has open. It may have been made before, or by another life of the database: after
-    a restore numbers are given out again. So a memory is the same only if its session and its time are; and
-    what was selected by words is looked for once more: a copy may still hold what was let go of here."""
+    """The same for a copy that `db` has open. Ids may differ in it, because they are assigned again after a
+    restore. So a memory is the same only if its session and time are the same. A selection by text is
+    searched for again, because a copy may still contain what was already deleted here."""
     there = set(identities(db, [trace.ref for trace in request.traces]))
     refs = {trace.ref for trace in request.traces if trace in there}
     sessions = [one for one in request.sessions if _session(db, one) is not None]
@@ -94,8 +94,8 @@ class Deleted(Struct):
 
 
 def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted) -> None:
-    """An observation goes, and what it was made of stays unless that is selected too. An event keeps its row,
-    emptied, so that a second delivery is still known; it is deleted only with its session."""
+    """Deletes memories. An observation's events stay unless they are selected too. An event's row is emptied
+    but stays, so that a duplicate delivery is detected; it is deleted only with its session."""
     ids = _unindex(db, refs, gone)
     gone.counts["observation"] += execute(db, "forget_observation", ids=ids["observation"]).rowcount
     _forget_summaries(db, ids["summary"], gone)
@@ -104,8 +104,8 @@ def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted
 
 
 def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
-    """Some of it; True once nothing is left in it, and the session is gone too. What arrives in between goes
-    as well."""
+    """Deletes part of a session; True once nothing is left in it, and the session is deleted too. What
+    arrives in the meantime is also deleted."""
     row = _session(db, session)
     if row is None:
         execute(db, "forget_injections", session=session)

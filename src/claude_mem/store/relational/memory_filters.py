@@ -35,8 +35,8 @@ _ALL = 2**62
 
 
 def memories_of_file(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[Ref, str]]:
-    """Each with how it is, once for each file that is meant: a path, a folder or a glob may mean several. By
-    the index of files: see to it first that it is in step."""
+    """The memories about a file, with their relation to it, once for each file that matches a path, folder or
+    glob. Uses the index of files, which must be up to date."""
     return ((ref_at(key), how) for key, how in _keys_meant(db, file, project_id))
 
 
@@ -71,8 +71,8 @@ def keys_of_file(db: Connection, path: str, project_id: int | None) -> Iterator[
 
 
 def _is_same(given: str, stored: str) -> bool:
-    """Whether one is the end of the other: a file is queried by an absolute path and stored with a short one,
-    or the other way round."""
+    """Whether one path is the end of the other: a file may be queried by an absolute path and stored with a
+    short one, or vice versa."""
     given, stored = (f"/{path.replace(chr(92), '/').strip('/').lower()}" for path in (given, stored))
     return given.endswith(stored) or stored.endswith(given)
 

@@ -20,10 +20,11 @@ from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 def seen_again(
     db: Connection, id: int, seen: Mapping[str, Value], made: Mapping[str, Value], at: int
 ) -> None:
-    """`seen`: when and where it was this time; `made`: all of it, as it would have been added.
+    """Records that an observation was made again. `seen`: when and where; `made`: the observation as it would
+    have been added.
 
-    It belongs to the session that made it first, whoever was imported first: the past is imported newest
-    first, so what is there already may have to go to a session that comes in later."""
+    It belongs to the session that made it first, whatever the order of imports: past sessions are imported
+    newest first, so an existing observation may move to a session that is imported later."""
     known = execute(db, "first_seen", id=id).fetchone()
     if at >= known["created_at_epoch"] or known["session_id"] == seen["session_id"] or known["stays"]:
         execute(db, "add_sighting", observation_id=id, **seen)
@@ -220,8 +221,7 @@ _VALUE = r"(?:\b(?:is|are|was|to|at|now)\b|=)\s*[`'\"]?(\d[\w.,:]*)"
 def supersedes(new: Observation, old: Observation) -> bool:
     """Whether `new`, written later in the same project, is a later state of what `old` describes.
 
-    Whether two sentences contradict each other cannot be decided without understanding them, and no model is
-    called here. What is tested is weaker and can be explained: the newer one has the same subject (most of
+    x is weaker and can be explained: the newer one has the same subject (most of
     the titles' words, and not each its own word for something: "when the store fails" is not "when the
     provider fails"), is about the same place (a file both changed) and says something else. Such a pair is
     nearly always a later state of one thing. The bar is high on purpose: one that is wrongly left current

@@ -113,8 +113,8 @@ class Sessions(Part):
 
 
 def _meant(db: Connection, given: str) -> Row | None:
-    """The only session that an unfinished id can mean, or one without its agent's name. Never a guess: it may
-    be about to be deleted."""
+    """The only session that a partial id, or one without its agent's name, can mean. It must be unique,
+    because the session may be about to be deleted."""
     of_agents = [f"{agent}:{given}" for agent in FOLDERS]
     starts = [given, *of_agents] if len(_own(given)) >= FEWEST else []
     rows = execute(db, "sessions_beginning", given=given, starts=json.dumps(starts)).fetchall()

@@ -53,8 +53,8 @@ Span = tuple[int, int]
 
 
 class Frequent:
-    """In how many memories of a span the words are that many have: those take longest to count, and are in
-    every other question. Any thread may ask."""
+    """The counts of frequent words in a span, which take longest to count and occur in many queries. Any
+    thread may call it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, Span], int] = {}
@@ -125,9 +125,8 @@ class Matcher(ABC):
 
     @abstractmethod
     def weigh(self, words: str, everywhere: int) -> TextMatch:
-        """All matches in the span, of so many everywhere: how good each is (a title's words count most), and
-        how good without a tool's words. How rare a word is counts in the span's own terms: another project
-        may speak of nothing else."""
+        """Scores all matches in the span, with words in titles counting most, and again without tool input
+        and output. A word's rarity is that in the span, because another project may use it all the time."""
 
     @abstractmethod
     def weigh_few(self, words: str, most: int) -> TextMatch | None:
@@ -239,8 +238,8 @@ class Matcher(ABC):
         return TextMatch(word, scores, dict.fromkeys(prose, idf(rows, self.size)))
 
     def _beside(self, counted: Sequence[tuple[int, str]], rarer: Sequence[TextMatch]) -> Iterator[TextMatch]:
-        """What frequent words match of the memories that have a rarer one: nearly all of what they can change
-        in the order of the best, for a fraction of the time that weighing all their matches takes."""
+        """The matches of frequent words in memories that also contain a rarer word. This has nearly the same
+        effect on the best results, for a fraction of the time that scoring all their matches takes."""
         said = set[int]().union(*(each.said for each in rarer))
         walked = 0
         for rows, word in counted:
@@ -267,8 +266,8 @@ class Matcher(ABC):
             yield TextMatch(word, dict.fromkeys(keys, score), dict.fromkeys(keys, score), rows=rows)
 
     def _newest(self, counted: Sequence[tuple[int, str]]) -> list[TextMatch]:
-        """Every word is everywhere: those that have all of them, else the rarest that any have; and of those
-        the newest."""
+        """For queries with only frequent words: the newest memories that contain all of them, or otherwise
+        the rarest words that any contain."""
         words, walked = [word for _, word in counted], 0
         tried = [(0, " ".join(words)), *counted] if len(words) > 1 else counted
         for rows, some in tried:

@@ -93,7 +93,7 @@ class VectorIndexer:
         return forgotten + max(1, len(batch.texts))
 
     def _look(self) -> None:
-        x"""
+        """Rebuilds the vectors unless the stored ones are from this model and backend, and still exist."""
         made = self._source.made()
         if made is None or made[0] != self._maker or not self._vectors.open(made[1]):
             self.rebuild()

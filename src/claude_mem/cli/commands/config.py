@@ -48,7 +48,7 @@ def add(commands: Commands) -> None:
     for verb in (get, change, unset):
         verb.argument("key", "KEY", "the setting's name")
     change.argument("value", "VALUE", "text, or JSON for a list or an object", nargs="?")
-    verbs = commands.group(
+    embedder = commands.group(
         "embedder",
         more=(
             "An embedder turns text into vectors, which find related memories even if they\n"
@@ -56,8 +56,8 @@ def add(commands: Commands) -> None:
         ),
         example=f"claude-mem embedder use {embedders.RECOMMENDED}",
     )
-    verbs.add("list", "list available embedders", run=_list_embedders)
-    use = verbs.add(
+    embedder.add("list", "list available embedders", run=_list_embedders)
+    use = embedder.add(
         "use",
         "change the embedder",
         example=(
@@ -72,7 +72,7 @@ def add(commands: Commands) -> None:
     use.argument("--model", "NAME", "the model at the URL")
     yes_flag(use)
     purpose = "show the embedder in use, and how many memories have no vector yet"
-    verbs.add("status", purpose, run=_embedder_status)
+    embedder.add("status", purpose, run=_embedder_status)
 
 
 def _list(args: argparse.Namespace) -> int:

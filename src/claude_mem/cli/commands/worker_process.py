@@ -71,16 +71,9 @@ STATES = {
 def add(commands: Commands) -> None:
     more = "Each data directory has one worker. Hooks start it automatically."
     verbs = commands.group("worker", more=more, example="claude-mem worker status")
-    for name, purpose, run in (
-        ("start", "start the worker and wait until it is ready", _start),
-        ("stop", "stop the worker after its current job; queued events are kept", _stop),
-        (
-            "restart",
-            "restart the worker, even if it is not responding",
-            lambda args: _start(args, restart=True),
-        ),
-    ):
-        verbs.add(name, purpose, run=run)
+    verbs.add("start", "start the worker and wait until it is ready", run=_start)
+    verbs.add("stop", "stop the worker after its current job; queued events are kept", run=_stop)
+    verbs.add("restart", "restart the worker, even if it is not responding", run=_restart)
     verbs.add("status", "show whether the worker is running, and how long its queue is", run=_report)
     foreground = verbs.add("run", "run the worker in the foreground", run=_run, json=False)
     foreground.flag("--from-hook", "exit quietly if another worker is running")
@@ -92,13 +85,7 @@ def add(commands: Commands) -> None:
     parser.argument("what", "ID", "the memory to show, an id from `search` (12, s3, p4)", nargs="?")
     parser.flag("--print", "print the link instead of opening it", dest="only_print")
     parser.flag("--sign-out", "sign out all browsers")
-    commands.add(
-        "token",
-        example=(
-            'curl -H "Authorization: Bearer $(claude-mem token)" \\\n     http://127.0.0.1:37777/api/queue'
-        ),
-        run=_run_token,
-    )
+    commands.add("token", run=_run_token)
 
 
 def _start(args: argparse.Namespace, *, restart: bool = False) -> int:
@@ -109,6 +96,10 @@ def _start(args: argparse.Namespace, *, restart: bool = False) -> int:
             control.stop(data_dir)
         control.start(data_dir)
     return _report(args)
+
+
+def _restart(args: argparse.Namespace) -> int:
+    return _start(args, restart=True)
 
 
 def _stop(args: argparse.Namespace) -> int:
@@ -243,7 +234,12 @@ def _opened(link: str) -> bool:
 
 
 def _run_token(args: argparse.Namespace) -> int:
-    """The worker creates it at its first start. It gives access to all your memory."""
+    r"""The worker creates it at its first start. It gives access to all your memory.
+
+    Example:
+      curl -H "Authorization: Bearer $(claude-mem token)" \
+           http://127.0.0.1:37777/api/queue
+    """
     from claude_mem.serve.data_dir import read_token
 
     token = read_token(settings.data_directory() / paths.TOKEN)

@@ -61,14 +61,8 @@ def _mark(count: int) -> str:
 
 _HUNK = lazy_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 _FILE = lazy_pattern(r"^diff --git ", re.MULTILINE)
-_MADE = (
-    "go.sum",
-    "lock",
-    "lock.json",
-    "lock.yaml",
-    ".snap",
-    ".min.js",
-)  # by a program: they are not informative
+# Made by a program: they are not informative.
+_MADE = ("go.sum", "lock", "lock.json", "lock.yaml", ".snap", ".min.js")
 _SAYS = ("new file mode", "deleted file mode", "rename from", "rename to", "Binary files")
 
 

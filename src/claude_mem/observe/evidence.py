@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.full_text import significant_words
-from claude_mem.model.memory import DEEDS, Findings, Observation, Summary
+from claude_mem.model.memory import DEEDS, Findings, Observation
 from claude_mem.model.structs import replace
 from claude_mem.model.text import lazy_pattern
 from claude_mem.observe import shell
@@ -22,11 +22,10 @@ _MOST_SHOWN = 4_000  # characters, of either end of what a program printed
 _LOOKING = frozenset((Use.STATE, Use.LOOK, Use.FETCH))
 _COMMITS = frozenset(("add", "am", "cherry-pick", "commit", "merge", "push", "rebase", "revert"))
 _READERS = (ToolKind.READ, ToolKind.LOOK, ToolKind.WEB, ToolKind.AGENT)  # a subagent reports what it read
+_BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
 _PRINTS = lazy_pattern(
-    r"(?:^|[\s;&|(`'\"/])"
-    r"(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|man|pydoc|pdftotext|lynx|w3m|unzip|zcat|gh|git\s+(?:clone|fetch|pull"
-    r"|show|log|diff))"
-    r"(?=$|[\s;&|)`'\"])"
+    rf"{_BEGIN}(?:curl|wget|http|cat(?!\s*>)|bat|head|tail|less|more|sed|awk|grep|rg|strings|man|pydoc|pdftotext|lynx|w3m|unzip|zcat|gh|git\s+(?:clone|fetch|pull"
+    rf"|show|log|diff)){_END}"
 )
 
 _CLIENTS_NOTICE = lazy_pattern(
@@ -74,7 +73,10 @@ def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
         claimed = {path for each in observations for path in each.files_modified}
         left = tuple(path for path in modified if path not in claimed)[:MOST_FILES]
         observations[silent] = replace(observations[silent], files_modified=left)
-    summaries = tuple(_filled(each, read, modified) for each in findings.summaries)
+    summaries = tuple(
+        replace(each, files_read=read[:MOST_FILES], files_edited=modified[:MOST_FILES])
+        for each in findings.summaries
+    )
     return replace(findings, observations=tuple(observations), summaries=summaries)
 
 
@@ -87,10 +89,6 @@ def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None
         if not each.files_modified and (len(observations) == 1 or each.type in DEEDS)
     ]
     return silent[0] if len(silent) == 1 else None
-
-
-def _filled(summary: Summary, read: Sequence[str], modified: Sequence[str]) -> Summary:
-    return replace(summary, files_read=tuple(read[:MOST_FILES]), files_edited=tuple(modified[:MOST_FILES]))
 
 
 def files(seen: Sequence[ReadEvent]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -195,7 +193,6 @@ def _ends(text: str) -> str:
     return text if len(text) <= 2 * _MOST_SHOWN else f"{text[:_MOST_SHOWN]}\n{text[-_MOST_SHOWN:]}"
 
 
-_BEGIN, _END = r"(?:^|[\s;&|(`'\"/])", r"(?=$|[\s;&|)`'\"])"
 _DEED = lazy_pattern(
     r"(?:^|[_-])(?:add|close|commit|create|delete|dismiss|edit|insert|mark|merge|move|post|push|put|remove"
     r"|reply|send"
@@ -206,8 +203,7 @@ _FETCHES = lazy_pattern(
     rf"{_BEGIN}(?:(?:curl|wget|http)(?![^;&|\n]*\shttps?://(?:localhost|127\.0\.0\.1|\[::1\])[:/])"
     r"|(?:gh|glab)\s+(?:api|search|(?:pr|mr|issue|release|repo|gist|discussion)\s+(?:view|list|diff))"
     r"(?![^;&|\n]* --name-only)"
-    r"(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comm(?:ent|it)s|[rR]eviews|title|description))))"
-    rf"{_END}"
+    r"(?![^;&|\n]* --json (?![^;&|\n]*(?:body|comm(?:ent|it)s|[rR]eviews|title|description))))" + _END
 )
 
 

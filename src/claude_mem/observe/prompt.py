@@ -245,24 +245,16 @@ def _bullets(lines: list[str] | tuple[str, ...]) -> str:
 def merged(pieces: Sequence[Piece]) -> list[Piece]:
     """Consecutive reads shown as one, and so the edits of one file."""
     result: list[Piece] = []
-    for edits, group in groupby(pieces, key=lambda each: (each.edited, each.read is not None)):
+    for (edited, is_read), group in groupby(pieces, key=lambda each: (each.edited, each.read is not None)):
         run = list(group)
-        result += _one_edit(run) if edits[0] else _one(run) if edits[1] else run
+        if len(run) > 1 and edited:
+            body = elide("\n".join(piece.body for piece in run), MOST_CHANGE)
+            run = [replace(run[0], head=f"{run[0].head} ({len(run)} edits)", body=body)]
+        elif len(run) > 1 and is_read:
+            files = dict.fromkeys(piece.read or "" for piece in run)
+            run = [Piece(f"Read {len(files)} files", elide("\n".join(files), 1_200), Value.LOW)]
+        result += run
     return result
-
-
-def _one_edit(run: list[Piece]) -> list[Piece]:
-    if len(run) < 2:
-        return run
-    body = elide("\n".join(piece.body for piece in run), MOST_CHANGE)
-    return [replace(run[0], head=f"{run[0].head} ({len(run)} edits)", body=body)]
-
-
-def _one(run: list[Piece]) -> list[Piece]:
-    if len(run) < 2:
-        return run
-    files = dict.fromkeys(piece.read or "" for piece in run)
-    return [Piece(f"Read {len(files)} files", elide("\n".join(files), 1_200), Value.LOW)]
 
 
 def fit(pieces: Sequence[Piece], budget: int) -> list[Piece]:

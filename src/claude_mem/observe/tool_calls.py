@@ -87,19 +87,10 @@ _REPLACES = frozenset(
 _CONTENTS = ("content", "file_text", "contents", "CodeContent", "new_source")
 _SEARCHES = frozenset(("pattern", "regex", "glob_pattern", "glob", "search_term"))
 _NOTES = frozenset(("todo", "todos", "memory"))  # what such a tool writes is its own
-_TEXT_KEYS = [
-    "stdout",
-    "stderr",
-    "output",
-    "result",
-    "content",
-    "text",
-    "returnDisplay",
-    "llmContent",
-    "text_result_for_llm",
-    "textResultForLlm",
-    "error",
-]
+_TEXT_KEYS = (
+    *("stdout", "stderr", "output", "result", "content", "text", "returnDisplay", "llmContent"),
+    *("text_result_for_llm", "textResultForLlm", "error"),
+)
 _SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "pwsh", "powershell"])
 _RUN = "[A-Za-z0-9+/_=-]"
 # The look-behind prevents a search from starting again inside a run that was just measured.

@@ -195,13 +195,7 @@ class BackgroundWork:
 
     contexts: ContextFiles
 
-    def __init__(
-        self,
-        *,
-        store: Store,
-        vectors: VectorIndexer | None,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, *, store: Store, vectors: VectorIndexer | None, clock: Clock) -> None:
         self._store, self._vectors, self._clock = store, vectors, clock
         self._indexing, self._embedding = Lock(), Lock()
 
@@ -249,9 +243,8 @@ class BackgroundWork:
 
     def stats(self) -> Json:
         """What is stored, and how far the indexes are."""
-        waiting = {"waiting": self._store.statistics.unindexed()}
         return {
-            "index": waiting,
+            "index": {"waiting": self._store.statistics.unindexed()},
             **self._store.statistics.figures(),
             "vectors": structs.asdict(self._vector_state()),
         }

@@ -96,9 +96,7 @@ class LastSession(Struct, frozen=True):
     is_cut: bool = False  # its words are sentences of the agent's, not written for this
     is_reader: bool = False  # it is the reader itself, after a compaction or a resume
     mark: str = ""  # where its words come from, if not from work
-    outcomes: tuple[
-        SessionFinding, ...
-    ] = ()  # what was observed in it: its work, else what it found; in order
+    outcomes: tuple[SessionFinding, ...] = ()  # what was observed in it, in order: its work, else findings
     client: str | None = None  # the agent's name
     author: str | None = None  # the member of the team whose it was; None: one's own
 
@@ -293,14 +291,10 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == came else ())
 
 
-def _titles(outcomes: Iterable[SessionFinding]) -> str:
-    return "; ".join(each.title for each in outcomes)
-
-
 def _outcome(session: LastSession) -> str:
     """A session's outcome in one line."""
     if session.outcomes:
-        return flowing(_titles(session.outcomes[-2:]), _LONGEST_SESSION)
+        return flowing("; ".join(each.title for each in session.outcomes[-2:]), _LONGEST_SESSION)
     for text in () if session.is_cut else (session.completed, session.learned):
         first = next(iter(points(text)), "").split("; ")[0]
         if first and stands_alone(first):
@@ -314,7 +308,9 @@ def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
     found: dict[str, NextStep] = {}
     for at, session in enumerate(sessions):
         done = [
-            _done(each) for number, each in enumerate(sessions) if number < at or each.when > session.when
+            f"{each.completed}\n{each.notes}".casefold()
+            for number, each in enumerate(sessions)
+            if number < at or each.when > session.when
         ]
         for step in points(session.next_steps):
             text = flowing(step, _LONGEST_STEP)
@@ -324,10 +320,6 @@ def open_steps(sessions: Sequence[LastSession]) -> list[NextStep]:
                 mark = "; ".join(filter(None, (by, session.mark)))
                 found[text.casefold()] = NextStep(text, session.when, session.ref, mark)
     return list(found.values())
-
-
-def _done(session: LastSession) -> str:
-    return f"{session.completed}\n{session.notes}".casefold()
 
 
 def _entry(hit: Hit, when: str, reader: str | None) -> str:
@@ -400,18 +392,18 @@ def cut_sessions(cards: Sequence[Card], sessions: Iterable[str]) -> set[str]:
     return {session for session in sessions if by_session.get(session, newest)}
 
 
+_SUMMARY_TEXTS = ("request", "completed", "learned", "next_steps", "notes")
+
+
 def last_session(
     card: Card, columns: dict[str, Any], outcomes: tuple[SessionFinding, ...] = (), *, is_cut: bool = False
 ) -> LastSession:
+    texts: dict[str, Any] = {name: columns[name] or "" for name in _SUMMARY_TEXTS}
     return LastSession(
         when=card.created_at,
         ref=card.ref,
         branch=card.branch,
-        request=columns["request"] or "",
-        completed=columns["completed"] or "",
-        learned=columns["learned"] or "",
-        next_steps=columns["next_steps"] or "",
-        notes=columns["notes"] or "",
+        **texts,
         mark=label.origin(card.source, card.author),
         is_cut=is_cut,
         outcomes=outcomes,

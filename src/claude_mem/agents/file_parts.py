@@ -17,7 +17,7 @@ from msgspec import Struct
 from claude_mem.agents import launcher, settings_file
 from claude_mem.agents.claude_code import registration
 from claude_mem.agents.launcher import Machine, hook_line
-from claude_mem.agents.settings_file import Malformed
+from claude_mem.agents.settings_file import Malformed, malformed
 from claude_mem.model.errors import ClaudeMemError
 
 
@@ -78,7 +78,7 @@ def json_part(
     def _named(found: dict[str, Any]) -> Any:
         section = found.get(servers, {}) if servers else {}
         if not isinstance(section, dict):
-            raise Malformed(f"{path}: {servers} must be an object. Nothing was changed.")
+            raise malformed(f"{path}: {servers} must be an object")
         return section.get(launcher.SERVER)
 
     def _is_our_server(found: dict[str, Any]) -> bool:
@@ -189,7 +189,7 @@ def toml_server(path: Path, machine: Machine) -> FilePart:
                 "again."
             ) from None
         if not isinstance(found, dict):
-            raise Malformed(f"{path}: mcp_servers must be a table. Nothing was changed.")
+            raise malformed(f"{path}: mcp_servers must be a table")
         return found.get(launcher.SERVER)
 
     def with_us(text: str) -> str:

@@ -31,12 +31,8 @@ _LAUNCHER = (
 _PLACE = 'posix.environ.setdefault(b"CLAUDE_MEM_DATA_DIR", {data_dir}); '
 _PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")\)""")
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
-_STARTS = (
-    "context",
-    "setup",
-    "sessionStart",
-    "SessionStart",
-)  # the verbs of hooks that run when a session starts
+_STARTS = ("context", "setup", "sessionStart", "SessionStart")
+"""The verbs of hooks that run when a session starts."""
 _GONE = (
     "claude-mem is not recording: its program is missing or broken, but Claude Code still "
     "runs its hooks. Reinstall it (claude-mem uninstall then removes them), or remove them with "

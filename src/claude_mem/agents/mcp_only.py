@@ -8,25 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from claude_mem.agents import launcher
 from claude_mem.agents.catalog import Agent
 from claude_mem.agents.file_parts import FilePart, server_part
 from claude_mem.agents.launcher import Machine
 
 EVENTS: dict[str, str] = {}  # as a dialect has them: no hooks
 INJECTION_EVENTS: frozenset[str] = frozenset()
-
-
-class McpAgent(NamedTuple):
-    program: str
-    home: Callable[[], Path]
-    file: str  # below its home
-    servers: str  # the section in which MCP servers are named
-    more: Mapping[str, Any] = {}
 
 
 def _under(folder: str) -> Callable[[], Path]:
@@ -43,20 +33,22 @@ def _code() -> Path:
     return _config("Code/User")()
 
 
-ROWS = {
-    "vscode": McpAgent("code", _code, "mcp.json", "servers", launcher.STDIO),
-    "kiro": McpAgent("kiro-cli", _under(".kiro"), "settings/mcp.json", "mcpServers"),
-    "antigravity": McpAgent("agy", _under(".gemini/config"), "mcp_config.json", "mcpServers"),
-    "amp": McpAgent("amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
-    "zed": McpAgent("zed", _config("zed"), "settings.json", "context_servers"),
-}
+def _agent(
+    name: str, program: str, home: Callable[[], Path], file: str, section: str = "mcpServers", **more: str
+) -> Agent:
+    """`file`: below its home. `section`: in which MCP servers are named."""
 
-
-def _agent(name: str, row: McpAgent) -> Agent:
     def parts(machine: Machine) -> list[FilePart]:
-        return [server_part(row.home() / row.file, machine, row.servers, **row.more)]
+        return [server_part(home() / file, machine, section, **more)]
 
-    return Agent(name, row.program, row.home, lambda _: {}, parts)
+    return Agent(name, program, home, lambda _: {}, parts)
 
 
-AGENTS = {name: _agent(name, row) for name, row in ROWS.items()}
+_ROWS = (
+    _agent("vscode", "code", _code, "mcp.json", "servers", type="stdio"),
+    _agent("kiro", "kiro-cli", _under(".kiro"), "settings/mcp.json"),
+    _agent("antigravity", "agy", _under(".gemini/config"), "mcp_config.json"),
+    _agent("amp", "amp", _under(".config/amp"), "settings.json", "amp.mcpServers"),
+    _agent("zed", "zed", _config("zed"), "settings.json", "context_servers"),
+)
+AGENTS = {each.name: each for each in _ROWS}

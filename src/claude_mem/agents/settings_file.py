@@ -18,6 +18,10 @@ class Malformed(ClaudeMemError):
     """A file that the user has to fix; `str()` shows where."""
 
 
+def malformed(why: str) -> Malformed:
+    return Malformed(f"{why}. Nothing was changed.")
+
+
 def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
     """The file's object; {} for an empty or absent one. `strict`: all of its hooks must be lists of groups.
     Raises Malformed, with the line that is wrong."""
@@ -35,21 +39,17 @@ def parsed(text: str, path: str, *, strict: bool = True) -> dict[str, Any]:
             "the command again."
         ) from None
     except ValueError as error:
-        raise Malformed(f"{path} is not valid JSON ({error}). Nothing was changed.") from None
+        raise malformed(f"{path} is not valid JSON ({error})") from None
     except RecursionError:
-        raise Malformed(f"{path} is nested too deeply. Nothing was changed.") from None
+        raise malformed(f"{path} is nested too deeply") from None
     if not isinstance(found, dict):
-        raise Malformed(
-            f"{path} must contain a JSON object, not {type(found).__name__}. Nothing was changed."
-        )
+        raise malformed(f"{path} must contain a JSON object, not {type(found).__name__}")
     for key in SECTIONS:
         if not isinstance(found.get(key, {}), dict):
-            raise Malformed(f"{path}: {key} must be an object. Nothing was changed.")
+            raise malformed(f"{path}: {key} must be an object")
     for event, groups in found.get("hooks", {}).items():
         if strict and not _are_groups(groups):
-            raise Malformed(
-                f"{path}: hooks.{event} must be a list of objects with a list of hooks. Nothing was changed."
-            )
+            raise malformed(f"{path}: hooks.{event} must be a list of objects with a list of hooks")
     return found
 
 

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
-
 from claude_mem import git
 from claude_mem.agents.claude_code import transcript_files
 from claude_mem.hook import paths
@@ -30,35 +28,34 @@ from claude_mem.store import foreign_tables
 from claude_mem.store.foreign_tables import ForeignDatabase
 
 
-class Adoptable(Struct, frozen=True):
-    """An open database of the TypeScript claude-mem."""
-
-    tables: ForeignDatabase
-    settings: Settings
-
-    def counts(self) -> dict[str, int]:
-        """Rows, by table."""
-        counted = {name: self.tables.count(name) for name in (*claude_mem_ts.TABLES, *claude_mem_ts.UNREAD)}
-        return {name: count for name, count in counted.items() if count}
-
-    def records(self, project_of: ProjectOf, report: SourceReport) -> Iterator[Record]:
-        return claude_mem_ts.TypeScriptMemory(
-            self.tables,
-            clean=cleaner(self.settings),
-            project_of=project_of,
-            is_excluded=_excluder(self.settings),
-            report=report,
-        ).records()
-
-
 @contextmanager
-def adopting(settings: Settings, path: Path) -> Iterator[Adoptable | None]:
-    """None: it is not a database of the TypeScript claude-mem. Raises StoreError if it cannot be read."""
+def adopting(path: Path) -> Iterator[ForeignDatabase | None]:
+    """The open database; None: it is not one of the TypeScript claude-mem. Raises StoreError if it cannot be
+    read."""
     if not foreign_database.is_foreign_database(path):  # ours, or none at all
         yield None
         return
     with foreign_tables.opened(path) as tables:
-        yield Adoptable(tables, settings) if claude_mem_ts.is_one(tables) else None
+        yield tables if claude_mem_ts.is_one(tables) else None
+
+
+def rows_in(tables: ForeignDatabase) -> dict[str, int]:
+    """How many rows its tables have."""
+    counted = {name: tables.count(name) for name in (*claude_mem_ts.TABLES, *claude_mem_ts.UNREAD)}
+    return {name: count for name, count in counted.items() if count}
+
+
+def adopted(
+    settings: Settings, tables: ForeignDatabase, project_of: ProjectOf, report: SourceReport
+) -> Iterator[Record]:
+    """The memory of the TypeScript claude-mem."""
+    return claude_mem_ts.TypeScriptMemory(
+        tables,
+        clean=cleaner(settings),
+        project_of=project_of,
+        is_excluded=_excluder(settings),
+        report=report,
+    ).records()
 
 
 def adoptable(settings: Settings) -> Path | None:

@@ -137,13 +137,14 @@ def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, startin
     path = given / paths.DATABASE if given and given.is_dir() else given or sources.adoptable(chosen)
     if path is None:
         raise ClaudeMemError("No TypeScript claude-mem database found. Specify its PATH.")
-    there = stack.enter_context(sources.adopting(chosen, path))
+    there = stack.enter_context(sources.adopting(path))
     if there is None:
         raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")
-    rows, report = there.counts(), SourceReport()
+    rows, report = sources.rows_in(there), SourceReport()
     found = {kind: rows.get(table, 0) for table, kind in TABLES.items()}
     left = sum(count for table, count in rows.items() if table not in TABLES)
-    return Source(path, there.records(_project_finder(starting), report), report, found, left=left)
+    records = sources.adopted(chosen, there, _project_finder(starting), report)
+    return Source(path, records, report, found, left=left)
 
 
 def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:

@@ -29,7 +29,7 @@ ReadText = Callable[[Path], str | None]
 WithoutUs = Callable[[str], str | None]
 """A file's text without our part; None: nothing else is in it."""
 RunProgram = Callable[[Sequence[str]], str | None]
-"""Runs a command line of the agent's program. None: it succeeded; else what it printed."""
+"""Runs a command line of the agent's program. None: it succeeded; otherwise its output."""
 
 
 def has_events(data_dir: Path) -> bool:

@@ -28,7 +28,7 @@ KINDS = {
     "SessionEnd": Kind.SESSION_END,
 }
 OF_TRANSCRIPTS = {"AgentMessage": Kind.SAID}
-"""No hook reports it."""
+"""Events that no hook reports."""
 
 TEXT = {
     Kind.PROMPT: "prompt",

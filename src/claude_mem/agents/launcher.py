@@ -99,7 +99,7 @@ def _when_gone(verb: str, agent: str) -> str:
 
 
 STDIO = {"type": "stdio"}
-"""Which some agents want an MCP server's entry to say."""
+"""The type that some agents require in an MCP server's entry."""
 
 
 def mcp_server(machine: Machine) -> dict[str, Any]:

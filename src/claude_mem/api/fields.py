@@ -39,7 +39,7 @@ class Params(Body, frozen=True, kw_only=True):
 
 Count = Annotated[int, Meta(ge=0, le=LARGEST)]
 Milliseconds = Annotated[int, Meta(ge=0)]
-"""Since the epoch, or of a duration."""
+"""Milliseconds since the epoch, or of a duration."""
 MemoryId = Annotated[int, Meta(ge=1, le=LARGEST_ID)] | Annotated[str, Meta(min_length=1, max_length=40)]
 """`12` or 12 an observation, `s12` a summary, `p12` a prompt, `e12` evidence."""
 MemoryIds = Annotated[tuple[MemoryId, ...], Meta(max_length=500)]

@@ -12,7 +12,7 @@ import sys
 
 HOOK_VERBS = ("context", "new", "save", "summary", "cleanup", "hook")
 PLUGIN_VERBS = ("context", "hook", "compact", "setup")
-"""Those of the plugin's own script (`plugin/bin/claude-mem`), which names its version."""
+"""The verbs of the plugin's own script (`plugin/bin/claude-mem`), which passes its version."""
 INTERRUPTED = 130  # as a shell has it: 128 + SIGINT
 
 

@@ -38,7 +38,7 @@ REASONS_SHOWN = 20
 KINDS = ("project", "session", "observation", "summary", "prompt", "event", "sighting")
 
 Absorb = Callable[[bytes], Mapping[str, Any]]
-"""Takes a batch of lines, and answers what became of each."""
+"""Takes a batch of lines, and returns the outcome of each."""
 
 
 class Sent(Struct):

@@ -133,7 +133,7 @@ _SEQUENCE = re.compile(
     re.DOTALL,
 )
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
-"""Controls, and marks that turn text around: memory quotes what others wrote."""
+"""Control characters and bidirectional marks, because memory quotes text by others."""
 _JOINERS = "\u200c\u200d"  # in Persian, Hindi and emoji, part of the word
 
 

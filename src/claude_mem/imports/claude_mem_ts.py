@@ -18,7 +18,7 @@ from claude_mem.store.foreign_tables import ForeignDatabase
 NAME = "claude-mem-ts"
 TABLES = ("sdk_sessions", "user_prompts", "observations", "session_summaries")
 UNREAD = ("tool_uses",)
-"""Raw evidence, which it stores since 13.25: counted, and left where it is."""
+"""Raw evidence, which it stores since 13.25: only counted."""
 
 CLIENTS = {"claude": "claude-code"}
 OBSERVERS = "observer-sessions"
@@ -31,7 +31,7 @@ MOST_PATHS = 200  # of a project, to find its directory
 _TEXTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 ProjectOf = Callable[[str, Sequence[str]], Origin]
-"""The project for one of its names, and for files of that project whose paths are known from the root on."""
+"""The project for a name, and for the absolute paths of its files."""
 
 
 def is_one(tables: ForeignDatabase) -> bool:

@@ -111,7 +111,7 @@ class SpooledEvent(Struct, frozen=True):
 
 
 TRANSCRIPT_PREFIX = "past-"
-"""With which the ids of such events begin: a session with any other was captured live."""
+"""The prefix of the ids of such events: a session with any other id was captured live."""
 
 
 class TranscriptEvent(Struct, frozen=True):

@@ -24,7 +24,7 @@ _CHUNK = lazy_pattern(r"\"[^\"]{1,400}\"|[^\s\"]+")
 _POSSESSIVE = lazy_pattern(r"['\u2019]s\b")
 
 MOST_WORDS = 24
-"""A query longer than that is a text; its first words say enough, and each costs time."""
+"""A longer query is a text: its first words are enough, and each word costs time."""
 
 LONGEST_WORD = 60
 PREFIX_FROM = 3

@@ -102,7 +102,7 @@ OPEN_STATUSES = (SessionStatus.INITIALIZED, SessionStatus.ACTIVE, SessionStatus.
 """States of a session that may still be running; inactivity ends them (see INTERRUPTED_AFTER_MS)."""
 
 INTERRUPTED_AFTER_MS = 24 * 60 * 60 * 1000
-"""A session without a word for this long was interrupted: Stop and SessionEnd do not run on a kill."""
+"""A session without events for this long was interrupted: Stop and SessionEnd do not run after a kill."""
 
 
 def next_status(status: SessionStatus | None, kind: Kind) -> SessionStatus:

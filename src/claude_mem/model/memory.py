@@ -44,31 +44,31 @@ class Findings(Struct, frozen=True):
     observations: tuple[Observation, ...] = ()
     summaries: tuple[Summary, ...] = ()
     read_outside: bool = True
-    """Text that others wrote was among the events, as far as anybody has looked."""
+    """The events may contain text that others wrote."""
     fetched: bool = False
-    """Some of it came from afar: the web, a forge, a server."""
+    """Some of it came from the web, a forge or a server."""
     ran: frozenset[str] = frozenset()
     """The words of the programs that were run, except those that only print existing text."""
     shown: frozenset[str] = frozenset()
-    """The words that these printed."""
+    """The words that these programs printed."""
     did: frozenset[str] = frozenset()
     """The words of what the agent did to the repository, its forge or its tracker."""
     saw_state: bool = False
-    """All that was looked at is the state of the repository or its forge, no text."""
+    """Only the state of the repository or its forge was examined, no text."""
     acted: bool = False
-    """The agent changed something: a file, a commit, a ticket; beside fetched text, a file or a commit."""
+    """The agent changed something: a file, a commit, a ticket; if text was fetched, a file or a commit."""
     committed: bool = False
-    """The agent made or pushed a commit, and nothing was fetched beside it."""
+    """The agent made or pushed a commit, and fetched nothing."""
     request: str = ""
     """The user's own words among the events."""
     is_question: bool = False
     """The user only asked questions, and requested no change."""
     decided: bool = False
-    """The user answered a question or let a plan pass."""
+    """The user answered a question or accepted a plan."""
     replaces: tuple[tuple[str, str], ...] = ()
-    """(new title, old title): which of the session's observations a new one takes the place of."""
+    """(new title, old title): which observations of the session are replaced by new ones."""
     title: str | None = None
-    """What the session may be called by, if that is better than a summary's request."""
+    """A title for the session, if it is better than a summary's request."""
 
     def source_of(self, made: Observation | Summary) -> Source:
         """The source of a memory, by its evidence: it changed a file, the user decided it, a commit contains
@@ -192,7 +192,7 @@ class Paused(Struct, frozen=True):
 
 
 Failure = Throttled | Broken | Paused
-"""Why there is no reply, by facts of the transport (status, error type), never by its wording."""
+"""Why there is no reply, by status and error type, never by wording."""
 
 Outcome = Observed | Nothing | Unreadable | Failure
 

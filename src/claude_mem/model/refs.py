@@ -19,13 +19,13 @@ _PREFIXES: dict[MemoryKind, str] = {"observation": "", "summary": "s", "prompt":
 _BY_PREFIX = {prefix: kind for kind, prefix in _PREFIXES.items()}
 
 NEAREST = "No memory contains these words; these are the closest in meaning."
-"""Said of what was found by meaning alone: there is always something nearest."""
+"""The note for results by meaning alone, because something is always nearest."""
 
 _SESSION_BITS, _KIND_BITS, _ID_BITS = 22, 2, 25
 LARGEST_PROJECT = (1 << 63 - _SESSION_BITS - _KIND_BITS - _ID_BITS) - 1
 _WIDE_SESSION_BITS, _WIDE_ID_BITS = 30, 31
 _WIDE = -1 << 63
-"""Wide keys are below zero: a key says itself how it is to be read."""
+"""Wide keys are negative, so a key shows how to read it."""
 
 
 class Ref(Struct, frozen=True, order=True):

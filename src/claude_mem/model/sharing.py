@@ -12,7 +12,7 @@ from claude_mem.model.refs import Ref
 
 SharedKind = Literal["observation", "summary", "prompt"]
 ForgetAnswer = Literal["done", "consent", "refused"]
-"""Carried out; waiting for the user's consent; refused by the user."""
+"""Applied; waiting for the user's consent; refused by the user."""
 
 
 class TeamLink(Struct, frozen=True):

@@ -82,7 +82,8 @@ class Observer:
         self._calls: dict[int, _Call] = {}  # by session
         self._announced: set[tuple[str, int]] = set()
         self.spent_up: str | None = None
-        """Which budget is spent, as one sentence, if that kept the last batch from the model."""
+        """Which budget is used up, as one sentence, if the last batch was not sent to the model for that
+        reason."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
         seen = tool_calls.read_all(batch.events)

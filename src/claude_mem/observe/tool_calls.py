@@ -69,7 +69,7 @@ _EDITORS = {
     "insert": ToolKind.EDIT,
     "undo_edit": ToolKind.EDIT,
 }
-"""What the `command` of a text editor tool may be: no shell's."""
+"""The values of `command` in a text editor tool; they are not shell commands."""
 _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BY_WORDS = {
     ToolKind.EDIT: "save saved edit edited modify update patch replace insert rewrite rename delete"
@@ -77,7 +77,7 @@ _BY_WORDS = {
     ToolKind.WRITE: "write create new add",
     ToolKind.READ: "read view open opened cat show load",
 }
-"""What a tool with a path does, by the words its name is made of."""
+"""The kind of a tool with a path, by the words in its name."""
 _REPLACES = frozenset(
     (
         *("old_string", "new_string", "oldString", "newString", "old_str", "new_str", "old_text"),
@@ -226,7 +226,7 @@ _EXIT = lazy_pattern(
     r"^(?:Exit code: |<shellId: \S+ completed with exit code |\[(?:Process|Command) exited with code )[1-9]",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Codex's and Gemini's, Copilot's, droid's and Cline's, at the beginning or the end."""
+"""Exit codes as Codex, Gemini, Copilot, droid and Cline print them, at the beginning or the end."""
 
 
 def _says_it_failed(answer: object, *, is_run: bool) -> bool:

@@ -39,7 +39,7 @@ _SHARED = (".example", ".sample", ".template", ".dist", ".pub")
 
 
 _CODE = ("process.env", "import.meta.env")
-"""As written in programs: no files."""
+"""Expressions in programs that are not files."""
 _SEPARATORS = "\"'`=;|<>()&:@,{}"  # `git show HEAD:.env`, `scp host:.env`, `cat {.env,x}`
 _BETWEEN_COMMANDS = ";|&()`{}\n"
 _BEFORE = ("sudo", "command", "builtin", "exec", "time", "nohup", "!")
@@ -51,7 +51,7 @@ _SEARCH_PATTERN = (
 )
 ENVIRONMENT = "the environment"
 NEAREST = 256
-"""Characters of a folder's path that are looked at: what excludes a file are its nearest folders."""
+"""Characters of a folder's path that are examined: the closest folders decide whether a file is excluded."""
 
 
 def is_excluded(path: str, globs: tuple[str, ...] = DEFAULT_GLOBS, folder: str = "") -> bool:

@@ -18,7 +18,7 @@ from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPON
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     Kept = tuple[dict[str, object], bool]
-    """A payload without what must not be stored; and whether its turn is private: then no text is left."""
+    """A scrubbed payload; and whether its turn is private, in which case it has no text."""
 
 
 PAYLOAD_CAP = 1 << 20
@@ -36,7 +36,7 @@ BARE_KEYS = (
     *("session_id", "transcript_path", "cwd", "hook_event_name", "prompt_id", "prompt_number"),
     *("permission_mode", "trigger", "project"),
 )
-"""All that is stored of an event whose text is private."""
+"""The only fields that are stored of an event whose text is private."""
 
 
 def prepare(verb: str, given: Payload) -> tuple[bytes, bytes | None, tuple[bytes, ...]]:

@@ -46,7 +46,7 @@ SESSION = (
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_PROJECT_DIR",
 )
-"""What a worker that a hook started has from the session it was started in: none of the child's business."""
+"""Variables of the session in which a hook started the worker, which the child must not get."""
 
 PLACES = (
     "~/.local/bin/claude",
@@ -154,7 +154,7 @@ shift
 exec 9<&-
 exec "$@"
 """
-"""Its standard error is the pipe to watch: a descriptor that any shell can name and nobody has to open."""
+"""Its stderr is the watched pipe: every shell can name this descriptor, and it is already open."""
 
 
 class ChildGuard:

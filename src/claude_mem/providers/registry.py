@@ -104,7 +104,7 @@ class Provider(Struct, frozen=True):
 CHOSEN = "chosen by the setting CLAUDE_MEM_PROVIDER"
 CHEAP_CLAUDE = "claude-haiku-5-5"
 MOST_OUTPUT = 8192
-"""Tokens of one reply, with room for the thinking that some models do unasked."""
+"""The maximum tokens of a reply, including the thinking that some models do without being asked."""
 
 PROVIDERS = (
     Provider("claude", "your own Claude Code", usual_model=CHEAP_CLAUDE),

@@ -31,7 +31,7 @@ from claude_mem.store.base import Store
 from claude_mem.store.values import BackfillOptions, NewEvent
 
 HOLD_MS = 24 * 60 * 60 * 1000
-"""An import that was broken off is waited for no longer: then what came of it is observed as it is."""
+"""How long to wait for the rest of an interrupted import, before the part that arrived is observed."""
 MOST_IMPORTS = 8
 
 

@@ -46,7 +46,7 @@ OLDEST_MS = 5 * 365 * DAY_MS  # older events come from a clock that was never se
 
 _TURN_FIELDS = ("session_id", "cwd", "project", "prompt_id", "prompt_number", "timestamp")
 _STORE_ERRORS = (StoreUnavailable, StoreDamaged)
-"""Not the event's fault: it stays in the spool and is retried."""
+"""Errors of the store, not of the event: it stays in the spool and is retried."""
 
 
 class Intake:

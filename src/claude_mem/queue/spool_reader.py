@@ -19,7 +19,7 @@ STALE_TEMPORARY_S = 600
 BEING_WRITTEN_S = 30  # a hook has ten seconds for all it does
 ABANDONED_S = 90 * 24 * 3600
 TRANSIENT = (errno.ENOENT, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-"""Not the file's fault: it is gone, or the machine is short of memory or descriptors; it is read later."""
+"""Temporary errors: the file is gone, or the machine is short of memory or descriptors. It is read later."""
 MOST_BYTES = 32 << 20  # far more than a hook writes; a larger file is not ours
 
 

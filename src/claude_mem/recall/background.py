@@ -30,7 +30,7 @@ from claude_mem.store.values import News, NewsMarks, Project
 from claude_mem.vectors.indexer import VectorIndexer
 
 DIRECTORIES = 20
-"""Of a project, the working directories that have a file: its last ones."""
+"""How many working directories of a project have a file: the most recent ones."""
 KEEP_S = 30 * 24 * 60 * 60
 AT_START = 50
 """Projects whose context is rendered when the worker starts: the most recently used ones."""

@@ -47,10 +47,10 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     resolver: FilterResolver
     copies: OtherCopies
     drain: Callable[[], int]
-    """Takes in some of what waits outside the store."""
+    """Stores some of the events that wait outside the store."""
     on_change: OnChange
     on_forget: Callable[[], None]
-    """Hears that something was deleted."""
+    """Called when something was deleted."""
 
     def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> api.ForgetAnswer:
         selected = self._selection(wanted)
@@ -195,7 +195,7 @@ class OtherCopies(Struct, frozen=True, kw_only=True):
     remove_unread: Callable[[ContentTest], list[str]]
     data_path: Callable[[str], Path]
     copying: Lock = field(default_factory=Lock)
-    """Held while a copy of the database is made, so that none is made of what is being forgotten."""
+    """Held while the database is copied, so that no copy is made during a deletion."""
 
     def look(self, request: DeletionRequest) -> list[CopyReport]:
         with self.copying:
@@ -238,7 +238,7 @@ def _content_test(request: DeletionRequest) -> ContentTest | None:
 
 
 _RECORD_KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt", "evidence": "event"}
-"""What a record calls each kind of memory."""
+"""The names of the kinds of memory in records."""
 
 HEAD = 4096
 _BY_A_PERSON = "it is a Markdown file: edit or delete it yourself"

@@ -42,7 +42,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     store: Store
     origin_of: Callable[[str], Origin]
     is_excluded: Callable[[str, str], bool]
-    """Nothing is saved in such a directory."""
+    """Whether a directory or project is excluded."""
     clock: Clock
     clean: Callable[[str], str]
     """Removes from a text what must not be stored."""

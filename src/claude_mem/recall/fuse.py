@@ -29,11 +29,11 @@ SATURATION, BY_LENGTH = 5.0, 0.5
 have counts more, in a long one less. A session four times as long has about twice as many different words.
 Its length is what was said and understood in it: tool calls are many, and say little."""
 ONLY_FILES = 3.0
-"""How much what was done about a file counts when nothing else is asked: as three readings."""
+"""The weight of a file if the query has nothing else: three times that of a measure."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
 
 LEADING = 600
-"""So many are put in order first: whoever asks seldom looks at more, and thousands were found."""
+"""How many are sorted first, because callers rarely need more of thousands."""
 
 
 class Weighed(Struct, frozen=True):

@@ -212,7 +212,7 @@ def _stamp(path: Path) -> tuple[str, int, int] | None:
 
 
 HOLDS_S = 0.2
-"""How long an answer is used without looking for changes on disk: a search checks 150 cards."""
+"""How long an answer is used without checking the disk, because a search checks 150 cards."""
 THREADS = 2
 
 log = logging.getLogger("claude_mem")

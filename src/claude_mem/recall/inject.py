@@ -37,7 +37,7 @@ RECENT = 100
 MOST_TOGETHER = 9_900
 """Characters, out of the client's 10,000, when a start and a file's history are injected together."""
 SUMMARIES = 6
-"""The last session's, and those of the earlier sessions that get one line each."""
+"""The summaries of the last session, and of the earlier sessions that get one line each."""
 
 
 class InjectionLimits(Struct, frozen=True):

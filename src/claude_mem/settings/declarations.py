@@ -292,9 +292,9 @@ class Settings(Struct, frozen=True):
     )
 
     provider_variables: Mapping[str, str] = field(default_factory=dict)
-    """Variables of others (`registry.VARIABLES`) that a provider takes when it has no setting of ours."""
+    """Other programs' variables (`registry.VARIABLES`) that a provider uses if our setting is not set."""
     warnings: tuple[SettingWarning, ...] = ()
-    """What was set, and is not in force."""
+    """Settings that have no effect."""
 
     @property
     def passed_over(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ IN_SESSION = (
     *("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CODEX_SANDBOX", "CODEX_THREAD_ID", "COPILOT_CLI"),
     *("CURSOR_AGENT", "CLINE_ACTIVE", "GEMINI_CLI", "GOOSE_TERMINAL", "OPENCODE"),
 )
-"""Agents set them for what they start: there, a command's environment is the session's."""
+"""Agents set these for programs that they start, so the environment is that of a session."""
 
 _GROUPS = ("The budget", "Retention")  # what is spent, and what is deleted
 _OURS = frozenset(each.key for each in SETTINGS if each.takes.socket_only or each.group in _GROUPS) | {

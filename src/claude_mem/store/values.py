@@ -83,9 +83,9 @@ class TextQuery(Struct, frozen=True):
     words: tuple[str, ...]
     phrases: tuple[str, ...] = ()  # words that belong together: a quotation, a path, an identifier
     most_rows: int = 5_000
-    """How many matches may be weighed. The rarest words come first; those past it are left out."""
+    """How many matches may be scored. The rarest words come first; words beyond the limit are left out."""
     is_hurried: bool = False
-    """Somebody waits: what was counted some time ago is near enough."""
+    """A caller is waiting: slightly outdated counts are sufficient."""
 
 
 class TextMatch(Struct, frozen=True):
@@ -94,10 +94,10 @@ class TextMatch(Struct, frozen=True):
     word: str
     scores: dict[int, float]
     said: dict[int, float] = field(default_factory=dict)
-    """The same of what was said and understood: all but what tools were given and printed."""
+    """The same without tool input and output."""
     is_phrase: bool = False
     rows: int | None = None
-    """In how many memories it is, where `scores` has only those of them that pass a filter."""
+    """How many memories contain it, if `scores` only has those that pass a filter."""
 
 
 class IndexSizes(Struct, frozen=True):

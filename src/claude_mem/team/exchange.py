@@ -52,7 +52,7 @@ class Sides(Struct, frozen=True, kw_only=True):
     fit: outgoing.Fit
     key: Callable[[], str | None]
     notify: Callable[[str], None]
-    """Tells the user at the next session start."""
+    """Notifies the user at the next session start."""
     connect: Callable[[TeamLink, str, OpenCalls], TeamServer] = lambda link, key, calls: TeamServer(
         link.url, key, ca=link.ca, calls=calls
     )

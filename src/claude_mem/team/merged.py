@@ -82,9 +82,10 @@ class MergedBranches:
         self._outbox, self._clock, self._always = outbox, clock, always
         self._environ, self._monotonic = environ, monotonic
         self._asked: dict[int, tuple[float, dict[str, str | None]]] = {}
-        """By project: when, and why what is of each branch waits, unless it was made before it was merged."""
+        """By project: the time, and why memories of each branch wait, unless they were made before the branch
+        was merged."""
         self._looks: dict[tuple[str, str, tuple[str, ...]], Look] = {}
-        """By repository, tip and tips of the default branch: git would say the same again."""
+        """By repository, tip and tips of the default branch: results that git would repeat."""
         self.times_asked = 0
 
     def ask_again(self) -> None:

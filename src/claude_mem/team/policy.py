@@ -52,7 +52,7 @@ def is_notice_due(failing_since: int | None, now: int, *, noticed: bool) -> bool
 
 
 LOSS_OF = 30 * DAY_MS
-"""For so long losses without consent are counted together."""
+"""The period over which deletions without consent are counted together."""
 MOST_LOST = 100
 MOST_SHARE_LOST = 0.2
 

@@ -26,7 +26,7 @@ LONGEST = 120  # words of a sentence that are compared in their order
 TITLE = 90
 _SENTENCE = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n+\s*")
 _SENTENCE_ASKED = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
-"""A line of a prompt may be broken anywhere."""
+"""Sentence ends in prompts, whose lines may be broken anywhere."""
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0002fa1f"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
-    """Of length 1: a dot product is a cosine."""
+    """A vector of length 1, so that a dot product is a cosine."""
 
 
 class VectorsUnavailable(Exception):
@@ -32,9 +32,10 @@ class OtherDimension(VectorsUnavailable):
 
 
 STATIC_WEIGHT = 0.75
-"""Of a static model: words averaged without their order. Measured, see docs/recall-quality.md."""
+"""The weight of a static model, which averages words regardless of order. Measured, see
+docs/recall-quality.md."""
 SENTENCE_WEIGHT = 1.5
-"""Of a sentence model."""
+"""The weight of a sentence model."""
 
 STATIC_BATCH = 128
 SENTENCE_BATCH = 16
@@ -43,18 +44,18 @@ SENTENCE_BATCH = 16
 QUERY_S = 2.0
 """How long a search waits for the vector of its query."""
 HURRIED_S = 0.1
-"""The same, while a prompt waits for what is recalled."""
+"""The same while a prompt waits."""
 
 
 class Embedder(Protocol):
     """Turns text into vectors."""
 
     name: str
-    """The model's: vectors of another are of no use beside its own."""
+    """The name of the model; vectors of different models cannot be compared."""
     weight: float
-    """How much its opinion counts beside full text's: STATIC_WEIGHT or SENTENCE_WEIGHT."""
+    """Its weight relative to full text: STATIC_WEIGHT or SENTENCE_WEIGHT."""
     batch: int
-    """How many texts it is given at a time in the background: others may want to work in between."""
+    """How many texts it embeds at a time in the background, so that other work can run in between."""
 
     def is_ready(self) -> bool:
         """Whether it answers a query at once; if not, it is being prepared, and nobody waits for it."""

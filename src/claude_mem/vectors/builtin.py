@@ -124,19 +124,19 @@ def _joined(one: Block, other: Block) -> Block:
 
 
 MOST = 100_000
-"""Of a project: 26 MB, and 7 ms a question."""
+"""The maximum vectors of a project: 26 MB, and 7 ms per query."""
 
 HELD = 2
-"""The project that is worked in, and all of them."""
+"""How many scopes are held: the current project, and all projects."""
 
 SLACK = 1.1
-"""What has grown past its bound by so much is read again: its oldest leave."""
+"""A scope that exceeds its limit by this factor is read again without its oldest vectors."""
 
 Scope = int | None
 """A project's id; None: all."""
 
 SPARE = 16
-"""So many more are taken from a database that compares rounded numbers: some may change places at the end."""
+"""How many more to read from a database that compares rounded numbers, because their order may change."""
 
 
 class Builtin:

@@ -26,11 +26,11 @@ OPENING_S = 10.0
 CHANGING_S = 10.0
 ASKING_S = 1.0
 AT_ONCE = 1_000
-"""Its servers refuse larger requests, and its SQLite more variables than some thousands."""
+"""Chroma's servers reject larger requests, and its SQLite more than a few thousand variables."""
 
 
 MOST_NEAREST = 10_000
-"""More takes longer than anybody waits."""
+"""More would take longer than any caller waits."""
 
 
 REFUSALS = (InvalidArgumentError, InvalidDimensionException, NotFoundError)

@@ -18,7 +18,7 @@ from claude_mem.vectors.backend import VectorsUnavailable
 T = TypeVar("T")
 
 REST_S = 15.0
-"""After a failure no call is made for this long: a search must not pay for it every time."""
+"""After a failure, no call is made for this long, so that not every search waits for it."""
 CLOSING_S = 1.0
 
 

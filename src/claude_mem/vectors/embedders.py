@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Model = Callable[[Sequence[str]], Sequence[Vector]]
 
 MODELS = "models"
-"""The folder in the data directory where fastembed keeps what it downloads."""
+"""The folder in the data directory for fastembed's downloads."""
 STATIC = "static"
 RECOMMENDED = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -61,7 +61,7 @@ def build(settings: Settings, clean: Callable[[str], str] = lambda text: text) -
 
 
 LONG = (" ".join(TRIAL) * 10,) * 4
-"""About as long as memories are."""
+"""A text about as long as a memory."""
 
 
 class Trial(Struct, frozen=True):
@@ -86,7 +86,7 @@ TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 TENSOR = "embedding.weight"
 
 MOST_CHARACTERS = 2_000
-"""An average over more words than these is about nothing in particular."""
+"""An average over more words would not represent any subject."""
 
 
 class LocalModel(ABC):

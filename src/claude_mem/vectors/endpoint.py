@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from claude_mem.vectors.backend import Vector
 
 AT_ONCE = SENTENCE_BATCH
-"""Texts in one request: with 4,096 dimensions its answer is 1.5 MiB."""
+"""Texts per request: with 4,096 dimensions, the response is 1.5 MiB."""
 BATCH_S = 60.0
-"""For so many: a model on a slow machine, loaded for the first of them."""
+"""The deadline for a batch: a slow machine may have to load the model first."""
 REST_S = 15.0
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 RETRY_MS = 30_000
 LOOK_MS = 30_000
-"""How often a backend is queried for what was made: servers lose things without a word."""
+"""How often to check that a backend still has its vectors, because servers may lose data silently."""
 
 
 class VectorIndexer:
@@ -111,8 +111,8 @@ class VectorIndexer:
 
 NEAREST = 200
 WIDER = 8
-"""So many times as many are read where some may not pass, and so many times more, once, when hardly any of
-those do. What is farther away is near to nothing."""
+"""The factor for reading more if some may not pass a filter; applied twice if very few do. Vectors farther
+away are not relevant."""
 
 
 class Similarity:

@@ -23,7 +23,7 @@ TOKENIZER = "tokenizer.json"
 USUAL_TOKENS = 256
 MOST_TOKENS = 512
 AT_ONCE = SENTENCE_BATCH
-"""Texts in one call, about equally long ones together: the shorter are padded."""
+"""Texts per call; texts of similar length are grouped, because shorter ones are padded."""
 PREFERRED = ("model.onnx", "model_quantized.onnx", "model_int8.onnx")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 POOLED = "sentence_embedding"

@@ -29,9 +29,9 @@ from claude_mem.wiring import database
 log = logging.getLogger("claude_mem.server")
 
 AUDIT_DAYS = 400
-"""For so long it is known who changed what."""
+"""How long the audit log is kept."""
 MOST_PROJECTS = 200
-"""Whose vectors a search in all projects compares: the most recently used ones."""
+"""How many projects a search of all projects compares by vectors: the most recently used ones."""
 
 
 def _open(settings: Settings) -> Any:

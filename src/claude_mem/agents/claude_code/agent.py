@@ -112,7 +112,7 @@ def _home(config: str | None) -> Path:
 
 
 OF_OTHERS = (".codex-plugin/", ".cursor-plugin/", "plugin.json", "mcp.json", "hooks/none.json")
-"""What of the plugin's folder is for Codex, Cursor and Copilot CLI."""
+"""The parts of the plugin's folder for Codex, Cursor and Copilot CLI."""
 
 
 def plugin_texts() -> dict[str, str]:

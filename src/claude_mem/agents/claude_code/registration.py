@@ -13,11 +13,11 @@ from claude_mem.agents.settings_file import all_hooks
 PORTABLE = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem"
 RECORDED = tuple(hook_payload.KINDS)
 VERBS = {"SessionStart": "context", "PreCompact": "compact", "PostCompact": "compact", "Setup": "setup"}
-"""Those that answer otherwise than the rest."""
+"""The verbs of events with a special answer."""
 RECALLED = {"PreToolUse": "Read|Edit|MultiEdit|Write|NotebookEdit|Bash"}
-"""After a tool it is recorded; before one, what is known of the file or the command it names is injected."""
+"""Events before a tool, at which what is known about its file or command is injected. Nothing is recorded."""
 CHECKED = ("Setup",)
-"""Nothing is recorded: whether the program fits the plugin is said."""
+"""Events at which only the versions of the plugin and the program are compared. Nothing is recorded."""
 TIMEOUT_S = 10  # the hook itself gives up after 8; without one the client allows SessionEnd 1.5 s
 
 

@@ -34,7 +34,7 @@ SILENT = frozenset(
         *("file-history-snapshot", "progress", "content-replacement", "result", "speculation-accept"),
     }
 )
-"""Types that clients wrote and that hold no event: bookkeeping, or what the file also says elsewhere."""
+"""Types of lines without an event: bookkeeping, or a copy of something elsewhere in the file."""
 
 _TYPE_FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_-]{1,40})"')
 _ATTACHED = b'"attachment":{'

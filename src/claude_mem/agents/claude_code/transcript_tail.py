@@ -24,10 +24,10 @@ from claude_mem.model.events import Event, TranscriptEvent
 
 FOLDER = "projects"
 WINDOWS = (512 << 10, 2 << 20, 8 << 20)
-"""Bytes from the end, each tried if the turn did not begin within the one before."""
+"""How many bytes to read from the end; each is tried if the turn does not begin within the previous one."""
 WITHIN_S = 2.0
 LATER_MS = 2_000
-"""What was written so long after a turn's end is of another one."""
+"""A line written this long after a turn's end belongs to another turn."""
 MOST_MESSAGES = 100
 MOST_CHARACTERS = 100_000  # of a turn; the last ones are kept
 

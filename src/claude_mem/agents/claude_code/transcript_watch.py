@@ -29,7 +29,7 @@ log = logging.getLogger("claude_mem")
 
 MARKS_FILE = "watch.json"
 SHARE = 20
-"""A file is read again when so many times as long has passed as reading it took."""
+"""A file is read again after this many times the duration of the last read."""
 MOST_AT_ONCE = 500  # events handed over together
 
 Mark = tuple[int, int]

@@ -20,7 +20,7 @@ from claude_mem.files import read_object
 
 NAME = "cline"
 ENDINGS = (".sh", ".bash", "")
-"""It runs every file of an event's name: beside a user's own, ours has another ending."""
+"""It runs every file named after an event, so ours has a different ending than the user's own."""
 
 
 def home() -> Path:

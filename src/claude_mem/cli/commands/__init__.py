@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 OK, WRONG, USAGE = 0, 1, 2
 UNREAD = 128 + signal.SIGPIPE  # the reader of our output has gone
 ELSEWHERE = {"status": "`claude-mem doctor` or `claude-mem worker status`"}
-"""What is at home in another command than the one whose name is most similar."""
+"""The right command for words that are similar to the name of another one."""
 ALIKE = 0.7  # how similar a mistyped command must be to be suggested
 NAME_WIDTH = 12
 WIDEST = 80  # of the sentences in a help

@@ -21,7 +21,7 @@ from claude_mem.serve import control
 from claude_mem.serve.data_dir import pause_recording, pause_state, resume_recording
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"
-"""Set by the client for whatever it runs."""
+"""The client sets this for all programs that it runs."""
 WITHIN_S = 1.0
 NAMED = 3
 A_SESSION = "5694c0de-0000-4000-8000-000000000001"

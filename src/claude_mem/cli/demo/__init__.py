@@ -180,9 +180,9 @@ INSTEAD = {
     "a token in the output of git push": "[redacted:github-token]",
     "the contents of a .env file": "[excluded: contents of .env]",
 }
-"""What replaces some of them."""
+"""The replacements of some of them."""
 PUBLIC = "parse_weight"
-"""Not private, and all over the session: a scan that finds this would find the others."""
+"""A public word that occurs throughout the session: a scan that finds it would find the others."""
 
 
 class ProcessRun(Struct, frozen=True):

@@ -32,20 +32,20 @@ T = TypeVar("T")
 SQL = Path(__file__).with_name("sql")
 SCHEMA = "claude_mem"
 MEMBER_ROLE = "claude_mem_member"
-"""What members' transactions run as, on a team's server."""
+"""The role of members' transactions, on a team's server."""
 LOCK = 0x636D656D  # "cmem": of our advisory locks, the first half
 IDLE = 4
 ATTEMPTS = 8
-"""How often a transaction is tried that met another one: both made the same row, or waited for each other."""
+"""How often a transaction is tried after a conflict: the same new row, or a deadlock."""
 _MET_ANOTHER = (errors.UniqueViolation, errors.DeadlockDetected, errors.SerializationFailure)
 
 
 TEXTS = frozenset(("types", "concepts", "authors", "roots", "folders", "tool_use_ids"))
-"""The lists of texts; all others are of numbers."""
+"""The lists of strings; all others are lists of numbers."""
 
 _PARAMETER = re.compile(r"(?<![:\w]):(\w+)")
 _MAYBE_NULL = re.compile(r"(?<![:\w]):(\w+)(?= IS (?:NOT )?NULL\b)")
-"""These are numbers, but for the texts below."""
+"""Parameters that may be NULL: numbers, except for the texts below."""
 NULLABLE_TEXTS = frozenset(("session", "project", "subtitle", "some"))
 _LIST = re.compile(r"\bIN \(SELECT value FROM json_each\(:(\w+)\)\)")
 _ORDERED_JOIN = re.compile(r"\bCROSS JOIN (\w+ AS \w+\s+ON\b)")
@@ -188,7 +188,7 @@ _PATIENCE = {
     "keepalives_interval": "10",
     "tcp_user_timeout": "60000",
 }
-"""Else a connection that a sleeping machine or another network has lost is waited for many minutes."""
+"""Without this, it would take minutes to detect a connection that was lost by sleep or a network change."""
 
 
 def _address(url: str) -> dict[str, Any]:
@@ -240,7 +240,7 @@ class Pool:
         self._lock = Lock()
         self._closed = False
         self.on_connect: Callable[[], None] = lambda: None
-        """Called before a connection is made: others may have been lost with it."""
+        """Called before a new connection is made, because other connections may have been lost."""
 
     @contextmanager
     def lend(self, begin: str) -> Iterator[PostgresConnection]:

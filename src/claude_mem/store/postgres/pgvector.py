@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from claude_mem.store.postgres.connection import PostgresConnection, Row
 
 OLDEST = (0, 7)
-"""The first with `halfvec`."""
+"""The first version with `halfvec`."""
 COPIED_AT_ONCE = 500
 """About 50 ms."""
 ALL = "all"
-"""What is noted when all are copied; before that, the last key that was."""
+"""The stored value when all are copied; before that, it is the last copied key."""
 BEFORE_ALL = -1 << 63
 
 _SCRIPT = Path(__file__).with_suffix(".sql")
@@ -40,13 +40,13 @@ class Found(Struct, frozen=True):
     schema: str | None
     """Where the extension is, quoted."""
     has_type: bool
-    """It is new enough, and we may use it."""
+    """Whether it is new enough, and we have permission to use it."""
     is_made: bool
-    """Ours that needs it is there, and works."""
+    """Whether our objects that need it exist and work."""
     is_begun: bool
-    """Or something is left of it."""
+    """Whether some of them exist."""
     copied: str | None
-    """`ALL`, or up to which key."""
+    """`ALL`, or the last copied key."""
 
 
 def found(db: Connection) -> Found:

@@ -68,7 +68,8 @@ def _scripts(version: int | None) -> list[Path]:
 
 
 _MADE_ELSEWHERE = (errors.UniqueViolation, errors.DuplicateObject, errors.InternalError_)
-"""By a process on another database of the same server. The last says "tuple concurrently updated"."""
+"""Errors when a process on another database of the same server created it. The last is "tuple concurrently
+updated"."""
 ATTEMPTS = 10
 
 

@@ -37,9 +37,9 @@ from claude_mem.store.team import (
 from claude_mem.store.values import ExportSelection, ImportResult
 
 SHARED = ("project", "session", "observation", "summary", "prompt")
-"""The kinds of records that are taken."""
+"""The kinds of records that are accepted."""
 AT_HOME = frozenset(("root", "cwd", "transcript_path"))
-"""What of a record is passed to nobody: paths of somebody's machine."""
+"""The fields of a record that are not passed on: paths on a member's machine."""
 MOST_FORGETS = 1_000
 
 

@@ -36,7 +36,7 @@ from claude_mem.store.relational.sessions import Sessions
 from claude_mem.store.relational.transfer import Transfer
 
 JOBS, NEWS = "claude_mem_jobs", "claude_mem_news"
-"""What is notified: events that wait to be observed, and memories."""
+"""The notification channels: events to be observed, and changed memories."""
 
 
 class PostgresStore(Store):

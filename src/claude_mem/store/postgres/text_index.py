@@ -20,7 +20,7 @@ from claude_mem.store.relational.text_document import VERSION, TextDocument, doc
 
 STEP = 128
 UNHURRIED = 8
-"""So many times as many in one transaction when nobody waits."""
+"""The factor for rows per transaction if nothing is waiting."""
 
 matcher = WordMatcher
 

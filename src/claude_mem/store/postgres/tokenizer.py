@@ -19,7 +19,7 @@ from claude_mem.store.relational.text_document import TextDocument
 
 COLUMNS = ("title", "body", "names", "tool")
 COLUMN_BITS = 24
-"""A place is a column and a position in it."""
+"""The bits of a position: a column and a position in it."""
 
 
 class Tokens(Struct, frozen=True):

@@ -28,7 +28,7 @@ take_out = vector_table.take_out
 
 
 MOST_CHANGED = 20_000
-"""More are read again as a whole."""
+"""If there are more changes, everything is read again."""
 
 
 class VectorTable(vector_table.VectorTable):

@@ -25,7 +25,7 @@ from claude_mem.store.values import (
 _PROMPT_LIMIT = 2**31
 """A caller's prompt number beyond this is ignored: it would use up all numbers."""
 _NOT_OBSERVED = (Kind.SESSION_START, Kind.SESSION_END)
-"""Events that only change their session's state: there is nothing to observe."""
+"""Events that only change their session's state, so there is nothing to observe."""
 
 
 class Events(Part):

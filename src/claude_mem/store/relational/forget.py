@@ -27,7 +27,7 @@ from claude_mem.store.values import DeletionRequest, ForgetPlan, Forgotten, Memo
 
 IDS_AT_ONCE = 256
 AT_ONCE = 100
-"""Many are forgotten in several transactions, none so long that others notice."""
+"""How many are deleted per transaction, so that other writers do not wait long."""
 
 
 def forget_plan(db: Connection, selection: Selection) -> ForgetPlan:

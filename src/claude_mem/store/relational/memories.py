@@ -39,11 +39,11 @@ from claude_mem.store.relational.text_document import split_path
 from claude_mem.store.values import FileMemory, ListPosition, Revision, TextMatches, TextQuery
 
 OF_FILE = 5_000
-"""Memories of a file whose times are compared, where no filter leaves fewer."""
+"""The maximum number of memories of a file whose times are compared, if no filter leaves fewer."""
 BESIDE = 2_000
-"""Of those in a folder, which say less."""
+"""The same limit for memories in a folder, which are less relevant."""
 MOST_LOOKED_THROUGH = 4
-"""So many times as many, where some may not pass."""
+"""The factor if some may not pass the filter."""
 
 
 class Memories(Part):

@@ -234,7 +234,7 @@ def _statement(db: Connection, what: str, kind: MemoryKind, wanted: list[str], e
 
 MOST_LISTED = 1_000
 MANY_WRONG = 1_000
-"""Marked wrong, fewer than a search looks at: those it leaves out as it comes upon them."""
+"""If fewer memories are marked wrong, a search skips them as it finds them."""
 
 
 class _Listed(Struct, frozen=True):

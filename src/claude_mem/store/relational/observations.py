@@ -39,11 +39,11 @@ def seen_again(
 
 ARRAYS = ("facts", "concepts", "files_read", "files_modified")
 SAME_WITHIN_MS = 30 * 24 * 60 * 60 * 1000
-"""The same words much later are news again: somebody found it worth saying once more. Much earlier, they were
-news then."""
+"""Within this period, the same text counts as a repetition. Before or after it, the text is new
+information."""
 
 COMPARED = 200
-"""Of a project's observations, the newest so many can be superseded."""
+"""How many of a project's newest observations can be superseded."""
 
 TITLE = 80
 SUBTITLE = 120
@@ -51,7 +51,7 @@ SUBTITLE = 120
 StoredObservation = tuple[int, Observation]
 
 _UNMARKED: dict[str, Value] = {"text": None, "pinned": 0, "wrong": 0}
-"""The columns of an observation that only a person or another tool fills."""
+"""The columns of an observation that only the user or another tool sets."""
 
 
 def remember(db: Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
@@ -156,7 +156,7 @@ def _cut(text: str | None, most: int) -> str | None:
 
 
 _WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
-"""What it is found by."""
+"""The columns that are searched."""
 
 
 def revise(db: Connection, revisions: Sequence[Revision], expected: Sequence[Revision]) -> list[Revision]:

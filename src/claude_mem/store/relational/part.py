@@ -147,7 +147,7 @@ TABLES: dict[MemoryKind, str] = {
     "prompt": "user_prompts",
     "evidence": "pending_messages",
 }
-"""Where memories are. A statement with `{kind}` in its name is one for each kind."""
+"""The tables of memories. There is a statement for each kind with `{kind}` in its name."""
 
 
 @cache
@@ -182,7 +182,7 @@ def last_id(db: Connection, kind: MemoryKind) -> int:
 
 
 SQL = Path(__file__).with_name("sql")
-"""The statements that every store runs as they are."""
+"""The statements that all stores share."""
 
 
 class Part:

@@ -24,7 +24,7 @@ from claude_mem.store.values import (
 )
 
 LOOKED_AT = 20_000
-"""Of a project's memories of files, the last so many."""
+"""How many of a project's latest memories about files are read."""
 OF_CONCEPTS = 2_000
 MOST = 200
 MOST_PROJECTS = 500

@@ -16,9 +16,9 @@ VERSION = "2"
 """Changes with anything here or in `model.full_text`: the index is then rebuilt."""
 
 MOST = 8_000
-"""Characters of one text that are indexed: of a long one the beginning and the end, where things are said."""
+"""Characters of one text that are indexed: the beginning and the end of a long text, which say the most."""
 MOST_OUTPUT = 2_000
-"""Of what a tool printed: mostly files and listings, which are found by what went in."""
+"""The same limit for a tool's output: mostly files and listings, which are found by the tool's input."""
 MOST_FILES = 100
 HEAD, LONGEST_HEADING = 2_000, 200
 LONGEST_FOLDER = 300

@@ -26,25 +26,26 @@ if TYPE_CHECKING:
 
 EVERYWHERE = (0, 2**63 - 1)
 UP_TO_COUNTED = (0, 0)
-"""Stands for everywhere, where a word is counted no further than `COUNTED`."""
+"""The span of the whole index, in which a word is counted no further than `COUNTED`."""
 NEWEST = 2_000
 AT_ONCE = 5_000
 COUNTED = 10_000
-"""SQLite weighs a word by how often it is anywhere, and walks over all of that to know it. One that more
-memories have says little, and in a span it is taken to be said once where it is said. So is the beginning of
-words: SQLite puts all of theirs together anew for each question."""
+"""SQLite scores a word by its frequency in the whole index, and scans all its occurrences for that. A word in
+more memories than this is not distinctive, and counts as one occurrence per memory in a span. So does a
+prefix, because SQLite merges all its words again for each query."""
 MOST_WALKED = 100_000
-"""Matches of frequent words that are walked over, the rarest words first: a word that half of all memories
-have tells little, and its matches grow with them."""
+"""How many matches of frequent words are scanned, rarest words first: a word in half of all memories says
+little, and its matches grow with the number of memories."""
 PROBE = 200
-"""To look a single memory up in the index takes as long as to walk over so many matches."""
+"""Looking up a single memory in the index takes as long as scanning this many matches."""
 ENOUGH = 300
-"""Of those that pass a filter, more than a search lists: then no more are looked for by frequent words."""
+"""If this many pass a filter, which is more than a search lists, frequent words are not searched further."""
 PHRASES_SHARE = 4
-"""A fourth as many matches of phrases are weighed as of words: a telling one has few."""
+"""The limit for scoring matches of phrases is this fraction of that of words, because a distinctive phrase
+has few."""
 MOST_KNOWN = 10_000
 REMEMBERED = 200
-"""A word that so many memories have takes noticeable time to count, and is remembered."""
+"""The count of a word in at least this many memories takes noticeable time, and is cached."""
 SIZES_HOLD, HURRIED_HOLD = 0.02, 0.2
 """A span and its words are counted again when the index has grown by this part of it; the second while
 somebody waits, for that takes a quarter of a millisecond for a thousand memories."""

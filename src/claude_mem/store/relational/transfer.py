@@ -82,7 +82,7 @@ def _checked_text(name: str, value: object) -> str:
 
 
 UNNAMED = "unknown"
-"""The client of a session of one's own that says nothing of it."""
+"""The client of the user's own sessions that do not name one."""
 SOURCES: tuple[str, ...] = get_args(Source)
 
 

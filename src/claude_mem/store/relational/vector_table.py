@@ -73,12 +73,12 @@ class VectorTable(Part, ABC):
 
 
 MOST_CHARACTERS = 4_000
-"""Of one memory's longest text: more than any embedder reads."""
+"""The maximum length of a memory's text; more than any embedder reads."""
 
 FORGOTTEN_AT_ONCE = 1_000
 
 BUILTIN = "builtin"
-"""With what the name of the one begins whose vectors lie in this file."""
+"""The prefix of embedders' names whose vectors are in this file."""
 
 
 class EmbeddingProgress(Part, ABC):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from claude_mem.store.sqlite.store import SqliteStore
 
 DRAFTS = ".forgetting"
-"""The prefix of the folder in which a copy is rewritten. One left behind by a killed worker is removed."""
+"""The prefix of the folder in which a copy is rewritten. Folders left by a killed worker are removed."""
 
 NAME = "copy.db"
 

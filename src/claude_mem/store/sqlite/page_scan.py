@@ -23,7 +23,7 @@ ON_PAGE = 4096
 """The rest of a row is on separate pages, which SQLite overwrites completely."""
 
 MOST_PIECES = 400_000
-"""When more than that is forgotten, the file is not searched but written anew: it gets smaller, too."""
+"""If more is deleted, the file is rewritten without a scan, which also makes it smaller."""
 
 _CELLS_AT = {2: 12, 5: 12, 10: 8, 13: 8}  # by kind of page: where the list of its cells begins
 _FOUND, _CLEAN = 3, 0

@@ -25,7 +25,7 @@ from claude_mem.store.sqlite.database_files import (
 from claude_mem.store.values import Recovered, Restored
 
 CHECK_UP_TO = 64 * 1024 * 1024
-"""A larger file is not read through while somebody waits for the worker to start."""
+"""A larger file is not checked completely at the worker's start, because callers are waiting."""
 THOROUGH_UP_TO = 32 * 1024 * 1024
 
 

@@ -23,13 +23,13 @@ from claude_mem.store.sqlite.page_scan import PageScan
 from claude_mem.store.values import ForgetPlan, Forgotten
 
 PAGES = 64
-"""Of the index, rewritten in one transaction: a few milliseconds each."""
+"""Pages of the index rewritten per transaction, which takes a few milliseconds."""
 
 DEADLINE_S = 5.0
 LOOK_AGAIN_S = 0.02
 
 NOTE = "forgetting"
-"""In `derived`, while words that were forgotten may still be in the file."""
+"""The entry in `derived` while deleted words may still be in the file."""
 
 
 class Deletion(forget.Deletion):

@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 STEP = 128
 UNHURRIED = 8
-"""So many times as many rows in one transaction when nobody waits: a large index is made sooner."""
+"""The factor for rows per transaction if nothing is waiting, so that a large index is built sooner."""
 MOST_TEXT = 1_000_000
-"""Characters of one transaction, more than a step's rows mostly have: it holds up no writer for longer."""
+"""Characters per transaction, which limits how long it blocks other writers."""
 
 
 MERGED_PAGES = 64
-"""Of the index, rewritten in one transaction while it is tidied: a few milliseconds."""
+"""Pages of the index merged per transaction, which takes a few milliseconds."""
 
 
 class _Drafts(Struct, frozen=True):
@@ -219,7 +219,7 @@ def size_of_all(db: Connection) -> int:
 
 
 SATURATED = 2.2
-"""What SQLite's bm25 comes to beside how rare a word is, where it is said without end: its k1 and one."""
+"""The limit of SQLite's bm25 for many occurrences, relative to the word's rarity: its k1 plus one."""
 
 
 class Fts5Matcher(Matcher):

@@ -25,15 +25,15 @@ from claude_mem.store.sqlite.database_files import beside
 from claude_mem.store.values import DatabaseSize
 
 PAGES = 128
-"""Given back in one transaction: half a mebibyte, a few milliseconds."""
+"""Pages returned per transaction: half a mebibyte, which takes a few milliseconds."""
 UNUSED = 0.25
-"""What may lie unused: new memories need room as well, and find it there."""
+"""The share that may stay unused; new memories use it."""
 LEFT = 0.10
-"""What is left unused when some is given back."""
+"""The share that stays unused after space is returned."""
 FEWEST_BYTES = 4 << 20
-"""Less is not worth the trouble."""
+"""Less is not worth returning."""
 AT_ONCE_BYTES = 64 << 20
-"""A larger file is not written anew unasked: that takes a second for each hundred mebibytes or so."""
+"""A larger file is only rewritten on request, because that takes about a second per hundred mebibytes."""
 _INCREMENTAL = 2
 
 

@@ -26,7 +26,7 @@ from claude_mem.store.values import Unembedded
 take_out = vector_table.take_out
 
 SHARES: dict[MemoryKind, int] = {"observation": 2, "summary": 4, "prompt": 4}
-"""Of what may be read of all projects: a half, a fourth and a fourth."""
+"""The shares of the kinds when all projects are read."""
 
 
 class VectorTable(vector_table.VectorTable):
@@ -76,7 +76,7 @@ def _session_of(db: Connection, kind: MemoryKind, last: int) -> int:
 
 
 FOLLOWED = "followed_vectors"
-"""Changes with every memory that was given to another session."""
+"""A counter of memories that were moved to another session."""
 
 
 class EmbeddingProgress(vector_table.EmbeddingProgress):

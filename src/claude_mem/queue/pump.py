@@ -63,7 +63,7 @@ class Pump:
 
     def __init__(
         self,
-        work: Queue,
+        queue: Queue,
         observe: Callable[[Batch, int], tuple[Outcome, CallCost | None]],
         fall_back: Callable[[Batch], Findings],
         clock: Clock,
@@ -72,13 +72,13 @@ class Pump:
         provider: str = "offline",
     ) -> None:
         """`fall_back` observes without a model; `provider`: its name, for the log."""
-        self._work, self._observe, self._fall_back = work, observe, fall_back
+        self._queue, self._observe, self._fall_back = queue, observe, fall_back
         self._clock, self._notify, self._jitter, self._provider = clock, notify, jitter, provider
         self.batches = BatchLog()
         self._lock = threading.Lock()
         self._held_until = 0
         self._stuck_until = 0  # until then nothing can be stored
-        self._past = threading.Lock()  # imported sessions are observed one at a time, in order
+        self._past_lock = threading.Lock()  # imported sessions are observed one at a time, in order
         self._paused_until = 0  # the end of the hold that the pause has caused
         self._failures = 0
         self._failures_of: dict[int, int] = {}  # the provider's failures in a row, by session
@@ -96,22 +96,22 @@ class Pump:
             if _is_in_force(self._stuck_until, now):
                 return self._stuck_until
         if held is None:
-            self._give_back_stranded()
+            self._return_stranded()
         # Locked before looking, so that what is found is still there when it is leased.
-        past = self._past if self._past.acquire(blocking=False) else None
+        past = self._past_lock if self._past_lock.acquire(blocking=False) else None
         try:
             soonest = held
-            for gathered in self._work.backlogs():
-                if held is not None and not gathered.offline:
+            for backlog in self._queue.backlogs():
+                if held is not None and not backlog.offline:
                     continue
-                at = due_at(gathered, now)
-                if at <= now and gathered.past and past is None:
+                at = due_at(backlog, now)
+                if at <= now and backlog.past and past is None:
                     at = now + PAST_AGAIN_MS  # another thread is working on imported sessions
                 elif at <= now:
-                    if past is not None and not gathered.past:
+                    if past is not None and not backlog.past:
                         past.release()  # a call may take minutes; imported sessions need not wait for it
                         past = None
-                    if self._take(gathered.session_id):
+                    if self._take(backlog.session_id):
                         return now
                 soonest = at if soonest is None else min(soonest, at)
             return None if soonest is None else max(soonest, now + 1)
@@ -144,7 +144,7 @@ class Pump:
             # Before the lease: an abort must find a thread that is about to begin.
             self._busy[session_id] = ended
         try:
-            lease = self._work.lease(MOST_EVENTS, session_id)
+            lease = self._queue.lease(MOST_EVENTS, session_id)
             if lease is not None:
                 self._process(lease)
             return lease is not None
@@ -161,15 +161,15 @@ class Pump:
         ended: tuple[str, str | None] = ("aborted", None)
         try:
             if not self._is_aborted(lease):
-                batch = self._work.batch(lease)
+                batch = self._queue.batch(lease)
                 uses_model = not batch.offline
                 outcome, spend = self._observe(batch, lease.session_id)
             if outcome is None or self._is_aborted(lease):
-                self._work.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
+                self._queue.postpone(lease, self._clock(), "aborted", failed=False, spend=spend)
                 return
             # If no call was made, the outcome says nothing about the provider.
-            notice = self._note(outcome, lease.session_id) if uses_model else None
-            decision, news = self._conclude(lease, outcome, spend)
+            notice = self._follow_provider(outcome, lease.session_id) if uses_model else None
+            decision, message = self._conclude(lease, outcome, spend)
             ended = outcome_of(outcome, decision)
         except BaseException as error:
             ended = ("failed", type(error).__name__)
@@ -179,85 +179,85 @@ class Pump:
                     # Calling the model again now would only cost again.
                     self._hold(self._clock() + STORE_HOLD_MS)
                     self._stuck_until = self._held_until
-            self._give_back(lease, error, spend)
+            self._return(lease, error, spend)
             raise
         finally:
             findings = outcome.findings if ended[0] == "stored" and isinstance(outcome, Observed) else None
             author = self._provider if uses_model and ended[1] and not spend else _author(spend)
             took = int((time.monotonic() - began) * 1000)
             self.batches.add(BatchReport(lease, ended[0], took, author, ended[1], spend, findings))
-        for message in filter(None, (notice, news)):
-            self._notify(message)
+        for each in filter(None, (notice, message)):
+            self._notify(each)
 
     def _is_aborted(self, lease: Lease) -> bool:
         with self._lock:
             return lease.session_id in self._aborted
 
-    def _give_back(self, lease: Lease, error: BaseException, spend: CallCost | None) -> None:
-        news: str | None = None
+    def _return(self, lease: Lease, error: BaseException, spend: CallCost | None) -> None:
+        message: str | None = None
         try:
             if isinstance(error, Exception) and not isinstance(error, NO_STORE):
                 broken = Broken(f"the observer failed: {type(error).__name__}: {error}")
                 decision, _ = self._conclude(lease, broken, spend)
                 # Not the error's message, which may quote a session: `queue list` shows that.
                 if isinstance(decision, Park):
-                    news = _given_up(len(lease.jobs), f"the observer failed: {type(error).__name__}")
+                    message = _given_up(len(lease.jobs), f"the observer failed: {type(error).__name__}")
             else:  # the batch is not at fault
                 reason = str(error) or type(error).__name__
-                self._work.postpone(lease, self._clock(), reason, failed=False, spend=spend)
+                self._queue.postpone(lease, self._clock(), reason, failed=False, spend=spend)
         except NO_STORE:
             with self._lock:
                 self._stranded.append((lease, error, spend))
         except StoreError:
             return  # the lease is no longer ours: it was reclaimed, or its session deleted
-        if news:
-            self._notify(news)
+        if message:
+            self._notify(message)
 
-    def _give_back_stranded(self) -> None:
+    def _return_stranded(self) -> None:
         """Gives back leases that could not be given back before, because nothing could be written."""
         with self._lock:
             stranded, self._stranded = self._stranded, []
         for lease, error, spend in stranded:
-            self._give_back(lease, error, spend)
+            self._return(lease, error, spend)
 
     def _conclude(
         self, lease: Lease, outcome: Outcome, spend: CallCost | None
     ) -> tuple[Decision, str | None]:
         """Carries out the decision about a batch. Returns it, and a message for the user."""
-        news: str | None = None
+        message: str | None = None
         with self._lock:
             failures = self._failures_of.get(lease.session_id, 1)
         decision = decide(outcome, lease.attempt, self._clock(), self._jitter(), failures=failures)
         match decision:
             case Settle():
                 findings = outcome.findings if isinstance(outcome, Observed) else Findings()
-                self._work.settle(lease, findings, spend, provider=_author(spend))
-                self._note_left_out(lease, outcome)
+                self._queue.settle(lease, findings, spend, provider=_author(spend))
+                self._log_omissions(lease, outcome)
             case Wait(until=until):
-                self._work.postpone(lease, until, _reason(outcome), failed=False, spend=spend)
+                self._queue.postpone(lease, until, _reason(outcome), failed=False, spend=spend)
             case Retry(until=until, reason=reason):
-                self._work.postpone(lease, until, reason, failed=True, spend=spend)
+                self._queue.postpone(lease, until, reason, failed=True, spend=spend)
             case Park(reason=reason):
-                self._work.park(lease, reason, spend)
-                news = _given_up(len(lease.jobs), _reason(outcome))
+                self._queue.park(lease, reason, spend)
+                message = _given_up(len(lease.jobs), _reason(outcome))
             case Fallback(reason=reason):
-                findings = self._fall_back(self._work.batch(lease))
-                self._work.park(lease, reason, spend, fallback=findings)
-                news = _fell_back(len(lease.jobs))
+                findings = self._fall_back(self._queue.batch(lease))
+                self._queue.park(lease, reason, spend, fallback=findings)
+                message = _fell_back(len(lease.jobs))
             case _:
                 assert_never(decision)
-        return decision, news
+        return decision, message
 
-    def _note_left_out(self, lease: Lease, outcome: Outcome) -> None:
+    def _log_omissions(self, lease: Lease, outcome: Outcome) -> None:
         """Logs empty blocks in a model's reply, and why it skipped a summary."""
         if isinstance(outcome, Observed | Nothing):
             if outcome.empty:
                 log.warning("session %d: %d empty blocks in the reply", lease.session_id, outcome.empty)
-                self._work.count("empty_blocks", outcome.empty)
+                self._queue.count("empty_blocks", outcome.empty)
             if outcome.skipped:
                 log.info("session %d: no summary: %s", lease.session_id, outcome.skipped)
 
-    def _note(self, outcome: Outcome, session_id: int) -> str | None:
+    def _follow_provider(self, outcome: Outcome, session_id: int) -> str | None:
         """Updates the provider's state from an outcome, and returns a message for the user, if there is
         one."""
         now = self._clock()

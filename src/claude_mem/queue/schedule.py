@@ -24,17 +24,17 @@ LONGEST_WAIT_MS = 24 * 60 * 60 * 1000
 LOOK_AGAIN_MS = 5 * 60 * 1000  # the longest wait before a failed provider is tried again
 
 
-def due_at(gathered: SessionBacklog, now: int) -> int:
+def due_at(backlog: SessionBacklog, now: int) -> int:
     """When the batch is sent: `now`, or a time to look again, unless something arrives before that."""
     # No wait is longer than a day: a later time comes from a clock that has been set back.
-    if now < gathered.due_at <= now + LONGEST_WAIT_MS:
-        return gathered.due_at
-    if gathered.attempts > 0 or gathered.turn_ended:
+    if now < backlog.due_at <= now + LONGEST_WAIT_MS:
+        return backlog.due_at
+    if backlog.attempts > 0 or backlog.turn_ended:
         return now
-    if gathered.characters >= ENOUGH_CHARACTERS or gathered.events >= ENOUGH_EVENTS:
+    if backlog.characters >= ENOUGH_CHARACTERS or backlog.events >= ENOUGH_EVENTS:
         return now
-    # The same goes for an event from the future.
-    return now if gathered.newest_at > now + IDLE_MS else max(now, gathered.newest_at + IDLE_MS)
+    # Likewise for an event from the future.
+    return now if backlog.newest_at > now + IDLE_MS else max(now, backlog.newest_at + IDLE_MS)
 
 
 class Settle(Struct, frozen=True):

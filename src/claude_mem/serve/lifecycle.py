@@ -35,25 +35,25 @@ from claude_mem.team.exchange import Done
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
 AFTER_FAILURE_S = 1.0
-"""A full disk is not tried again for every hook that calls."""
+"""The wait after a failure, so that a full disk is not retried for every hook that calls."""
 MAINTAIN_EVERY_S = 3600.0
 OBSERVE_EVERY_S = 60.0
-"""However long the wait that was requested: a clock may be set meanwhile."""
+"""At least this often, however long the wait that was requested: the clock may be set in the meantime."""
 GATHER_S = 0.2
+"""After a wake, wait for the rest of a burst of events."""
 WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
 LISTEN_S = 1.0
 SAMPLE_EVERY_S = 60.0
-LATER = ("vectors",)
-FIRST_S = 0.5
-"""What it loads would be in the way of whoever waits for the worker's first answer."""
+DELAYED_LOOPS, DELAY_S = ("vectors",), 0.5
+"""Loading a vector model would delay the worker's first answers, so that loop starts a little later."""
 
 
 async def repeat(running: Running, where: str, step: Callable[[], Awaitable[None]]) -> None:
-    """A loop of the worker: `step` does its work and waits. What fails in it is counted, and it goes on; a
-    damaged store ends the worker, and the next one mends it when it opens it."""
-    if where in LATER:
-        await until(running.stopping, FIRST_S)
+    """A loop of the worker: `step` does some work, then waits for more. A failure is counted, and the loop
+    goes on. Only a damaged store ends the worker; the next worker repairs it when it opens it."""
+    if where in DELAYED_LOOPS:
+        await until(running.stopping, DELAY_S)
     while not running.stopping.is_set():
         try:
             await step()
@@ -90,15 +90,14 @@ async def drain(running: Running) -> None:
 
 
 async def observe(running: Running) -> None:
-    """One of several at a time: each step works on a different session. A batch that fails goes back to the
-    queue."""
-    news = running.news
+    """Observes one batch. Several of these loops run at the same time, each on a different session."""
+    queued = running.queued
     look_again = await asyncio.to_thread(running.services.observing.pump.step)
     running.notify_change()  # a batch may have become memory
     wait_s = OBSERVE_EVERY_S if look_again is None else (look_again - running.services.clock()) / 1000
     if wait_s > 0:
-        await until(news, min(wait_s, OBSERVE_EVERY_S))
-        await until(running.stopping, GATHER_S)  # a burst of events is one reason to look
+        await until(queued, min(wait_s, OBSERVE_EVERY_S))
+        await until(running.stopping, GATHER_S)
 
 
 async def sample(running: Running) -> None:
@@ -141,8 +140,8 @@ async def index(running: Running, step: Callable[[], bool]) -> None:
 
 
 async def maintain(running: Running, held: Held) -> None:
-    """A step that fails is tried again in an hour; the others are done. None makes a directory anew that was
-    moved away."""
+    """Runs the hourly steps. One that fails is retried in an hour; the others still run. They stop if the
+    data directory was moved away, because none may create it again."""
     root = running.services.settings.data_dir
     steps: dict[str, Callable[[], object]] = {"permissions": partial(tighten, root)}
     for name, step in (steps | dict(running.services.maintenance)).items():
@@ -160,8 +159,8 @@ async def maintain(running: Running, held: Held) -> None:
 
 
 def tighten(root: Path) -> None:
-    for left in data_dir.tighten_permissions(root):
-        log.warning("left as it is: %s", left)
+    for problem in data_dir.tighten_permissions(root):
+        log.warning("left as it is: %s", problem)
 
 
 async def watch(running: Running, listeners: Listeners, held: Held) -> None:
@@ -176,8 +175,8 @@ async def watch(running: Running, listeners: Listeners, held: Held) -> None:
 
 HANDOVER = Path("handover.json")
 THREADS = 18
-"""Sixteen callers' commits can be waited for side by side; the rest are the worker's own loops, without those
-that observe."""
+"""Sixteen callers can wait for their commits at the same time; the rest are the worker's own loops, except
+the observers, which are added."""
 GRACE_S = 5.0
 MOST_FILES = 4096
 
@@ -191,12 +190,12 @@ def run(
     successor: Sequence[str] | None = None,
     replaced: int | None = None,
 ) -> int:
-    """Runs the worker until it is stopped; returns the exit code. `successor` is what a handover starts;
-    `replaced`, the process whose place this one has taken."""
+    """Runs the worker until it is stopped; returns the exit code. `successor`: the command that a handover
+    starts; `replaced`: the process that this worker has replaced."""
     os.umask(0o077)
     settings = replace(settings, data_dir=settings.data_dir.absolute())
 
-    def succeed() -> None:
+    def start_successor() -> None:
         control.spawn_detached(successor or control.worker_command(from_hook=True), settings.data_dir)
 
     try:
@@ -209,13 +208,13 @@ def run(
         with lock.hold(Path(paths.WORKER_LOCK)) as held:
             if replaced is not None:
                 left.append(f"process {replaced} stopped responding; this worker has replaced it")
-            made_way = _work(settings, build, version, held, left, succeed)
+            hands_over = _work(settings, build, version, held, left, start_successor)
     except LockHeld as error:
         return 0 if from_hook else _fail(error)
     except (ClaudeMemError, OSError) as error:
         return _fail(error)
-    if made_way:
-        succeed()
+    if hands_over:
+        start_successor()
     return 0
 
 
@@ -225,9 +224,9 @@ def _work(
     version: str,
     held: Held,
     left: list[str],
-    succeed: Callable[[], object],
+    start_successor: Callable[[], object],
 ) -> bool:
-    """Live with the lock held; True when a newer version is to follow (`succeed` starts it)."""
+    """Runs the worker while the lock is held; True: a newer version is to be started."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the terminal it was started from may close
     raise_file_limit()
     with worker_log.open_log(Path(paths.LOGS), settings.log_level):
@@ -235,25 +234,25 @@ def _work(
             log.warning("%s", what)
         try:
             lock.mark_starting(Path(), "opening the database")
-            parts = build(settings)
+            services = build(settings)
             try:
-                return asyncio.run(_live(parts, version, held, succeed))
+                return asyncio.run(_live(services, version, held, start_successor))
             finally:
-                parts.close()
+                services.close()
         except Exception:
             lock.clear_starting(Path())
             log.exception("the worker ends")
             raise
 
 
-async def _live(parts: Services, version: str, held: Held, succeed: Callable[[], object]) -> bool:
+async def _live(services: Services, version: str, held: Held, start_successor: Callable[[], object]) -> bool:
     loop = asyncio.get_running_loop()
-    observers = parts.settings.observers
+    observers = services.settings.observers
     threads = ThreadPoolExecutor(THREADS + observers, thread_name_prefix="worker")
     loop.set_default_executor(threads)
     loop.set_exception_handler(worker_log.log_loop_error)
     token = data_dir.ensure_token(Path(paths.TOKEN))
-    running = Running(parts, visitors=Visitors(Path(paths.SIGNED_IN), parts.clock, token), loop=loop)
+    running = Running(services, visitors=Visitors(Path(paths.SIGNED_IN), services.clock, token), loop=loop)
     running.queue_history = QueueSampler(Path(paths.QUEUE_HISTORY))
     running.queue_history.load()
     for wanted in (signal.SIGTERM, signal.SIGINT):
@@ -261,7 +260,7 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
 
     def on_wake(hook_version: str) -> None:
         if replacement.is_newer(hook_version, than=version):
-            _make_way(running, version, hook_version)
+            _hand_over(running, version, hook_version)
 
     listeners = Listeners(running, worker_app(running), token, on_wake)
     await listeners.open()
@@ -270,29 +269,29 @@ async def _live(parts: Services, version: str, held: Held, succeed: Callable[[],
     steps: list[tuple[str, Callable[[], Awaitable[None]]]] = [
         ("drain", partial(drain, running)),
         *[("pump", partial(observe, running))] * observers,
-        ("recall", partial(index, running, parts.recall.background.step)),
-        ("vectors", partial(index, running, parts.recall.background.embed)),
+        ("recall", partial(index, running, services.recall.background.step)),
+        ("vectors", partial(index, running, services.recall.background.embed)),
         ("maintain", partial(maintain, running, held)),
         ("queue", partial(sample, running)),
         ("heal", partial(watch, running, listeners, held)),
     ]
-    if parts.listen is not None:
-        steps.append(("listen", partial(listen, running, parts.listen)))
-    if parts.membership is not None:
-        steps.append(("team", partial(exchange, running, parts.membership.exchange.step)))
-    if parts.follow is not None:
-        steps.append(("follow", partial(follow, running, parts.follow)))
+    if services.listen is not None:
+        steps.append(("listen", partial(listen, running, services.listen)))
+    if services.membership is not None:
+        steps.append(("team", partial(exchange, running, services.membership.exchange.step)))
+    if services.follow is not None:
+        steps.append(("follow", partial(follow, running, services.follow)))
     loops = [asyncio.create_task(repeat(running, *step)) for step in steps]
     await running.stopping.wait()
     log.info("stopping")
-    made_way = running.handing_over_to is not None
-    if not await _wind_down(parts, listeners, loops, threads):
+    hands_over = running.handing_over_to is not None
+    if not await _shut_down(services, listeners, loops, threads):
         log.warning("something is still running after %s s; leaving it", GRACE_S)
-        _leave(held, succeed if made_way else None)
-    return made_way
+        _exit_now(held, start_successor if hands_over else None)
+    return hands_over
 
 
-def _make_way(running: Running, version: str, hook_version: str) -> None:
+def _hand_over(running: Running, version: str, hook_version: str) -> None:
     now = running.services.clock()
     if not replacement.should_hand_over(version, hook_version, replacement.read_handover(HANDOVER), now):
         return
@@ -307,16 +306,16 @@ def _make_way(running: Running, version: str, hook_version: str) -> None:
     running.stop()
 
 
-async def _wind_down(
-    parts: Services, listeners: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
+async def _shut_down(
+    services: Services, listeners: Listeners, loops: list[asyncio.Task[None]], threads: ThreadPoolExecutor
 ) -> bool:
-    """Finishes running work, within limits; False if something does not end."""
+    """Finishes running work within `GRACE_S`; False: something does not end."""
     deadline = time.monotonic() + GRACE_S
-    interrupted = run_aside(parts.interrupt)
+    interrupted = run_in_daemon(services.interrupt)
     await listeners.close()
     await asyncio.wait(loops, timeout=max(0.0, deadline - time.monotonic()))
     # Not with the event loop's own shutdown, which has no timeout in Python 3.11.
-    ended = run_aside(threads.shutdown)
+    ended = run_in_daemon(threads.shutdown)
     try:
         async with asyncio.timeout(max(0.1, deadline - time.monotonic())):
             await interrupted.wait()
@@ -326,14 +325,14 @@ async def _wind_down(
     return True
 
 
-def run_aside(call: Callable[[], object]) -> asyncio.Event:
-    """Calls it in a daemon thread, which no exit waits for. The event is set when it has returned."""
+def run_in_daemon(call: Callable[[], object]) -> asyncio.Event:
+    """Calls it in a daemon thread, which cannot delay the exit. The event is set once it has returned."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     def run() -> None:
         try:
             call()
-        except Exception:  # nobody waits for its answer, but somebody for its end
+        except Exception:  # its caller only waits for its end
             log.exception("stopping")
         finally:
             loop.call_soon_threadsafe(done.set)
@@ -342,12 +341,12 @@ def run_aside(call: Callable[[], object]) -> asyncio.Event:
     return done
 
 
-def _leave(held: Held, succeed: Callable[[], object] | None) -> NoReturn:
-    """Exits without waiting for what does not end; all of it can be repeated."""
+def _exit_now(held: Held, start_successor: Callable[[], object] | None) -> NoReturn:
+    """Exits without waiting for what does not end: all of that can be repeated."""
     try:
-        if succeed is not None:
-            os.close(held.fd)  # a successor that finds the lock held would go away again
-            succeed()
+        if start_successor is not None:
+            os.close(held.fd)  # a successor that finds the lock held exits
+            start_successor()
     except OSError:
         log.exception("no successor; the next hook starts one")
     finally:

@@ -187,8 +187,8 @@ class Running(ProcessState):
     port: int | None = None  # None: the loopback could not be had; the sockets serve alone
     pid: int = field(default_factory=os.getpid)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    """Something was queued: it may be due. Taken and replaced as `changed` is."""
+    queued: asyncio.Event = field(default_factory=asyncio.Event)
+    """An event was queued, so a batch may be due. Replaced when it is set, like `changed`."""
     announcements: deque[Announcement] = field(default_factory=lambda: deque(maxlen=MOST_ANNOUNCEMENTS))
     """What people have recently changed in memory, by a number that only grows. Only the event loop
     touches it: iterating in a thread while the loop appends fails."""
@@ -213,7 +213,7 @@ class Running(ProcessState):
         self.notify_queued()
 
     def notify_queued(self) -> None:
-        self.in_loop(self.replace_event, "news")
+        self.in_loop(self.replace_event, "queued")
         self.notify_change()
 
     def announce(self, what: str, refs: Sequence[str]) -> None:

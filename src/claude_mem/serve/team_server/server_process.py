@@ -21,7 +21,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from claude_mem.serve.http.server import Bounded, HttpServer
-from claude_mem.serve.lifecycle import raise_file_limit, run_aside
+from claude_mem.serve.lifecycle import raise_file_limit, run_in_daemon
 from claude_mem.serve.process_state import until
 from claude_mem.serve.services import BACKLOG
 from claude_mem.serve.team_server.admission import Allowance, KeyChecker, hosts_of
@@ -130,7 +130,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
     await server.stop()
     for each in loops:
         each.cancel()
-    ended = run_aside(threads.shutdown)
+    ended = run_in_daemon(threads.shutdown)
     await until(ended, END_S)
     ask_to_stop.cancel()
     if not ended.is_set():

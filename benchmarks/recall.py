@@ -221,7 +221,7 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
 
     def told(question: Question) -> Prompt:
         with changed(reminders, "ENOUGH", -math.inf):
-            evidence, considered = injector.considered(project, "", corpora.ROOT, question.text)
+            evidence, considered = injector.candidates(project, "", corpora.ROOT, question.text)
         hits = [hit for hit, is_injected in considered if is_injected]
         by_file = [bool(hit.parts.get("file")) for hit in hits]
         return Prompt(evidence, [hit.card.session in question.gold for hit in hits], by_file)

@@ -67,7 +67,7 @@ def injected(memory: House) -> dict[str, str]:
     prompt = "how does the harbour crane of the north quay listen on its port?"
     return {
         "start": memory.injector.start(project, reader="claude-code").text,
-        "prompt": memory.injector.prompted(project, "mine", ORIGIN.root, prompt).text,
+        "prompt": memory.injector.at_prompt(project, "mine", ORIGIN.root, prompt).text,
         "file": memory.injector.before_file(project, "mine", ORIGIN.root, FILE).text,
     }
 

@@ -39,9 +39,11 @@ COMPACTED = 8
 
 
 class ContextFiles(Struct):
-    """`start`: what is injected at the start of an agent's session in a project (with one: if it goes on);
-    `facts_of`: queries git first, because what it says now stands until the next rendering; `relocated`:
-    returns a project with its current root."""
+    """The rendered contexts in `context/`.
+
+    `start` renders what is injected at the start of an agent's session in a project; given a session's id,
+    what that session is shown after a compaction. `facts_of` queries git first, because a rendering keeps
+    what git says now. `relocated` returns a project with its current root."""
 
     data_dir: Path
     store: Store
@@ -49,21 +51,21 @@ class ContextFiles(Struct):
     clock: Clock
     facts_of: Callable[[str], object] = lambda _root: None
     relocated: Callable[[Project], Project] = lambda project: project
-    _known: dict[str, tuple[int, str]] = field(default_factory=dict)  # file: of which project, what it says
+    _known: dict[str, tuple[int, str]] = field(default_factory=dict)  # by file: the project, the text
     _marks: NewsMarks | None = None  # None: nothing was rendered yet
-    _again: set[int] = field(default_factory=set)  # projects whose memory has changed since
+    _outdated: set[int] = field(default_factory=set)  # projects that changed since
     _compacted: dict[str, int] = field(default_factory=dict)  # session: project
     _rendering: Lock = field(default_factory=Lock)
 
-    def anew(self, projects: Collection[int] | None = None) -> None:
-        """Something was forgotten or changed in these projects (None: in any). On return their rendered
-        contexts are gone, including any that was being written from the old state."""
+    def invalidate(self, projects: Collection[int] | None = None) -> None:
+        """Deletes the contexts of these projects (None: of all), because something in them was forgotten or
+        changed. On return, none that was rendered from the old state is left."""
         with self._rendering:
             self.clear(projects)
             if projects is None:
                 self._marks = None
             else:
-                self._again.update(projects)
+                self._outdated.update(projects)
 
     def step(self) -> bool:
         """Renders what changed; False: nothing did."""
@@ -72,7 +74,7 @@ class ContextFiles(Struct):
 
     def _step(self) -> bool:
         news = self.store.statistics.news(self._marks)
-        if news.marks == self._marks and not self._again:
+        if news.marks == self._marks and not self._outdated:
             return False
         if news.changed and self._marks is not None:
             self.clear(news.changed)
@@ -81,14 +83,14 @@ class ContextFiles(Struct):
             self.render(project)
         self._render_compacted(news, changed)
         if self._marks is None:
-            self.drop_others()  # an earlier worker's, which may contain what was forgotten since
+            self.drop_unknown()  # an earlier worker's, which may contain what was forgotten since
         self._marks = news.marks
-        self._again.clear()
+        self._outdated.clear()
         return True
 
     def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
-        """Renders them again whenever something is new: most of what preceded a compaction is observed during
-        it."""
+        """Renders the contexts of compacted sessions again whenever there is something new: most of what
+        preceded a compaction is observed while it runs."""
         for project_id, session in news.compacted:
             self._compacted.pop(session, None)
             self._compacted[session] = project_id
@@ -104,12 +106,12 @@ class ContextFiles(Struct):
     def _changed(self, news: News) -> list[Project]:
         if self._marks is None:
             return list(map(self.relocated, self.store.projects.newest(AT_START)))
-        found = map(self.store.projects.by_id, {*news.projects, *self._again})
+        found = map(self.store.projects.by_id, {*news.projects, *self._outdated})
         return [self.relocated(project) for project in found if project is not None]
 
     def is_due(self) -> bool:
         """Whether there are changes that are not rendered yet."""
-        return bool(self._again) or self.store.statistics.news(self._marks).marks != self._marks
+        return bool(self._outdated) or self.store.statistics.news(self._marks).marks != self._marks
 
     def render(self, project: Project) -> None:
         """Renders the context for each agent that has worked there; other agents' memories show their
@@ -118,39 +120,39 @@ class ContextFiles(Struct):
         clients = self.store.sessions.clients(project.id)
         for agent in (name for name in TITLES if name == CLAUDE_CODE or name in clients):
             names = [paths.directory_context(cwd, agent) for cwd in directories]
-            self._write(names, project.id, self._started(project, "", agent))
+            self._write(names, project.id, self._start_of(project, "", agent))
 
     def render_session(self, project: Project, session: str) -> None:
         name = paths.session_context(session.encode(errors="replace"))
-        self._write([name], project.id, self._started(project, session, agent_of(session)))
+        self._write([name], project.id, self._start_of(project, session, agent_of(session)))
 
-    def _started(self, project: Project, session: str, agent: str) -> Rendered:
+    def _start_of(self, project: Project, session: str, agent: str) -> Rendered:
         if project.root:
             self.facts_of(project.root)
         return self.start(project, session, agent)
 
     def clear(self, projects: Collection[int] | None = None) -> None:
-        """Something was forgotten or changed: no rendering of these projects (None: of any) may outlive it,
-        nor one of an earlier worker, of which nobody knows the content."""
+        """Deletes the contexts of these projects (None: of all), and those of earlier workers, whose content
+        is unknown."""
         self._known = {
             name: (project_id, text)
             for name, (project_id, text) in self._known.items()
             if projects is not None and project_id not in projects
         }
-        self.drop_others()
+        self.drop_unknown()
 
-    def drop_others(self) -> None:
+    def drop_unknown(self) -> None:
         """Deletes files that this worker did not write."""
         for file in self._files():
             if f"{paths.CONTEXT}/{file.name}" not in self._known:
                 file.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        for file in self.old():
+        for file in self.expired():
             self._known.pop(f"{paths.CONTEXT}/{file.name}", None)
             file.unlink(missing_ok=True)
 
-    def old(self) -> list[Path]:
+    def expired(self) -> list[Path]:
         """The files of directories without recent sessions."""
         found = []
         for file in self._files():
@@ -201,19 +203,19 @@ class BackgroundWork:
 
     def memory_changed(self, projects: Collection[int] | None) -> None:
         """Something changed in these projects (None: in any)."""
-        self.contexts.anew(projects)
+        self.contexts.invalidate(projects)
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Indexes what was added a moment ago, without waiting for a complete rebuild. If nothing
-        can be written, as on a full disk, what is indexed already has to do: reading needs no writing."""
+        """Indexes what was added a moment ago, without waiting for a complete rebuild. If nothing can be
+        written, as on a full disk, searches use what is already indexed."""
         with self._indexing, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
                 if not self._store.text_index.step():
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
-        """Runs `work` while no vectors are made: they are stored by key, and the work may change keys."""
+        """Runs `work` while no vectors are computed: they are stored by memory key, which it may change."""
         with self._embedding:
             return work()
 
@@ -236,8 +238,8 @@ class BackgroundWork:
             return False
 
     def embed(self) -> bool:
-        """Makes some of the missing vectors; False: none can be made now. Separate from `step`, because an
-        embedder may be slow, or a server that does not respond."""
+        """Computes some of the missing vectors; False: none can be computed now. Separate from `step`,
+        because an embedder may be slow, or a server that does not respond."""
         vectors = self._vectors
         return vectors is not None and bool(self.without_embedding(lambda: vectors.step(self._clock())))
 

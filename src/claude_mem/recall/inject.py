@@ -108,7 +108,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return {**_rendered_json(self.start(project, session, reader=reader)), "plain": plain.text}
 
     def _prompt_preview(self, project: Project, session: str, prompt: str) -> Json:
-        evidence, considered = self.considered(project, session, project.root, prompt)
+        evidence, considered = self.candidates(project, session, project.root, prompt)
         rendered = self._render_hits(prompt, considered, session)
         return {
             **_rendered_json(rendered),
@@ -132,9 +132,9 @@ class Injector(Struct, frozen=True, kw_only=True):
             return ""
         match question.event:
             case reminders.START:
-                rendered = self._started(self.relocated(project, origin), question)
+                rendered = self._at_start(self.relocated(project, origin), question)
             case reminders.PROMPT:
-                rendered = self.prompted(project, question.session, question.cwd, question.prompt)
+                rendered = self.at_prompt(project, question.session, question.cwd, question.prompt)
             case _ if question.command:
                 rendered = self.before_command(project, question.session, question.command)
             case _:
@@ -172,8 +172,9 @@ class Injector(Struct, frozen=True, kw_only=True):
     def start(
         self, project: Project, session: str = "", *, plain: bool = False, reader: str | None = None
     ) -> Rendered:
-        """`session`: the reader, if it continues after a compaction: its own memory comes before
-        any other session's, even where its turn has not been summed up yet. `reader`: its agent."""
+        """The context for a session's start. `session`: given after a compaction, when the session's own
+        memory comes before any other's, even if its turn has no summary yet. `reader`: the session's
+        agent."""
         material = replace(self._material(project, session), reader=reader)
         if session and not any(last.is_reader for last in material.last):
             material = replace(material, last=())
@@ -184,8 +185,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         now, tz = self.clock(), self.zone()
         return session_start.render_start(material, now=now, budget=budget, tz=tz, plain=plain)
 
-    def prompted(self, project: Project, session: str, cwd: str, prompt: str) -> Rendered:
-        _, considered = self.considered(project, session, cwd, prompt)
+    def at_prompt(self, project: Project, session: str, cwd: str, prompt: str) -> Rendered:
+        _, considered = self.candidates(project, session, cwd, prompt)
         return self._render_hits(prompt, considered, session)
 
     def _render_hits(self, prompt: str, considered: Iterable[tuple[Hit, bool]], session: str) -> Rendered:
@@ -198,11 +199,11 @@ class Injector(Struct, frozen=True, kw_only=True):
             reader=agent_of(session),
         )
 
-    def considered(
+    def candidates(
         self, project: Project, session: str, cwd: str, prompt: str
     ) -> tuple[float, list[tuple[Hit, bool]]]:
-        """The evidence that memory has an answer; and the memories that match a prompt, the best first, each
-        with whether it is worth injecting."""
+        """The evidence that memory has an answer to a prompt; and the memories that match it, the best first,
+        each with whether it is to be injected."""
         if not reminders.is_worth_searching(prompt):
             return 0.0, []
         filters = Filters(project_id=project.id, kinds=("observation", "summary"), superseded=False)
@@ -214,7 +215,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         evidence = reminders.evidence(prompt, found)
         known = reminders.injected_refs(self._injected(session))
         hits = [hit for hit in found.hits if hit.card.session != session]
-        return evidence, reminders.considered(hits, known, is_answered=evidence >= reminders.ENOUGH)
+        return evidence, reminders.choose(hits, known, is_answered=evidence >= reminders.ENOUGH)
 
     def before_command(self, project: Project, session: str, command: str) -> Rendered:
         """Once for each command and session, and again after a compaction."""
@@ -244,7 +245,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         hits = with_newer([*hits, *recent])[: len(hits)]
         return reminders.render_file(short, hits, self.clock(), tz=self.zone(), reader=agent_of(session))
 
-    def _started(self, project: Project, question: HookQuestion) -> Rendered:
+    def _at_start(self, project: Project, question: HookQuestion) -> Rendered:
         if question.source not in ("resume", "fork"):
             compacted = question.session if question.source == "compact" else ""
             return self.start(project, compacted, reader=agent_of(question.session))
@@ -265,8 +266,8 @@ class Injector(Struct, frozen=True, kw_only=True):
         )
 
     def _forked_at(self, question: HookQuestion) -> int | None:
-        """When the session that a fork carries on was last answered. Nobody names it, and all that it saw
-        and did is before that; None: never."""
+        """When the session that a fork continues was last answered; None: never. The fork's hook does not
+        name that session, but all that it saw and did is older."""
         return (
             None if question.idle_s is None else self.clock() - question.idle_s * 1000 + reminders.ROUNDED_MS
         )
@@ -329,8 +330,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         return [replace(last_session(card, columns), is_reader=True) for card, columns in rows.values()]
 
     def _current(self, cards: Collection[Card], session: str, work: WorkContext) -> list[Hit]:
-        """What matters now, without a query: the session's own memories first, then the others by their
-        score."""
+        """What matters now, without a query: by score, with the session's own memories first."""
         now = self.clock()
         hits = []
         for card in cards:

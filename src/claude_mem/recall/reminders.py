@@ -120,7 +120,7 @@ def evidence(prompt: str, found: SearchResults) -> float:
     return in_common + found.strength - UNKNOWN_WEIGHT * found.unknown
 
 
-def considered(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:
+def choose(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[tuple[Hit, bool]]:
     """Each hit, and whether to inject it. `is_answered`: whether there is enough evidence; without it, only
     memories about a file that the prompt names are injected."""
     floor = BESIDE_THE_BEST * max((hit.score for hit in hits), default=0.0)

@@ -40,7 +40,7 @@ class Retention(Struct, frozen=True, kw_only=True):
 
     def collect(self, *, dry_run: bool) -> GcAnswer:
         old, large = self._old(), self._excess()
-        contexts, markers = self.contexts.old(), self.stale_markers(time.time())
+        contexts, markers = self.contexts.expired(), self.stale_markers(time.time())
         surplus = self.store.copies.surplus()
         items = [
             Freed("evidence_old", old.events, old.characters),

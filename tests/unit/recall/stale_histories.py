@@ -197,7 +197,7 @@ def shown(memory: House, history: Callable[[Scene], Outcome]) -> tuple[Outcome, 
         answer = memory.reading.search(PROMPT, FilterRequest(kinds=("observation",)), Page(50))
         by_ref = {each.ref: each for each in answer.results}
         texts = {
-            "prompt": memory.injector.prompted(project, "now", project.root, PROMPT).text,
+            "prompt": memory.injector.at_prompt(project, "now", project.root, PROMPT).text,
             "file": memory.injector.before_file(project, "now", project.root, f"{project.root}/{FILE}").text,
             "start": memory.injector.start(project).text,
         }

@@ -163,7 +163,7 @@ def test_what_is_forgotten_is_in_no_file_when_forgetting_returns(rendering: Rend
     rendering.work("tame the heron")
     rendering.compacted()
     rendering.settle()
-    rendering.contexts.anew()
+    rendering.contexts.invalidate()
     assert rendering.files() == set()
     rendering.settle()
     assert HERE in rendering.files(), "and what is left is rendered again"
@@ -213,7 +213,7 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
         contexts = ContextFiles(tmp_path / "data", memory.store, slow_start, memory.clock)
         step = threads.submit(contexts.step)
         assert reading.wait(10)
-        contexts.anew()
+        contexts.invalidate()
         forgotten.set()
         step.result(10)
         left = [file.read_text() for file in (tmp_path / "data" / "context").glob("*")]

@@ -50,11 +50,9 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
 def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
     """For a command that was typed outside of a session: a payload with only the directory, the answer, and
     whether to query the worker instead."""
-    import json
-
     given = json_text.parse(head.decode(errors="replace")) or {}
     cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
-    payload = json.dumps({"source": "startup", "cwd": cwd}, separators=(",", ":")).encode()
+    payload = json_text.dumps({"source": "startup", "cwd": cwd}).encode()
     _, shown, asks = find(payload)
     return payload, shown, asks
 

@@ -146,9 +146,8 @@ class MemoryMarks:
 
     def note(self, session: str, state: str, prompt_id: str | None = None) -> None:
         _, ids = self._sessions.get(session, ("", ()))
-        file_name = encoded_id(prompt_id) if prompt_id else None
-        if file_name and file_name not in ids:
-            ids = (*ids, file_name)
+        if prompt_id and encoded_id(prompt_id) not in ids:
+            ids = (*ids, encoded_id(prompt_id))
         self._sessions[session] = state, ids
 
     def any_session(self) -> bool:

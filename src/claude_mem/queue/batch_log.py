@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from claude_mem.model.jobs import CallCost, Lease
 from claude_mem.model.memory import Findings, Nothing, Observed, Outcome
-from claude_mem.queue.schedule import Decision, Fallback, Park, Settle, Wait
+from claude_mem.queue.schedule import Decision, Fallback, Park, Retry, Settle, Wait
 
 log = logging.getLogger("claude_mem.queue")
 
@@ -60,16 +60,12 @@ class BatchReport(Struct, frozen=True):
 def outcome_of(outcome: Outcome, decision: Decision) -> tuple[str, str | None]:
     """The outcome of the batch and the cause of a failure, in one word each."""
     cause = None if isinstance(outcome, Observed | Nothing) else type(outcome).__name__.lower()
-    match decision:
-        case Settle():
-            return ("stored" if isinstance(outcome, Observed) else "nothing"), cause
-        case Wait():
-            return "waits", cause
-        case Park():
-            return "parked", cause
-        case Fallback():
-            return "fallback", cause
-    return "retry", cause
+    if isinstance(decision, Settle):
+        return ("stored" if isinstance(outcome, Observed) else "nothing"), cause
+    return _WORDS[type(decision)], cause
+
+
+_WORDS: dict[type[Decision], str] = {Wait: "waits", Retry: "retry", Park: "parked", Fallback: "fallback"}
 
 
 class BatchLog:

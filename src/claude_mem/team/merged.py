@@ -116,10 +116,8 @@ class MergedBranches:
         self, project_id: int, root: str, places: set[str], states: Mapping[str, BranchState]
     ) -> Mapping[str, str | None]:
         now = self._monotonic()
-        at, said = self._asked.get(project_id, (-REFRESH_S, {}))
-        if now - at >= REFRESH_S:
-            said = {}
-        before = self._asked.get(project_id, (0.0, {}))[1]
+        at, before = self._asked.get(project_id, (-REFRESH_S, {}))
+        said = before if now - at < REFRESH_S else {}
         unknown = [place for place in places if place not in said]
         # Branches that took too long come last, so that they do not prevent others from being checked.
         unknown.sort(key=lambda place: (before.get(place) == NO_ANSWER, str(place)))

@@ -32,6 +32,7 @@ _PLACEHOLDERS = frozenset(
     on off function number var let const password1 mypassword yourpassword""".split()
 )
 _INVITATIONS = tuple("your insert replace enter change put- put_ fill some- some_ add-".split())
+_SUBSTITUTIONS = (("${", "}"), ("{{", "}}"), ("#{", "}"), ("$(", ")"))
 _CODE_ROOTS = frozenset(
     """process os self this args req request res config settings cfg conf env environ secrets secret vars
     var local data module each values context ctx options opts params props state user users form input
@@ -49,15 +50,9 @@ def is_placeholder(value: str) -> bool:
         value[1:].isidentifier() or value[1:2] in ("{", "(", "$") or value[1:].isdigit()
     ):
         return not (len(value) > 6 and value[1:].isalnum() and is_random(value[1:], 6))
-    if any(
-        is_word_between(value, opens, closes)
-        for opens, closes in (("<", ">"), ("[", "]"), ("%", "%"), ("{", "}"))
-    ):
+    if any(is_word_between(value, *pair) for pair in ("<>", "[]", "%%", "{}")):
         return True
-    if any(
-        opens in value and closes in value
-        for opens, closes in (("${", "}"), ("{{", "}}"), ("#{", "}"), ("$(", ")"))
-    ):
+    if any(opens in value and closes in value for opens, closes in _SUBSTITUTIONS):
         return True
     if value[:1] in ("<", "{", "%") and is_wordy(value) and not any(c in DIGITS for c in value):
         return True
@@ -70,12 +65,8 @@ def is_placeholder(value: str) -> bool:
 
 def is_word_between(value: str, opens: str, closes: str) -> bool:
     inner = value[1:-1]
-    return (
-        value.startswith(opens)
-        and value.endswith(closes)
-        and len(value) > 2
-        and (is_wordy(inner) or len(inner) < 6)
-    )
+    is_between = len(value) > 2 and value.startswith(opens) and value.endswith(closes)
+    return is_between and (len(inner) < 6 or is_wordy(inner))
 
 
 def is_wordy(value: str) -> bool:
@@ -180,14 +171,10 @@ def is_secret(
             return False
         if is_quoted:
             return _is_quoted_password(value, low)
-        if (
-            low.startswith(("/", "./", "~/", "../"))
-            or value.startswith(("$(", "`"))
-            or is_code(value, is_env)
-        ):
+        if low.startswith(("/", "./", "~/", "../", "$(", "`")) or is_code(value, is_env):
             return False
         if is_env:
-            return not (value.isdigit() and len(value) < 4)
+            return True
         if is_tight:
             return is_password(value, 4) or (len(value) >= 8 and not is_wordy(value))
         return is_password(value, 5) and not value.startswith("!vault")
@@ -196,28 +183,18 @@ def is_secret(
     has_digit = any(c in DIGITS for c in value)
     if kind == WEAK_KEY and (not (is_tight or is_quoted) or (is_uuid(value) and not is_env)):
         return False
-    if (
-        kind == KEY
-        and len(value) >= 8
-        and has_digit
-        and any(c in "!@#%^*" for c in value[1:])
-        and not is_code(value)
-    ):
+    has_sign = any(c in "!@#%^*" for c in value[1:])
+    if kind == KEY and len(value) >= 8 and has_digit and has_sign and not is_code(value):
         return "://" not in value
     if is_env and is_name_of_secret and has_digit and value.isalnum() and len(value) >= 8:
         return True
     least = 8 if kind == KEY else 16
-    if is_env and is_code(value, True):
+    is_hash = value.startswith(("ssh-", "SHA256:", "sha256:", "sha512-"))
+    if is_hash or value.isdigit() or is_code(value, is_env):
         return False
-    if (
-        value.isdigit()
-        or (not is_env and is_code(value))
-        or value.startswith(("ssh-", "SHA256:", "sha256:", "sha512-"))
-    ):
-        return False
-    if is_env and kind == KEY and len(value) >= 12 and "." in value and any(c in DIGITS for c in value):
+    if is_env and kind == KEY and len(value) >= 12 and "." in value and has_digit:
         return not is_wordy(value)
-    return is_random(value, least) and (any(c in DIGITS for c in value) or len(value) >= 12)
+    return is_random(value, least) and (has_digit or len(value) >= 12)
 
 
 def _is_drive_path(value: str) -> bool:
@@ -229,11 +206,8 @@ def _is_quoted_password(value: str, low: str) -> bool:
     if "://" in low or low.startswith("arn:"):
         return False
     if " " in value:
-        return (
-            value.count(" ") < 5
-            and any(c in DIGITS for c in value)
-            and not low.endswith((".", ":", "?", "!"))
-        )
+        has_digit = any(c in DIGITS for c in value)
+        return has_digit and value.count(" ") < 5 and not low.endswith((".", ":", "?", "!"))
     if low.endswith(PASSWORD_ENDS) and ("_" in low or "-" in low or "." in low):
         return False  # a field's name
     if value.isupper() and "_" in value and is_wordy(value):

@@ -261,9 +261,8 @@ def _literal_prefix(text: str, at: int) -> int:
         start = past(text, at + 1, BLANKS, at + 32)
         return start - at if _opens_quote(text, start) else 0
     inner = text[at + 1 : at + 64].partition("}")[0]
-    return (
-        1 if text.startswith("{", at) and is_password(inner) and not any(c in inner for c in "\"': ,{") else 0
-    )
+    is_plain = not any(c in inner for c in "\"': ,{")
+    return 1 if text.startswith("{", at) and is_plain and is_password(inner) else 0
 
 
 def _env_line_end(text: str, at: int, start: int) -> int:
@@ -292,11 +291,8 @@ def _wrapped(text: str, start: int, kind: str) -> Span | None:
     if lead.rstrip().endswith(("=", ",")):
         return _quoted(text, start + quote, kind)
     if lead.rstrip().endswith(("(", "SecureString", "new String")) and "==" not in lead:
-        return _quoted(
-            text,
-            start + quote,
-            KEY if kind == PASSWORD and not lead.startswith(("Some", "new", "String", "Convert")) else kind,
-        )
+        is_string = lead.startswith(("Some", "new", "String", "Convert"))
+        return _quoted(text, start + quote, KEY if kind == PASSWORD and not is_string else kind)
     return None
 
 

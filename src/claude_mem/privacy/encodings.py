@@ -57,12 +57,8 @@ class View:
     def _end(self, end: int, view_end: int) -> int:
         """An escape that spells the last character is hidden with it."""
         piece = bisect_right(self._positions, view_end - 1)
-        following = self._originals[piece] if piece < len(self._originals) else None
-        return (
-            following
-            if following is not None and self._positions[piece] == view_end and not self.is_joined
-            else end
-        )
+        is_next = piece < len(self._positions) and self._positions[piece] == view_end
+        return self._originals[piece] if is_next and not self.is_joined else end
 
     def _crosses(self, start: int, end: int) -> bool:
         return bisect_right(self._positions, start) != bisect_right(self._positions, end - 1)

@@ -202,10 +202,8 @@ def _with_wildcards(command: str) -> str:
         pieces = command.split(opening)
         command = pieces[0]
         for piece in pieces[1:]:
-            _, closed, rest = piece.partition(closing)
-            command += (
-                wildcard + rest if closed and " " not in piece[: len(piece) - len(rest)] else opening + piece
-            )
+            inside, closed, rest = piece.partition(closing)
+            command += wildcard + rest if closed and " " not in inside else opening + piece
     return command
 
 

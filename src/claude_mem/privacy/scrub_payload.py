@@ -108,11 +108,8 @@ def _without_private_turns(
         marks.note(session, private_turns.OPEN)  # a compaction would repeat what was hidden here
     if event in ("PreCompact", "PostCompact"):
         return (payload, False) if is_open else _without_text(payload)
-    if (
-        marker is None
-        or event in ("SessionStart", "SessionEnd")
-        or not private_turns.covers(marker, prompt_id)
-    ):
+    is_of_session = event in ("SessionStart", "SessionEnd")
+    if marker is None or is_of_session or not private_turns.covers(marker, prompt_id):
         return payload, False
     if event not in ("Stop", "StopFailure"):
         return None

@@ -181,9 +181,8 @@ def _header_value(text: str, at: int, end: int, following: int) -> Span | None:
 def _credential(text: str, start: int, end: int) -> Span | None:
     value = text[start:end].rstrip(" \\")
     scheme, blank, rest = value.partition(" ")
-    is_scheme = (
-        bool(blank) and scheme.replace("-", "").isalnum() and len(scheme) <= 24 and not is_random(scheme, 12)
-    )
+    is_word = len(scheme) <= 24 and scheme.replace("-", "").isalnum()
+    is_scheme = bool(blank) and is_word and not is_random(scheme, 12)
     if is_scheme:
         start += len(scheme) + 1
         value = rest
@@ -194,13 +193,7 @@ def _credential(text: str, start: int, end: int) -> Span | None:
         value = head if "=" not in head.rstrip("=") or head.count("=") == 1 else value
     value = value.rstrip(",;)]}")
     inner = value.partition("=")[2] if value.lower().startswith(("key=", "token=")) else value
-    if (
-        not inner
-        or is_placeholder(inner)
-        or is_code(inner)
-        or MARK in value[:40]
-        or inner[:1] in ("$", "{", "<", "+")
-    ):
+    if not inner or inner[0] in "${<+" or MARK in value[:40] or is_placeholder(inner) or is_code(inner):
         return None
     pieces = inner.replace(",", " ").replace("=", " ").replace("&", " ").replace('"', " ").split()
     if is_scheme and len(pieces) == 1 and scheme.lower() in _ONE_WORD and scheme.lower() != "key":
@@ -226,15 +219,15 @@ def _cookie_values(text: str, start: int, end: int) -> list[Span]:
     return spans
 
 
+_SESSION_NAMES = ("sess", "sid", "token", "auth", "csrf", "jwt", "login", "remember")
+
+
 def _is_session(name: str, value: str) -> bool:
     if name in ("path", "domain", "expires", "max-age", "samesite", "priority", "version"):
         return False
-    says_so = any(
-        part in name for part in ("sess", "sid", "token", "auth", "csrf", "jwt", "login", "remember")
-    )
-    return (says_so and len(value) >= 8 and is_random(value, 8)) or (
-        is_random(value, 16) and any(c in DIGITS for c in value)
-    )
+    if any(part in name for part in _SESSION_NAMES) and is_random(value, 8):
+        return True
+    return is_random(value, 16) and any(c in DIGITS for c in value)
 
 
 SCANNERS = {

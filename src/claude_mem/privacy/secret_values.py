@@ -125,9 +125,8 @@ def is_random(value: str, least: int) -> bool:
 
 def is_blob(value: str) -> bool:
     """Whether it is base64, which may start with a slash; a path contains words."""
-    return (
-        len(value) >= 30 and value.count("/") * 10 < len(value) and "." not in value and not is_wordy(value)
-    )
+    has_few_slashes = value.count("/") * 10 < len(value)
+    return len(value) >= 30 and has_few_slashes and "." not in value and not is_wordy(value)
 
 
 def is_password(value: str, least: int = 6) -> bool:

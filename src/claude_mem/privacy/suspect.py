@@ -282,9 +282,8 @@ def _has_value(low: bytes, name: bytes) -> bool:
             near = low[at : at + 72].translate(_PARTED).split()[:6]
             if any(len(word) >= 8 and len(word.translate(None, _DIGITS)) < len(word) for word in near):
                 return True
-            if (
-                near and len(near[0]) >= 20 and low[at : at + 1] == b"="
-            ):  # NAME=value, without a digit by chance
+            # NAME=value, without a digit by chance
+            if near and len(near[0]) >= 20 and low[at : at + 1] == b"=":
                 return True
         at = low.find(name, at)
     return False

@@ -128,9 +128,8 @@ def _tags(low: str) -> list[tuple[int, int, str, bool]]:
             if end == len(low) or not (low[end].isalnum() or low[end] in "_-.:"):
                 slash = _slash_before(low, at)
                 start = _bracket_before(low, slash)
-                if (
-                    start < 0 and low[at - 1 : at] == " " and _closed_at(low, end) > 0
-                ):  # < private >, </ private>
+                # < private >, </ private>
+                if start < 0 and low[at - 1 : at] == " " and _closed_at(low, end) > 0:
                     back = _without_spaces(low, at)
                     slash = _slash_before(low, back)
                     start = _bracket_before(low, _without_spaces(low, slash))

@@ -66,7 +66,7 @@ def judge(facts: Facts) -> list[Finding]:
         *judged("recall", facts.recall, memory_checks.judge_recall),
         *judged("drops", facts.drops, checks.judge_drops),
         *judged("disk", facts.disk, checks.judge_disk),
-        *memory_checks.judge_team(facts.team, facts.now),
+        *judged("team", facts.team, lambda found: memory_checks.judge_team(found, facts.now)),
     ]
 
 

@@ -236,15 +236,10 @@ def _vectors(fact: RecallFacts) -> Finding:
     return ok("vectors", says)
 
 
-def judge_team(found: SharingStatus | Unknown | None, now_s: float) -> Iterator[Finding]:
+def judge_team(found: SharingStatus | None, now_s: float) -> Iterator[Finding]:
     """`now_s`: seconds since the epoch."""
-    if isinstance(found, Unknown):
-        yield warn("team", f"could not be checked: {found.why}")
-    elif found is not None and found.joined:
-        yield from _exchange(found, now_s)
-
-
-def _exchange(found: SharingStatus, now_s: float) -> Iterator[Finding]:
+    if found is None or not found.joined:
+        return
     who = f"{found.member} on {found.machine}"
     if found.stopped is not None:
         yield warn("team", f"{who}: {found.stopped}", JOIN)

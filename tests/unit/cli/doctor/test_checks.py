@@ -246,6 +246,7 @@ def test_what_cannot_be_found_out_is_said_so_and_stops_nothing() -> None:
     assert why_not(findings) is None
     assert why_unobserved(findings) is None
     assert {finding.level for finding in findings} == {"warn"}
+    assert "team" in {finding.check for finding in findings}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from claude_mem.api.sharing import SharingStatus, WaitingCount
 from claude_mem.cli.doctor import memory_checks
-from claude_mem.cli.doctor.facts import Unknown
 from claude_mem.model.clock import DAY_MS
 from claude_mem.model.structs import replace
 
@@ -26,7 +25,7 @@ JOINED = SharingStatus(
 )
 
 
-def levels(status: SharingStatus | Unknown | None) -> list[tuple[str, str]]:
+def levels(status: SharingStatus | None) -> list[tuple[str, str]]:
     return [(each.check, each.level) for each in memory_checks.judge_team(status, NOON / 1000)]
 
 
@@ -41,10 +40,9 @@ def test_an_exchange_that_works_is_ok_also_while_something_waits() -> None:
     assert levels(waiting) == [("team", "ok")]
 
 
-def test_what_fails_has_stopped_or_cannot_be_looked_at_is_a_warning() -> None:
+def test_what_fails_or_has_stopped_is_a_warning() -> None:
     assert levels(replace(JOINED, failing_since=NOON - DAY_MS, error="It is silent.")) == [("team", "warn")]
     assert levels(replace(JOINED, stopped="The key has ended.")) == [("team", "warn")]
-    assert levels(Unknown("no answer in time")) == [("team", "warn")]
 
 
 def test_a_key_that_ends_soon_is_a_warning_beside_it() -> None:

@@ -40,14 +40,14 @@ from claude_mem.vectors.backend import VectorsStarting, VectorsUnavailable
 from claude_mem.vectors.indexer import Similarity
 
 CHUNK, FURTHER = 120, 40
-"""So many memories are read at once, and then, where some of them do not count, so many more."""
+"""How many memories are read at once, and how many more if some of them do not count."""
 RANKED_PER_SESSION = 5
-"""Of one session, so many are looked at before any session's others."""
+"""How many memories of a session are examined before the remaining ones of all sessions."""
 MOST_LOOKED_AT = 3_000
-"""Memories whose rows are read for one search."""
+"""The maximum number of memories whose rows are read for one search."""
 MOST_SPREAD = 200
 HURRIED_ROWS = 3_000
-"""Matches that are weighed when somebody waits: those of the rarest words."""
+"""How many matches are scored while a caller waits: those of the rarest words."""
 HURRIED_CHUNK = 40
 
 SAME_MEANING = 0.6

@@ -67,7 +67,7 @@ def rendered(text: str, refs: tuple[Ref, ...]) -> Rendered:
 
 
 START_BUDGET = Budget(characters=9_500, tokens=3_000)
-"""With the fence; the rest of the client's 10,000 characters is for what else a hook has to say."""
+"""Includes the fence; the rest of the client's 10,000 characters is for other messages of the hook."""
 
 _LONGEST_FIELD, _LONGEST_STEP, _LONGEST_SESSION = 420, 220, 140
 _MOST_STEPS, _MOST_PINNED, _MOST_DECIDED, _MOST_SESSIONS, _MOST_TITLES, _MOST_OUTCOMES = 3, 12, 4, 4, 5, 4

@@ -40,7 +40,7 @@ _PENALTIES = {FILES_CHANGED: 0.85, FILES_GONE: 0.7, REVERTED: 0.6, NEVER_MERGED:
 _WORDS = re.compile(r"[^\W_]+")
 _SAYS_SO = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
 _SAME_SUBJECT, _SAME_SUBJECT_AND_FILE = 0.6, 0.4
-"""Of the words of the shorter of two titles, how many both have."""
+"""The share of the words of the shorter title that two titles must have in common."""
 _FEWEST_SHARED = 2
 _OWN_WORK_MS = 86_400_000
 _MOST_FILES = 24

@@ -28,7 +28,7 @@ from claude_mem.serve.process_state import resident_bytes
 from claude_mem.serve.services import PROTOCOL, Running, Services
 
 COUNTERS = ("accepted", "duplicate", "set_aside")
-"""Always there, at 0 before anything was counted: a rate needs a first point."""
+"""Counters that always exist, starting at 0, because a rate needs a first point."""
 OCCASIONS = ("SessionStart", "UserPromptSubmit", "PreToolUse")
 """Likewise."""
 VECTORS = ("on", "off", "unavailable")

@@ -43,11 +43,12 @@ log = logging.getLogger("claude_mem.serve")
 
 ASK_THREADS = 4
 MOST_ASK_THREADS = 16
-"""Including those whose lookup hangs. Beyond it, no query is answered until one of them returns."""
+"""The maximum number of threads, including hung ones. At this limit, no query is answered until one
+returns."""
 MOST_WAITING = 8
-"""Open questions; any further one gets an empty answer at once."""
+"""The maximum number of waiting queries; any further one gets an empty answer immediately."""
 ASK_WITHIN_S = 5.0
-"""After this the asker has left, and a lookup that is still running counts as hung."""
+"""After this time the caller has disconnected, and a lookup that is still running counts as hung."""
 LONGEST_CONTEXT = 10_000
 """Characters, as the client counts them (in UTF-16). It shows only the beginning of a longer text."""
 
@@ -79,7 +80,7 @@ class AskPool:
         self._over = False
         self._threads = 0  # including those that hang
         self.hung = 0
-        """Lookups whose askers have left, and which have not returned."""
+        """Lookups that have not returned although their callers have disconnected."""
 
     async def __call__(self, question: Question) -> str:
         """The context for the model; empty if it is not found in time."""

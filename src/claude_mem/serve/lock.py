@@ -25,7 +25,7 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import WorkerError, WorkerFailed
 
 UNSEEN = 0
-"""The holder lives in another process namespace: it is there, but the kernel has no name for it here."""
+"""The holder is in another process namespace: it exists, but the kernel has no process id for it here."""
 
 # struct flock is type, whence, start, length, pid on Linux; start, length, pid, type, whence on macOS.
 _LAYOUT, _TYPE_AT, _PID_AT = ("hhqqi4x", 0, 4) if sys.platform == "linux" else ("qqihh", 3, 2)
@@ -116,7 +116,7 @@ def _holder(fd: int) -> int | None:
 
 STARTING_FILE = "starting.json"
 LONGEST_START_S = 600.0
-"""A worker that takes longer hangs."""
+"""A worker that takes longer counts as hung."""
 
 
 def mark_starting(folder: Path, doing: str) -> None:

@@ -28,7 +28,8 @@ from claude_mem.serve.mcp_tools import Tool, ToolServer
 from claude_mem.serve.requests import Refusal, read_arguments
 
 HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
-"""Agents that show their model `structuredContent` alone, if there is any: ten times the tokens, no fence."""
+"""Agents that show their model only `structuredContent`, if there is any: ten times the tokens, and no
+fence."""
 
 
 async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:

@@ -232,7 +232,7 @@ class ToolServer(Struct, frozen=True, kw_only=True):
     memory: MemoryReader
     remember: Callable[[str, Mapping[str, object]], SavedAnswer]
     forget: Callable[[ForgetRequest, bool], ForgetAnswer]
-    """The flag: only what would go."""
+    """The flag: only report what would be deleted."""
 
 
 class Tool(Struct, frozen=True):
@@ -241,7 +241,7 @@ class Tool(Struct, frozen=True):
     about: str
     arguments: type[Struct]
     run: Callable[[ToolServer, Any, str], Struct]
-    """(who answers, the arguments as their struct, the client's directory)"""
+    """(the server, the arguments as a struct, the client's directory)"""
     tell: Callable[[Json], ToolText]
     only_reads: bool = True
     destroys: bool = False

@@ -30,9 +30,9 @@ class ProcessState(Struct, kw_only=True):
     """Callers of /stream, by the keys they have shown; 0: none. Only the event loop touches it."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     trouble: str | None = None
-    """Why nothing can be stored just now."""
+    """Why nothing can be stored at the moment."""
     mishaps: Counter[str] = field(default_factory=Counter)
-    """Exceptions that were survived, by where."""
+    """Exceptions from which the worker recovered, by component."""
     born: float = field(default_factory=time.monotonic)
     loop: asyncio.AbstractEventLoop | None = None
     thread: int = field(default_factory=threading.get_ident)

@@ -37,9 +37,9 @@ from claude_mem.serve import control, lock
 from claude_mem.serve.data_dir import leave_notice
 
 SILENT_S = 20.0
-"""Without an answer on either socket, on top of what a hook or a command has waited before."""
+"""How long neither socket may answer, in addition to the time that a hook or a command has already waited."""
 REST_S = 600.0
-"""After a worker was replaced, none is for this long: if the next one hangs too, the user must look."""
+"""How long no other worker is replaced: if the next one hangs too, the user must find the cause."""
 POLL_S = 0.2
 MODULE = "claude_mem.worker"
 

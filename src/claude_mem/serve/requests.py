@@ -46,7 +46,7 @@ class Refusal(Exception):
 S = TypeVar("S", bound=Struct)
 
 DEEPEST = 100
-"""How far lists and objects may nest. What comes after us walks them by recursion."""
+"""The maximum nesting of lists and objects, which later code processes recursively."""
 
 MOST_LINES = 1_000
 

@@ -26,7 +26,7 @@ class Retention(Struct, frozen=True, kw_only=True):
     stale_markers: Callable[[float], list[str]]
     """The paths of files in the spool that are no longer needed."""
     tidy_spool: Callable[[float], object]
-    """Removes them."""
+    """Removes the files that are no longer needed from the spool."""
 
     def upkeep(self) -> dict[str, Callable[[], object]]:
         """The worker's hourly maintenance: independent steps."""

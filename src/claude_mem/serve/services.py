@@ -156,20 +156,21 @@ class Services(Struct, frozen=True, kw_only=True):
     maintenance: Mapping[str, Callable[[], object]]
     """Hourly: backup, interrupted sessions, clean-up. Steps by their names, in this order."""
     close: Callable[[], None]
-    """After everything else has ended."""
+    """Called after everything else has ended."""
     interrupt: Callable[[], None]
     """Ends calls to models and to the team's server that are under way."""
     check_settings: Callable[[Settings], object]
-    """Whether a worker would start with them. Raises SettingsError."""
+    """Checks whether a worker would start with these settings. Raises SettingsError."""
     follow: Callable[[], bool] | None = None
-    """Takes in what is new in transcripts that grow; whether there was any. None: none is watched."""
+    """Imports what is new in watched transcripts; returns whether there was anything. None: none is
+    watched."""
     listen: Callable[[float], Collection[str]] | None = None
     """Waits some seconds for what other processes add to the store, and says what it was. None: there are no
     others."""
     membership: Membership | None = None
-    """Of a team. None: the store has no outbox, because several machines open it."""
+    """The membership in a team. None: the store has no outbox, because several machines use it."""
     is_connected: Callable[[], bool] = lambda: True
-    """Whether the coding agent's settings know of us, as far as can be seen from here. Queried often."""
+    """Whether a coding agent's settings contain our hooks, as far as the worker can tell. Queried often."""
 
 
 class Announcement(Struct, frozen=True):
@@ -198,7 +199,7 @@ class Running(ProcessState):
     events_seen: bool = False
     """Events arrived since it started, including spooled ones: an agent is, or was, connected."""
     recording: object = None
-    """The state of recording at the last look; None: it was not looked at yet."""
+    """The state of recording at the last check; None: it was not checked yet."""
     queue_history: QueueSampler = field(default_factory=QueueSampler)
     hung_asks: Callable[[], int] = lambda: 0
     """How many recall queries of hooks are still running although their callers have timed out."""

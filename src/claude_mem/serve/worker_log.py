@@ -26,8 +26,8 @@ LOG_FILES = 5
 OUR_LOGGER = "claude_mem"
 OTHER_LOGGERS = ("uvicorn.error", "asyncio", "mcp")
 REQUEST: ContextVar[str] = ContextVar("request", default="")
-"""The id of the HTTP request that is being answered: in its answer, in every line written meanwhile, and in
-the id of the event it reports."""
+"""The id of the current HTTP request: in its response, in every log line written in the meantime, and in the
+id of the event it reports."""
 _SQLITE_CODE = lazy_pattern(r"SQLITE_[A-Z_]+", re.ASCII)
 
 

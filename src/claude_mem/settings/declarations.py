@@ -60,7 +60,7 @@ class Setting(Struct, frozen=True):
     takes: ValueType
     meaning: str
     instead: object = None
-    """What holds while its value cannot be read, if that is not the default: what harms the user least."""
+    """The value that applies if the setting cannot be read, if it is not the default: the safest one."""
     file_only: bool = False  # read from the file alone
     field: str = ""
 

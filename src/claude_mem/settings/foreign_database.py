@@ -25,7 +25,7 @@ _FOREIGN_FAMILIES = """
 CONTEXT_FULL_ CONTEXT_SHOW_ CONTEXT_OBSERVATION_ GEMINI_ OPENROUTER_ SEMANTIC_ TIER_ FOLDER_ TRANSCRIPTS_
 CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 """
-"""The prefix of the other program's settings, which none of ours has."""
+"""Prefixes of the other program's settings, which none of ours has."""
 
 
 def database(data_dir: Path) -> Path:

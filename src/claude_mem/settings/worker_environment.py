@@ -41,7 +41,7 @@ _OTHERS = re.compile(
     re.ASCII,
 )
 _OF_SESSION = re.compile(r"CLAUDECODE|CLAUDE_(?!MEM_)\w+|CCR_\w+|SESSION_INGRESS_\w+", re.ASCII)
-"""What Claude Code sets for a session, and switches of its own: also left out, but nothing to report."""
+"""Variables that Claude Code sets for a session, and its own switches: also removed, but not reported."""
 _MANAGED = (
     "/etc/claude-code/managed-settings.json",
     "/Library/Application Support/ClaudeCode/managed-settings.json",

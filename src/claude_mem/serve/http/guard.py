@@ -52,7 +52,7 @@ POLICY = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Text is only ever text: nothing of it runs, is fetched, or becomes markup."""
+"""Text stays text: nothing in it is executed, fetched, or interpreted as markup."""
 
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
@@ -175,7 +175,7 @@ class Middleware:
     hardens the answer's headers, and writes down what became of it. `owner`: whose log."""
 
     stopping: Refusal | None = None
-    """What is answered when the process ends, and has waited for as long as it may; None: nothing."""
+    """The response when the process ends and has waited as long as it may; None: no response."""
 
     def __init__(self, app: ASGIApp, state: ProcessState, owner: str) -> None:
         self._app, self._state, self._owner = app, state, owner

@@ -19,15 +19,15 @@ from claude_mem.serve.services import BACKLOG
 
 MOST_CONNECTIONS = 256
 MOST_STRANGERS = 192
-"""Of these, the most that have not shown a key. One too many takes the place of the one that has waited
-longest, so that nobody who holds connections open keeps others out; the rest is for those with a key."""
+"""The maximum number of these without a key. Beyond it, a new one replaces the one that has waited longest,
+so that open connections cannot lock out other callers; the rest is reserved for connections with a key."""
 KEEP_ALIVE_S = 30
 HEAD_S = 10
-"""For the headers of a connection's first request, from the connection on."""
+"""The time limit for the headers of a connection's first request, from the start of the connection."""
 ADMIT = "claude_mem.admit"
-"""The scope's key of what is called once a request has shown a key."""
+"""The scope's key for the function that is called when a request has shown a key."""
 PATIENCE_S = 30
-"""For the headers of a later request, from their first byte on, and whatever else nobody else waits for."""
+"""The time limit for the headers of a later request, from their first byte, and for everything else."""
 MOST_HEADER_BYTES = 64 << 10
 PIECE_BYTES = 16 << 10
 """Parsed at a time: as many bytes can go uncounted where one part ends and the next begins."""

@@ -63,13 +63,13 @@ def format_event(name: str, cursor: StreamPosition | str, data: Mapping[str, obj
 
 MOST_LISTENERS = 32
 HEARTBEAT_S = 15.0
-"""Also how late they hear of what no loop of the worker announces."""
+"""Also the maximum delay of changes that no loop of the worker announces."""
 GATHER_S = 0.2
 RETRY_MS = 2000
 WINDOW = 100
-"""Memories fetched at a time: as many wait for a listener to read, and no more."""
+"""How many memories are fetched at a time, and so the maximum that waits for a listener."""
 MOST_BEHIND = 10_000
-"""Memories a listener can catch up with; past it, reading the lists again is cheaper."""
+"""How many missed memories are sent to a listener; beyond that, reloading the lists is cheaper."""
 SESSIONS = 20
 PASSED_OVER = b":\n\n"
 

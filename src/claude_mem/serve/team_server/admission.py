@@ -21,7 +21,8 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 LONGEST_KEY = 200
 CACHE_S = 2.0
-"""How long a key is believed before the database is queried again: so long a revoked one may still work."""
+"""How long a key is cached before the database is queried again; a revoked key may still work for this
+long."""
 MOST_CACHED = 10_000
 
 
@@ -33,8 +34,8 @@ class Allowance(Struct, frozen=True):
 
 
 UNCACHED_KEYS = Allowance(100.0, 400)
-"""How many keys that were not good a moment ago are looked up. Whoever tries keys at random is held off
-before the database feels it; keys in use are answered meanwhile."""
+"""The rate limit for looking up keys that are not cached. It stops callers who try keys at random before they
+burden the database; keys in use are not affected."""
 
 
 class RateLimiter:

@@ -42,9 +42,10 @@ from claude_mem.serve.worker_log import name_of
 from claude_mem.store.team import Identity
 
 IDENTITY = "claude_mem.identity"
-"""The scope's key of the member, and the key, that a request is for."""
+"""The scope's key for the request's member and key."""
 KEY = "claude_mem.key"
-"""The scope's key of the key itself: a stream asks again whether it is still good."""
+"""The scope's key for the request's key itself, because a stream checks regularly whether it is still
+valid."""
 
 
 class GateRules(Struct, frozen=True, kw_only=True):

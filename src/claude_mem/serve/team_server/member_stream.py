@@ -26,11 +26,11 @@ from claude_mem.serve.team_server.team_routes import TeamCall
 MOST_LISTENERS = 500
 MOST_OF_A_KEY = 8
 WINDOW = 100
-"""Memories read at a time: as many wait for a listener to read, and no more."""
+"""How many memories are read at a time, and so the maximum that waits for a listener."""
 KEY_EVERY_S = 5.0
 """How often a key is looked up again while nothing happens."""
 GATHER_S = 1.0
-"""All listeners of a process look at once, and each is a query."""
+"""How long to collect changes, because all listeners of a process query the database at the same time."""
 
 routes = Routes()
 

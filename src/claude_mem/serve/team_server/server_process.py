@@ -40,14 +40,14 @@ from claude_mem.store.team import Identity
 THREADS = 24
 """Each has at most one connection to the database at a time."""
 LOOK_EVERY_S = 30.0
-"""However long nothing is heard: work that another process left behind when it was killed is found."""
+"""The maximum time between checks, so that work left behind by a killed process is found."""
 AFTER_FAILURE_S = 2.0
 CHECK_EVERY_S = 2.0
 CHECK_WITHIN_S = 5.0
 MAINTAIN_EVERY_S = 300.0
 LISTEN_S = 1.0
 GRACE_S = 5
-"""How long requests may take to finish once it has stopped to accept any."""
+"""How long requests may take to finish after it has stopped accepting connections."""
 END_S = 1.5
 
 
@@ -63,9 +63,9 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     tls: tuple[Path, Path] | None = None  # the certificate and its key
     public_url: str | None = None
     drain_s: float = 2.0
-    """How long `/health` says that it stops before it does: until balancers have heard."""
+    """How long `/health` reports the stop before it happens, so that load balancers notice."""
     rate: int = 50
-    """Requests of one key a second; four times as many at once."""
+    """Requests per second and key; bursts may have four times as many."""
 
 
 def run(build: Callable[[], TeamServices], options: ServerOptions) -> int:

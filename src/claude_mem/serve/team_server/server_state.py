@@ -37,7 +37,7 @@ class TeamServices(Struct, frozen=True, kw_only=True):
     clean: Callable[[str], str]
     """Removes from a text what must not be stored."""
     acting_as: Callable[[Identity], AbstractContextManager[None]]
-    """Whom the database's transactions are for, in this thread or task and those it starts."""
+    """Sets the principal of the database's transactions, in this thread or task and those it starts."""
     as_service: Callable[[], AbstractContextManager[None]]
     """The same for the server's own loops."""
     background: Mapping[str, Callable[[], bool]]
@@ -81,7 +81,7 @@ class ServerState(ProcessState):
     keys: KeyChecker
     figures: RequestFigures = field(default_factory=RequestFigures)
     is_draining: bool = False
-    """It is about to stop: `/health` says so, and connections are closed after their answer."""
+    """Whether it is about to stop: `/health` reports it, and connections are closed after their response."""
 
 
 def prometheus_text(serving: ServerState) -> str:

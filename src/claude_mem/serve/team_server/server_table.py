@@ -34,7 +34,7 @@ READING = (
     "GET /api/project",
     "GET /api/facets",
 )
-"""The routes of a worker that a server has too. They only read, as the member whose key it is."""
+"""The worker's routes that a server has too. They only read, as the member to whom the key belongs."""
 
 COMMON = (
     BAD,

@@ -28,7 +28,7 @@ from claude_mem.team.outgoing import is_of_another_machine
 routes = Routes()
 
 MCP_CLIENT = "team-mcp"
-"""The client of sessions that hold what was saved over the server's MCP."""
+"""The client of sessions for memories that were saved over the server's MCP."""
 
 
 class TeamCall(ReadingCall, frozen=True, kw_only=True):

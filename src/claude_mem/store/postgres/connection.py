@@ -123,8 +123,8 @@ def _rows(cursor: psycopg.Cursor[Any]) -> Callable[[Sequence[Any]], Row]:
 
 
 NUL, JSON_NUL = "\ufdd0", "\\u0000"
-"""PostgreSQL's texts hold any character but one: it is written as this one, which Unicode leaves to programs.
-In the arrays that statements look into, which are JSON, it is escaped."""
+"""PostgreSQL's texts cannot contain NUL. It is stored as this character, which Unicode reserves for internal
+use. In the arrays that statements search, which are JSON, it is escaped."""
 _JSON_STANDS_FOR_NUL = "\\ufdd0"
 
 

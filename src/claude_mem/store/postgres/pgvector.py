@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 OLDEST = (0, 7)
 """The first version with `halfvec`."""
 COPIED_AT_ONCE = 500
-"""About 50 ms."""
+"""How many vectors are copied at a time, which takes about 50 ms."""
 ALL = "all"
 """The stored value when all are copied; before that, it is the last copied key."""
 BEFORE_ALL = -1 << 63
@@ -38,7 +38,7 @@ class Found(Struct, frozen=True):
     """The version that PostgreSQL would create; None: it is not on that server."""
     installed: str | None
     schema: str | None
-    """Where the extension is, quoted."""
+    """The extension's schema, quoted."""
     has_type: bool
     """Whether it is new enough, and we have permission to use it."""
     is_made: bool

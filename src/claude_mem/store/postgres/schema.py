@@ -30,8 +30,8 @@ OLDEST = 15
 _HERE = Path(__file__).parent
 
 VERSION = max(int(file.name[:4]) for file in (_HERE / "migrations").glob("*.sql"))
-"""Of the newest schema. A change of it is the next file in `migrations/`, and the same change in
-`schema.sql`. Who may see and change what is in `access.sql`, which is run after either."""
+"""The version of the newest schema. To change it, add the next file to `migrations/`, and make the same
+change in `schema.sql`. `access.sql` defines who may see and change what, and is run after either."""
 
 
 def bring_up_to_date(url: str) -> None:

@@ -62,6 +62,7 @@ def acting() -> Principal:
 
 @contextmanager
 def acting_as(identity: Identity) -> Iterator[None]:
+    """Sets the principal of the database's transactions, in this thread or task and those it starts."""
     token = _acting.set(identity)
     try:
         yield

@@ -20,7 +20,7 @@ from claude_mem.recall.search import Search
 from claude_mem.serve.team_server.server_state import TeamServices
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.store.team import Identity, acting, acting_as, acting_as_service
+from claude_mem.store.team import Identity, acting, acting_as_service
 from claude_mem.vectors import embedders
 from claude_mem.vectors.builtin import ProjectVectors
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
@@ -97,8 +97,6 @@ def build(settings: Settings) -> TeamServices:
             sharing=store.sharing,
             memory=memory,
             clean=clean,
-            acting_as=acting_as,
-            as_service=acting_as_service,
             background=background,
             maintenance={"retention": lambda: _expire(store)},
             listen=store.wait,

@@ -39,7 +39,7 @@ from claude_mem.serve.team_server.admission import (
 )
 from claude_mem.serve.team_server.server_state import ServerState, log
 from claude_mem.serve.worker_log import name_of
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as
 
 IDENTITY = "claude_mem.identity"
 """The scope's key for the request's member and key."""
@@ -127,7 +127,7 @@ class Gate(Middleware):
     def _on_behalf(self, scope: AsgiScope) -> AbstractContextManager[None]:
         """Of the member whose key it is."""
         identity: Identity | None = scope.get(IDENTITY)
-        return self._serving.services.acting_as(identity) if identity else nullcontext()
+        return acting_as(identity) if identity else nullcontext()
 
     def _headers(self) -> Headers:
         if self._rules.tls:

@@ -35,7 +35,7 @@ from claude_mem.serve.worker_log import (
     log_to,
     name_of,
 )
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as_service
 
 THREADS = 24
 """Each has at most one connection to the database at a time."""
@@ -143,7 +143,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
 
 def _authenticator(services: TeamServices) -> Callable[[str], Identity | None]:
     def authenticate(key: str) -> Identity | None:
-        with services.as_service():
+        with acting_as_service():
             return services.directory.authenticate(key)
 
     return authenticate
@@ -183,7 +183,7 @@ def _renew(server: HttpServer) -> None:
 def _start_loops(serving: ServerState) -> list[asyncio.Task[None]]:
     """Starts the loops, which act as the server itself."""
     services = serving.services
-    with services.as_service():
+    with acting_as_service():
         return [
             *(
                 asyncio.create_task(_repeat(serving, name, step, LOOK_EVERY_S, wakes=True))

@@ -6,7 +6,6 @@ import logging
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import ClassVar
 
@@ -18,7 +17,7 @@ from claude_mem.serve.health import histogram, metric
 from claude_mem.serve.process_state import ProcessState, resident_bytes
 from claude_mem.serve.team_server.admission import KeyChecker
 from claude_mem.store.base import Store
-from claude_mem.store.team import Directory, Identity, Sharing
+from claude_mem.store.team import Directory, Sharing
 
 log = logging.getLogger("claude_mem.server")
 
@@ -36,10 +35,6 @@ class TeamServices(Struct, frozen=True, kw_only=True):
     memory: MemoryReader
     clean: Callable[[str], str]
     """Removes from a text what must not be stored."""
-    acting_as: Callable[[Identity], AbstractContextManager[None]]
-    """Sets the principal of the database's transactions, in this thread or task and those it starts."""
-    as_service: Callable[[], AbstractContextManager[None]]
-    """The same for the server's own loops."""
     background: Mapping[str, Callable[[], bool]]
     """Work in steps, by name; False: nothing is left for now."""
     maintenance: Mapping[str, Callable[[], object]]

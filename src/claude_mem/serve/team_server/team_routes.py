@@ -21,7 +21,7 @@ from claude_mem.serve.http.routes.memory_routes import line
 from claude_mem.serve.requests import Refusal, absorb_lines
 from claude_mem.serve.team_server.gate import IDENTITY
 from claude_mem.serve.team_server.server_state import ServerState, TeamServices, prometheus_text
-from claude_mem.store.team import Identity
+from claude_mem.store.team import Identity, acting_as_service
 from claude_mem.store.values import ImportResult
 from claude_mem.team.outgoing import is_of_another_machine
 
@@ -74,7 +74,7 @@ async def health(call: TeamCall) -> Response:
 )
 def metrics(call: TeamCall) -> Response:
     _require_admin(call)
-    with call.services.as_service():
+    with acting_as_service():
         text = prometheus_text(call.serving)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 

@@ -1,4 +1,4 @@
-"""How fast the past comes in, end to end, and whether time and memory stay in bounds as it grows.
+"""Measures how fast past sessions are imported, end to end, and whether time and memory stay within limits.
 
     python benchmarks/backfill.py [--sessions 10,100,1000] [--cores N]
 

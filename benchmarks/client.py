@@ -1,4 +1,5 @@
-"""What our hooks cost in the real Claude Code, as the client itself tells, beside a Python that does nothing.
+"""Measures our hooks in the real Claude Code, with the client's own clock, compared with an empty Python
+script.
 
     python benchmarks/client.py
     python benchmarks/client.py --calls 100 --rounds 5

@@ -1,4 +1,4 @@
-"""The corpora recall is measured on, put into a real store as the hooks would have."""
+"""Loads the corpora for measuring recall into a real store, as the hooks would have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What observing costs: real sessions through the real pump, policy, prompt and provider, in simulated time.
+"""Measures what observing costs: real sessions through the real pump, schedule, prompt and provider, in
+simulated time.
 
     python benchmarks/cost.py [FOLDER OF TRANSCRIPTS]
 

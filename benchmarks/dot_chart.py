@@ -1,4 +1,4 @@
-"""Several ways compared on several tasks: dots on one axis, as SVG for light and for dark pages."""
+"""Draws a dot chart that compares several methods on several tasks, as SVG for light and dark pages."""
 
 from __future__ import annotations
 

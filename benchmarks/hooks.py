@@ -1,4 +1,4 @@
-"""What a hook costs the user's agent, beside a Python that does nothing.
+"""Measures what a hook costs the user's agent, compared with an empty Python script.
 
     python benchmarks/hooks.py
     python benchmarks/hooks.py --beside 'incumbent=node /path/to/save-hook.js'

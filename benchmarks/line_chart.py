@@ -1,4 +1,4 @@
-"""Lines on logarithmic axes, as SVG that is read on light and on dark pages."""
+"""Draws lines on logarithmic axes, as SVG for light and dark pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the MCP bridge costs a session, and the first message the worker; each beside a baseline.
+"""Measures what the MCP bridge costs a session, and the first message the worker, each with a baseline.
 
     python benchmarks/mcp.py
 

@@ -1,4 +1,4 @@
-"""Runs commands in turn and measures what each costs; prints tables with the baseline beside every figure."""
+"""Runs commands alternately and measures their cost; prints tables with a baseline for each figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what the offline observer remembers worth reading? Turns drawn by seed, judged blind by readers.
+"""Measures the quality of the offline observer's memories: turns sampled by seed, judged blind by readers.
 
     python benchmarks/observation_quality.py observe OUT.json    observe every turn with this tree's code
     python benchmarks/observation_quality.py sheets OLD.json NEW.json FOLDER --seed 7 --turns 60

@@ -1,4 +1,4 @@
-"""How fast the offline observer reads real sessions, beside a `json.loads` of the same bytes, and its yield.
+"""Measures how fast the offline observer reads real sessions, compared with `json.loads`, and its yield.
 
     python benchmarks/observe.py [FOLDER OF TRANSCRIPTS]
     python benchmarks/observe.py --ablate             what each part of it brings in findability

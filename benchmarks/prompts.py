@@ -1,4 +1,4 @@
-"""What a prompt and a session's start wait for on much memory, and what the worker then weighs.
+"""Measures how long a prompt and a session's start wait with a large memory, and the worker's memory use.
 
     python benchmarks/prompts.py            at 100,000 observations, 3 minutes
     python benchmarks/prompts.py --quick    at 10,000, fewer rounds

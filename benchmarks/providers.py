@@ -1,4 +1,4 @@
-"""What a batch costs by each way of asking: seconds, tokens sent as the server sees them, memory.
+"""Measures what a batch costs with each provider: seconds, tokens sent as the server sees them, memory.
 
     python benchmarks/providers.py
 

@@ -1,4 +1,4 @@
-"""What is lost and won when a vector is kept as bytes, beside single and half precision; for `vectors.py`."""
+"""Compares vectors stored as bytes with single and half precision, for `vectors.py`."""
 
 from __future__ import annotations
 

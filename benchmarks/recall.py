@@ -1,4 +1,5 @@
-"""Does the right memory come up, and only when it is needed? On real coding work and on long conversations.
+"""Measures whether the right memory is found, and only when it is needed, on coding sessions and
+conversations.
 
     python benchmarks/recall.py                       all of it, about half an hour; --jobs 2 for half of that
     python benchmarks/recall.py --quick               the six projects alone, every third question

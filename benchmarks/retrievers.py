@@ -1,4 +1,4 @@
-"""The ways to find that are compared: ours, over a corpus in a real store, and SQLite's own full text."""
+"""The search methods that are compared: ours, with a corpus in a real store, and SQLite's own full text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast memory is searched as it grows, beside plain FTS5 over the same texts in the same run.
+"""Measures how fast search is as memory grows, compared with plain FTS5 on the same texts in the same run.
 
     python benchmarks/search.py                                  at 10,000 and 100,000 observations, 3 minutes
     python benchmarks/search.py --quick                          at 10,000

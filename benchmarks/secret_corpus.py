@@ -1,4 +1,4 @@
-"""How many realistic secrets are hidden, by group, and how many look-alikes are not; beside detect-secrets.
+"""Measures how many realistic secrets are hidden, by group, and how many look-alikes; and detect-secrets.
 
     python benchmarks/secret_corpus.py
     python benchmarks/secret_corpus.py --misses

@@ -1,4 +1,4 @@
-"""Does a session start with what the next person needs?
+"""Measures whether sessions start with the lines that readers want.
 
     python benchmarks/session_start_quality.py starts FOLDER --seed 7 --count 25
     python benchmarks/session_start_quality.py table FOLDER      what the readers found

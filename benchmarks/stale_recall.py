@@ -1,4 +1,4 @@
-"""How often a stale memory is shown as if it held: on every face, in made-up histories, real repositories.
+"""Measures how often a stale memory is shown without a mark, in every interface, in invented histories.
 
     python benchmarks/stale_recall.py
 

@@ -1,4 +1,4 @@
-"""What it costs to start a command and the worker, each beside a baseline of the same run.
+"""Measures the cost of starting a command and the worker, each with a baseline from the same run.
 
     python benchmarks/startup.py
 

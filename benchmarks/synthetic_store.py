@@ -1,5 +1,5 @@
-"""A store with as many memories as wanted, made up of real words: sessions of twenty observations, their
-requests and summaries, in several projects; with its indexes, as the worker makes them."""
+"""Builds a store with any number of synthetic memories from real words: sessions of twenty observations,
+their requests and summaries, in several projects; with its indexes, as the worker makes them."""
 
 from __future__ import annotations
 

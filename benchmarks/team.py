@@ -1,4 +1,5 @@
-"""What one PostgreSQL carries: a team's members push what they share, pull what others do, and search.
+"""Measures the load of a team on one PostgreSQL: members push what they share, pull what others share, and
+search.
 
     python benchmarks/team.py                        10, 100 and 1,000 members, 4 minutes of their day
     python benchmarks/team.py --quick                10 and 100 members, half a minute

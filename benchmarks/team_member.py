@@ -1,4 +1,4 @@
-"""One member's own machine: its worker has joined, pulls what the others share, and answers prompts."""
+"""Simulates one member's machine: its worker has joined, pulls what others share, and answers prompts."""
 
 from __future__ import annotations
 

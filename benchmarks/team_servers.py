@@ -1,4 +1,4 @@
-"""Two server processes on one embedded PostgreSQL, and what they use: processor, memory, disk."""
+"""Runs two server processes on one embedded PostgreSQL, and measures their processor, memory and disk use."""
 
 from __future__ import annotations
 

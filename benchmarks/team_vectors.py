@@ -1,4 +1,4 @@
-"""What a team's server needs to find the closest memories: with pgvector, and with vectors in its memory.
+"""Measures how a team's server finds the closest memories: with pgvector, and with vectors in its memory.
 
     python benchmarks/team_vectors.py                         20,000 and 100,000 memories in 20 projects
     python benchmarks/team_vectors.py --memories 300000 --projects 50

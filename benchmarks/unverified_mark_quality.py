@@ -1,4 +1,4 @@
-"""Is "(read, not verified)" where it belongs? Memories drawn by seed, judged by readers who do not see it.
+"""Measures whether "(read, not verified)" is correct: memories sampled by seed, judged by readers without it.
 
     python benchmarks/unverified_mark_quality.py sheets FOLDER --seed 7 --count 100 [--shown SEED …]
                                                  [--without FOLDER …] [--cap 65]

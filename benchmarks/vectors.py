@@ -1,4 +1,5 @@
-"""What vectors cost: the model, keeping them, comparing them; and what a byte a dimension loses.
+"""Measures the cost of vectors: the model, storing and comparing them; and the loss with one byte per
+dimension.
 
     python benchmarks/vectors.py                        at 100,000 memories, less than a minute
     python benchmarks/vectors.py --memories 1000000     in ten projects, some minutes

@@ -1,4 +1,4 @@
-"""How long the viewer waits for a page of a project with 100,000 observations, and for one far down its list.
+"""Measures how long the viewer waits for pages of a project with 100,000 observations, and for the last page.
 
     python benchmarks/viewer.py          200,000 observations, half of them in one project; some minutes
     python benchmarks/viewer.py --quick  20,000

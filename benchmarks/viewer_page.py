@@ -1,4 +1,4 @@
-"""How the viewer's page stands 100,000 observations: a real Chromium looks at it, and at one with 100.
+"""Measures the viewer's page with 100,000 observations and with 100, in a real Chromium.
 
     python benchmarks/viewer_page.py          some minutes
     python benchmarks/viewer_page.py --quick  10,000

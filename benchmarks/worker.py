@@ -1,4 +1,5 @@
-"""How fast the worker starts, how small it is, how much it takes in; each beside a baseline of the same run.
+"""Measures how fast the worker starts, its memory, and its throughput, each with a baseline from the same
+run.
 
     python benchmarks/worker.py
 

@@ -1,4 +1,4 @@
-"""The table in docs/agents.md, from the folders of `agents` and what the tests have of each agent."""
+"""Generates the table in docs/agents.md, from the folders of `agents` and the tests of each agent."""
 
 from __future__ import annotations
 

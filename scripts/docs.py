@@ -1,8 +1,8 @@
-"""Writes what is made of the code: docs/cli.md from --help, docs/settings.md from SETTINGS,
+"""Generates docs from the code: docs/cli.md from --help, docs/settings.md from SETTINGS,
 docs/http-reference.md and docs/team-server-reference.md from the route tables, the table in docs/agents.md
 from the folders of `agents`, and the viewer's list of filters from `api.filters`.
 
-With --check it changes nothing, and fails if a page no longer says what the code does.
+With --check it changes nothing, and fails if a page is out of date.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Packages extensions/vscode as a .vsix: a zip with the extension's files, a manifest and their types.
+"""Packages extensions/vscode as a .vsix: a zip file with the extension's files, a manifest and their types.
 
-The same files always make the same bytes.
+The same files always produce the same bytes.
 """
 
 from __future__ import annotations

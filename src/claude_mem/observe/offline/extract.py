@@ -135,7 +135,7 @@ def _change(
 ) -> Observation:
     title = title or prose.shortened(commit.subject if commit else "", TITLE)
     body = " ".join(commit.body.split()) if commit else ""
-    narrative = prose.paragraph(body, NARRATIVE) or _narrative(turn, sentence, title)
+    narrative = prose.paragraph(body, NARRATIVE) or _narrative(turn.message, turn.request, sentence, title)
     files = prose.unique([*(change.path for change in changes), *(commit.files if commit else ())])
     kind = (type_of_commit(commit.subject) if commit else None) or _type(turn, title, changes)
     said = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
@@ -221,7 +221,7 @@ def _decided(turn: Turn) -> Iterator[Observation]:
 
 def _decision(turn: Turn, title: str, what: str, facts: Sequence[str], text: str) -> Observation:
     told = _bounded([*facts, *([] if turn.plan else _stated(text, title)[:3])])
-    narrative = _narrative(Turn(message=text), "", title) or None
+    narrative = _narrative(text, "", "", title) or None
     return Observation("decision", prose.shortened(title, TITLE), what, narrative, told, ("why-it-exists",))
 
 
@@ -231,7 +231,7 @@ def _found(turn: Turn) -> Iterator[Observation]:
     if request.is_chore(turn.request) or not _weighs(turn.message, *least):
         return
     title, sentence = titles.from_message(turn.message, turn.request, worked=False)
-    narrative = _narrative(turn, sentence, title)
+    narrative = _narrative(turn.message, turn.request, sentence, title)
     stated = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
     facts = _bounded([*_users(turn), *stated, *turn.still_failing()])
     if not title or not (facts or len(prose.sentences(narrative)) > 1):
@@ -276,14 +276,14 @@ def _subtitle(turn: Turn, title: str) -> str | None:
     return asked if asked and asked != title else None
 
 
-def _narrative(turn: Turn, sentence: str, title: str) -> str:
+def _narrative(message: str, asked: str, sentence: str, title: str) -> str:
     """The narrative: two to five sentences, verbatim, about the purpose, what was done, and the reasons."""
-    pool = [each for each in request.plan_context(turn.request) if prose.informs(each)][:2]
+    pool = [each for each in request.plan_context(asked) if prose.informs(each)][:2]
     given = len(pool)
     items: list[str] = []
     before: dict[str, str] = {}  # the sentence that one follows
     last = ""
-    for statement in statements(turn.message):
+    for statement in statements(message):
         if statement.topic in (*AHEAD, "checked") or statement.row or statement.done is False:
             continue
         for each in map(prose.without_pleasantry, prose.sentences(statement.text)[:6]):

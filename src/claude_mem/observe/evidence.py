@@ -163,9 +163,8 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
     """Of what was run, of what that printed, and of what was done."""
     ran, shown, did = [""], [""], [""]
     for call in calls:
-        uses = list(shell.uses(call.command)) if call.kind is ToolKind.COMMAND else []
-        kinds = {use for use, _ in uses}
-        for use, simple in uses:
+        kinds = {use for use, _ in call.uses}
+        for use, simple in call.uses:
             if use is Use.RUN or (use is Use.DEED and not call.failed):
                 (ran if use is Use.RUN else did).append(f"{' '.join(simple.words)} {simple.heredoc or ''}")
         if Use.RUN in kinds:
@@ -185,7 +184,7 @@ def _words(calls: Iterable[ToolUse]) -> tuple[frozenset[str], frozenset[str], fr
 def _looks(call: ToolUse) -> set[Use]:
     """In which ways the agent looked at something."""
     if call.kind is ToolKind.COMMAND:
-        return {use for use, _ in shell.uses(call.command)} & _LOOKING
+        return {use for use, _ in call.uses} & _LOOKING
     return {Use.LOOK} if reads_outside(call) and not _acts(call) else set()
 
 
@@ -218,7 +217,7 @@ def _acts(call: ToolUse) -> bool:
     if call.failed:
         return False
     if call.kind is ToolKind.COMMAND:
-        does = any(use in (Use.DEED, Use.MOVE) for use, _ in shell.uses(call.command))
+        does = any(use in (Use.DEED, Use.MOVE) for use, _ in call.uses)
         return does or any(True for _ in _modified(call))
     if call.tool.name.startswith("mcp__"):
         return _DEED.search(call.tool.name.rpartition("__")[2]) is not None
@@ -232,11 +231,8 @@ def _alters(call: ToolUse) -> bool:
 
 
 def _commits(call: ToolUse) -> bool:
-    return (
-        call.kind is ToolKind.COMMAND
-        and not call.failed
-        and any(each.program == "git" and each.sub in _COMMITS for _, each in shell.uses(call.command))
-    )
+    commits = (each.program == "git" and each.sub in _COMMITS for _, each in call.uses)
+    return not call.failed and any(commits)
 
 
 def _is_users_word(call: ToolUse) -> bool:

@@ -1,4 +1,4 @@
-"""Parses the tool calls of all agents. Each call's JSON is parsed once, here.
+"""Parses the tool calls of all agents. Each call's JSON and command line are parsed once, here.
 
 The prompt, the evidence of changed files, the trust mark and the offline observer use the result.
 """
@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.text import lazy_pattern
+from claude_mem.observe import shell
+from claude_mem.observe.shell import SimpleCommand, Use
 
 Fields = Mapping[str, object]
 
@@ -111,6 +113,7 @@ class ToolUse(Struct, frozen=True):
     answered: Fields  # of the answer, likewise
     path: str  # the file or folder it names, "" for none
     command: str  # what was run, "" for nothing
+    uses: tuple[tuple[Use, SimpleCommand], ...]  # its programs, and what each was run for
 
     def word(self, *keys: str) -> str:
         """The first of these inputs that is a non-empty string."""
@@ -175,6 +178,7 @@ def read(event: Event) -> ToolUse | None:
     kind, command = kind_of(tool.name, fields), given if isinstance(given, str) else _command(fields)
     if kind is ToolKind.COMMAND and BEGIN_PATCH in command and _APPLIES.search(command):
         kind = ToolKind.EDIT
+    command = "" if _is_editor(fields) else command
     return ToolUse(
         tool=tool,
         kind=kind,
@@ -185,7 +189,8 @@ def read(event: Event) -> ToolUse | None:
         fields=fields,
         answered=_fields(answer),
         path=path_of(fields),
-        command="" if _is_editor(fields) else command,
+        command=command,
+        uses=tuple(shell.uses(command)) if kind is ToolKind.COMMAND else (),
     )
 
 

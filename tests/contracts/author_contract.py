@@ -1,4 +1,4 @@
-"""What every store must know of whose memory is whose."""
+"""What every store must know about the authors of memories."""
 
 from __future__ import annotations
 

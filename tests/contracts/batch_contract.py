@@ -1,4 +1,4 @@
-"""What every store must do with a batch: say what it is part of, save what came of it and what it cost."""
+"""What every store must do with a batch: return its context, save its results and its cost."""
 
 from __future__ import annotations
 

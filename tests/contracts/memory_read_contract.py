@@ -1,4 +1,4 @@
-"""What every store must answer recall."""
+"""What every store must return to recall."""
 
 from __future__ import annotations
 

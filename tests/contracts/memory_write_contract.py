@@ -1,4 +1,4 @@
-"""What every store must do for recall's writing half."""
+"""What every store must do when recall changes memory."""
 
 from __future__ import annotations
 

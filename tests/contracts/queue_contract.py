@@ -1,4 +1,4 @@
-"""What every store must do for the pump: say what waits, and hand it out to one holder at a time."""
+"""What every store must do for the pump: list what is waiting, and lease it to one holder at a time."""
 
 from __future__ import annotations
 

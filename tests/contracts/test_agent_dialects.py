@@ -1,4 +1,4 @@
-"""What one agent's hooks do that no other's do."""
+"""The peculiarities of single agents' hooks."""
 
 from __future__ import annotations
 

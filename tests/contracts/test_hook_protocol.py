@@ -1,4 +1,4 @@
-"""The hook line, as its callers meet it: over a real socket, on a real worker."""
+"""The hook protocol, as callers see it: over a real socket, on a real worker."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""The HTTP API, as its callers meet it: over real sockets, on a real worker."""
+"""The HTTP API, as callers see it: over real sockets, on a real worker."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What the HTTP API answers to nonsense: over real sockets, on a real worker."""
+"""How the HTTP API responds to invalid input: over real sockets, on a real worker."""
 
 import json
 import socket

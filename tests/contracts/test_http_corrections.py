@@ -1,4 +1,4 @@
-"""What a person corrects over HTTP: seen by recall at once, and taken back as it was."""
+"""Corrections over HTTP: recall sees them immediately, and they can be undone."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""An id in a path may hold anything: it reaches every route that takes one as it was meant."""
+"""An id in a path may contain any character: every route receives it unchanged."""
 
 from collections.abc import Iterator
 from urllib.parse import quote

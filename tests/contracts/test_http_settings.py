@@ -1,4 +1,4 @@
-"""Settings over HTTP: told, changed, and no key ever told."""
+"""Settings over HTTP: listing and changing them; keys are never returned."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Memory that travels, over HTTP: a real worker on a real database."""
+"""Export and import over HTTP: a real worker on a real database."""
 
 import http.client
 import json

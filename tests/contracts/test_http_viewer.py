@@ -1,4 +1,4 @@
-"""What the viewer's pages are made of, over HTTP: a real worker on a real database."""
+"""The data of the viewer's pages, over HTTP: a real worker on a real database."""
 
 import http.client
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The stream of what happens: told once, in order, to all who listen, and nothing is missed in between."""
+"""The event stream: every listener gets each event once, in order, without gaps."""
 
 import http.client
 from collections.abc import Iterator

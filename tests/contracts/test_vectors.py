@@ -1,4 +1,4 @@
-"""Both backends of vectors, under the one contract; Chroma in a folder and behind a socket."""
+"""Both vector backends, with the same contract; Chroma in a folder and on a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every store must do with memory that travels.
+"""What every store must do in an export and an import.
 
 Longer than other files because it is one thing: the whole contract, to be read from top to bottom.
 """

@@ -1,4 +1,4 @@
-"""The one check that runs after every fault: nothing accepted is lost, nothing is doubled, the file is whole.
+"""The check that runs after every fault: no accepted event is lost or duplicated, and the file is intact.
 
 It reads the database with its own SQL, on purpose: a check that asked the store would share its mistakes.
 """

@@ -1,4 +1,4 @@
-"""What a database holds, told without its own numbers: two that remember the same are equal.
+"""A dump of a database without its own ids, so that databases with the same memories are equal.
 
 Left out is what says how the content came to be there and not what it is: ids given in order of arrival (a
 reference is told by what it refers to), counters and the queue's bookkeeping (attempts, leases, when

@@ -1,4 +1,4 @@
-"""How work grows with the length of its text, without a clock: a busy machine changes nothing here.
+"""Measures how work grows with the length of the text, without a clock, so that a busy machine has no effect.
 
 Python's steps are counted, as are the characters that a text's own methods go over. What happens inside of a
 regular expression cannot be counted from Python: there the text is so long that quadratic work takes many

@@ -1,4 +1,4 @@
-"""A picture of a home: every file of it with its bytes, its mode and where it links to."""
+"""A snapshot of a home directory: every file with its bytes, its mode and its link target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model server that does what it is told, in each of the protocols of `model_protocols`.
+"""A scripted model server, for each of the protocols in `model_protocols`.
 
     with ModelServer([Status(429, {"Retry-After": "7"}), Say("<observation>…</observation>")]) as server:
         ...  # ask something of server.url

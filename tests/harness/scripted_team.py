@@ -1,4 +1,4 @@
-"""A team's server that answers as a test says: what a real one seldom does. Behaviour with a healthy server
+"""A scripted team server, for responses that a real one rarely gives. Behaviour with a healthy server
 is tested against the real one (tests/e2e/test_team.py)."""
 
 from __future__ import annotations

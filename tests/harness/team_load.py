@@ -1,4 +1,4 @@
-"""Members that push to a team server while something goes wrong, and the check of what came of it."""
+"""Members that push to a team server during faults, and the check of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real coding agents but Claude Code (which is in `tests.harness.claude`), run without an account.
+"""The real coding agents except Claude Code (see `tests.harness.claude`), run without an account.
 
 packages   which versions, from the npm registry, installed once in a cache of the user
 clients    how each is configured and called, and what it calls its tools

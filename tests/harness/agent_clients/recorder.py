@@ -1,4 +1,4 @@
-"""Writes tests/fixtures/agents anew: what each real agent gives to hooks of its own, in two sessions.
+"""Records tests/fixtures/agents again: what each real agent passes to its hooks, in two sessions.
 
 python -m tests.harness.agent_clients.recorder codex gemini
 

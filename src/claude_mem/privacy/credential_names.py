@@ -64,19 +64,13 @@ def words_of(name: str) -> list[str]:
     words: list[str] = []
     word = before = ""
     for at, character in enumerate(name):
+        is_hump = before.islower() and character.isupper()
+        is_number = before.isalnum() and before.isdigit() != character.isdigit()
+        ends_acronym = before.isupper() and character.isupper() and name[at + 1 : at + 2].islower()
         if not character.isalnum():
             words.append(word)
             word = ""
-        elif (
-            (before.islower() and character.isupper())
-            or (before.isdigit() != character.isdigit() and before.isalnum())
-            or (
-                before.isupper()
-                and character.isupper()
-                and name[at + 1 : at + 2].islower()
-                and name[at + 2 : at + 3] != ""
-            )
-        ):
+        elif is_hump or is_number or (ends_acronym and at + 2 < len(name)):
             words.append(word)
             word = character.lower()
         else:

@@ -211,11 +211,8 @@ def _is_quoted_password(value: str, low: str) -> bool:
         return False  # a field's name
     if value.isupper() and "_" in value and is_wordy(value):
         return False
-    return (
-        len(value) >= 6
-        and not (value.startswith((".", "#")) and value[1:].isidentifier() and value.islower())
-        and not is_code(value)
-    )
+    is_selector = value.startswith((".", "#")) and value[1:].isidentifier() and value.islower()
+    return len(value) >= 6 and not is_selector and not is_code(value)
 
 
 def run_end(text: str, at: int, limit: int, ends: tuple[str, ...]) -> int:

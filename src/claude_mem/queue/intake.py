@@ -153,12 +153,7 @@ class Intake:
     def _receive_last_prompt(self, name: str, payload: dict[str, object], client: str) -> None:
         """A caller that reports only a turn's end may give the prompt there."""
         prompt, session = payload.get("last_user_message"), payload.get("session_id")
-        if (
-            name != "Stop"
-            or not isinstance(prompt, str)
-            or not isinstance(session, str)
-            or not prompt.strip()
-        ):
+        if name != "Stop" or not (isinstance(prompt, str) and isinstance(session, str) and prompt.strip()):
             return
         if not self._store.events.has_prompt(session, self.cleaned(prompt)):
             known = {key: payload[key] for key in _TURN_FIELDS if key in payload}

@@ -212,14 +212,12 @@ class Exchange:
             raise
         first = len(parcel.heads)
         refused = {
-            wanted[index - first].item: why
+            wanted[index - first].item: f"refused: {why}"
             for index, why in answer.refused or ()
             if first <= index < first + len(wanted)
         }
         if refused:
-            self.outbox.postpone(
-                {item: f"refused: {why}" for item, why in refused.items()}, self._clock() + REFUSED_MS
-            )
+            self.outbox.postpone(refused, self._clock() + REFUSED_MS)
         self.outbox.settle(each.item for each in wanted if each.item not in refused)
 
     def _report_forgets(self, server: TeamServer) -> bool:

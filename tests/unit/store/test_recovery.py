@@ -183,6 +183,14 @@ def test_a_large_database_is_not_read_through_at_start_but_can_be_checked(
         assert store.queue.figures().ready == 40
 
 
+def test_a_data_directory_may_be_a_link_to_another_disk(tmp_path: Path) -> None:
+    elsewhere, link = tmp_path / "disk", tmp_path / "data"
+    link.symlink_to(elsewhere)
+    with SqliteStore.open(link / "m.db", clock=SettableClock(), backups=link / "backups"):
+        assert (elsewhere / "m.db").is_file()
+    assert link.is_symlink()
+
+
 def test_a_pipe_or_a_directory_or_a_link_under_the_databases_name_is_not_opened(
     open_store: Open, database: Path, tmp_path: Path
 ) -> None:

@@ -61,7 +61,7 @@ class SqliteStore(Store):
     def open(cls, path: Path, *, clock: Clock, backups: Path) -> SqliteStore:
         """Make, migrate or recover the database as needed. Raises StoreForeign and StoreTooNew with the file
         untouched, StoreUnavailable when it cannot be written; never for damage (see `recovered`)."""
-        private_directory(path.parent)
+        private_directory(path.parent.resolve())  # the data directory itself may be a link of the user's
         recovered = None
         try:
             db = _open_whole(path, clock, backups)

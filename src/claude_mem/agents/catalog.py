@@ -5,6 +5,8 @@ __init__.py      its dialect: its events and fields, and where text reaches its 
 agent.py         AGENT, as below: what is written to which of its files (`file_parts`), what its user has to
                  do, and its transcripts
 installation.py  an `Installer`, if editing files is not enough (`connection` has the others')
+
+The dialect is apart from the rest because the hook imports it, on every tool call.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def resolve(cwd: Path) -> Origin:
 
 
 def _checked_out(origin: Origin) -> str:
-    """What HEAD says; "" where there is none."""
+    """The content of HEAD; "" if there is none."""
     top = Path(origin.worktree or origin.root)
     dot_git = top / ".git"
     try:

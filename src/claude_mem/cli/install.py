@@ -334,7 +334,7 @@ def _uninstall(args: argparse.Namespace) -> int:
 
 
 def _remove_approvals(data_dir: Path) -> None:
-    """What an install saved goes with it, where nothing was recorded."""
+    """Removes the approvals that an install saved, if nothing was recorded."""
     for name in (paths.ENVIRONMENT, paths.PLACE):
         (data_dir / name).unlink(missing_ok=True)
     with suppress(OSError):

@@ -156,7 +156,7 @@ def width(text: str) -> int:
 
 
 def fit(text: str, columns: int) -> str:
-    """One line of at most so many columns."""
+    """One line of at most this many columns."""
     line = " ".join(clean(text).split())
     return line if width(line) <= columns else line[: _cut_at(line, columns - 1)].rstrip() + ELLIPSIS
 

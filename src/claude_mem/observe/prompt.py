@@ -122,7 +122,7 @@ def build(
 
 
 def _waits(seen: Sequence[ReadEvent]) -> bool:
-    """Whether an agent that was sent to the background here has not come back when the turn ends."""
+    """Whether a background agent that was started here is still running when the turn ends."""
     running: dict[str, str] = {}  # by its id, what it does
     for event, call in seen:
         if call is not None and call.kind is ToolKind.AGENT and call.answered.get("isAsync") is True:

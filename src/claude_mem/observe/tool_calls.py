@@ -249,7 +249,7 @@ def _says_it_failed(answer: object, *, is_run: bool) -> bool:
 
 
 def path_of(fields: Fields) -> str:
-    """The file or folder that is named; an address is none, unless it is a file's."""
+    """The named file or folder; not a URL, unless it is a file's."""
     for key in _PATH_KEYS:
         value = fields.get(key)
         if not isinstance(value, str) or not value.strip():

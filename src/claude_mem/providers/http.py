@@ -86,7 +86,7 @@ def document(answer: HttpAnswer | Unreached) -> dict[str, Any] | Fact:
 
 
 def count(usage: object, *path: str) -> int:
-    """A number of tokens out of a usage object; 0 where there is none."""
+    """A number of tokens from a usage object; 0 if it is missing."""
     for name in path:
         usage = usage.get(name) if isinstance(usage, dict) else None
     return usage if isinstance(usage, int) and not isinstance(usage, bool) and usage > 0 else 0

@@ -101,7 +101,7 @@ class BatchLog:
 
 
 def _id(given: str) -> str:
-    """Safe to log. The id of an imported event comes from whoever sent it, and could be any text."""
+    """An id that is safe to log. The id of an imported event comes from its sender, and could be any text."""
     return "".join(letter for letter in given[:LONGEST_ID] if letter in _ID_CHARACTERS)
 
 

@@ -76,8 +76,8 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         )
 
     def carry_out(self, refs: Sequence[Ref], sessions: Sequence[str]) -> None:
-        """What was forgotten on another machine: these memories and whole sessions, as far as they are here.
-        Exported files stay: their owner decides."""
+        """Applies deletions from another machine to these memories and complete sessions, as far as they
+        exist here. Exported files stay: their owner decides."""
         while self.drain():
             pass
         there = tuple(card.ref for card in self.store.memories.cards(refs)) if refs else ()

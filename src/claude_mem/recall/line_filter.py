@@ -80,7 +80,7 @@ _HALF = lazy_pattern(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+e
 
 
 def stands_alone(title: str, text: str = "") -> bool:
-    """Whether a reader without context understands a title. `text`: what it was cut from."""
+    """Whether a title is understandable without context. `text`: the text it was cut from."""
     said = title.strip()
     if any(each.match(said) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(said):
         return False
@@ -163,7 +163,7 @@ _FOUND = lazy_pattern(r"(?:the )?root cause\b", re.I)
 
 
 def is_task(request: str) -> bool:
-    """Whether a request says what was wanted: no errand, no boilerplate, no finding."""
+    """Whether a request states a task, not an errand, boilerplate or a finding."""
     said = request.strip()
     errand = len(said) < 240 and _ERRAND.match(said)
     return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said))

@@ -358,8 +358,8 @@ def _many(count: int, one: str) -> str:
 
 
 def last_sessions(summaries: list[LastSession]) -> tuple[list[LastSession], list[LastSession]]:
-    """The last session; and, if nothing came of that, the last one of which something did. Of one's own, if
-    there are any: nobody goes on with what others did."""
+    """The last session and, if it has no outcome, the last one with an outcome. Of the user's own sessions,
+    if there are any, because users continue their own work."""
     own = [each for each in summaries if each.author is None] or summaries
     last = own[:1]
     if last and not last[0].completed and not last[0].learned:

@@ -72,7 +72,7 @@ Identity = tuple[int, int, int]
 
 
 def file_identity(path: Path) -> Identity | None:
-    """Tells whether a file still is the one we made. None: there is none.
+    """Identifies a file, to check whether it is still the one that we created. None: there is none.
 
     The inode's number alone would not do: a deleted file's number goes to the next one made.
     """

@@ -70,7 +70,7 @@ class ForeignDatabase:
 
 @contextmanager
 def opened(path: Path) -> Iterator[ForeignDatabase]:
-    """Raises StoreError: there is none, or it cannot be read."""
+    """Opens a database file. Raises StoreError if it does not exist or cannot be read."""
     path = path.resolve()  # its log lies beside the file itself
     with translated(path), path.open("rb"):
         pass

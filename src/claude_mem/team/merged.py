@@ -132,7 +132,7 @@ class MergedBranches:
     def _look(
         self, root: str, places: Sequence[str], states: Mapping[str, BranchState]
     ) -> tuple[dict[str, BranchState], dict[str, str | None]]:
-        """What is known of each branch now, and why what is of it waits. A commit stands for itself."""
+        """The current state of each branch, and why its memories wait. A commit counts as its own branch."""
         if not root or not (Path(root) / ".git").exists():
             return {}, dict.fromkeys(places, NO_REPOSITORY)
         self.times_asked += 1

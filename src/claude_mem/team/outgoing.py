@@ -123,7 +123,7 @@ def unique_session(session: str, machine: str) -> str:
 
 
 def is_of_another_machine(session: str, machine: str) -> bool:
-    """Whether it is what another machine calls a session of this kind: its id can be computed by anybody."""
+    """Whether it is another machine's id for a session of this kind; anyone can compute such an id."""
     found = _OF_MACHINE.fullmatch(session)
     return found is not None and unique_session(found[1], machine) != session
 

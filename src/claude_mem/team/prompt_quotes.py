@@ -110,7 +110,8 @@ def prompts_of(text: str) -> Prompts:
 
 
 def without_quotes(record: Record, prompts: Prompts) -> dict[str, Any]:
-    """Raises Unquotable: nothing is left that says what it is about."""
+    """The memory without text that repeats prompts. Raises Unquotable if nothing is left that states its
+    subject."""
     left = dict(record)
     for name in ("request", "subtitle"):
         text = str(left.get(name) or "")

@@ -58,7 +58,8 @@ class Embedder(Protocol):
     """How many texts it embeds at a time in the background, so that other work can run in between."""
 
     def is_ready(self) -> bool:
-        """Whether it answers a query at once; if not, it is being prepared, and nobody waits for it."""
+        """Whether it can answer a query immediately; if not, it is being prepared, and callers do not
+        wait."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -172,7 +173,7 @@ class LazyBackend:
 
     @contextmanager
     def _noted(self) -> Iterator[None]:
-        """Whoever queries it before it is open learns why it could not be opened."""
+        """Stores why it could not be opened, for callers that query it."""
         try:
             yield
         except VectorsUnavailable as why:

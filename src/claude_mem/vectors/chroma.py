@@ -165,7 +165,8 @@ class Chroma:
 
 
 def _in_project(project_id: int) -> dict[str, Any]:
-    """By the keys themselves where they have the project: collections of before were not told it."""
+    """A condition on the project: by the keys themselves if they contain it, because older collections lack
+    the field."""
     if project_id > LARGEST_PROJECT:
         return {"project_id": project_id}
     first, last = span(project_id)

@@ -34,7 +34,7 @@ LOOK_MS = 30_000
 
 
 class VectorIndexer:
-    """One loop of the worker calls `step`; `trouble` and `waiting` are for anybody."""
+    """One loop of the worker calls `step`; any thread may use `trouble` and `waiting`."""
 
     def __init__(self, source: EmbeddingProgress, vectors: VectorBackend, embedder: Embedder) -> None:
         self._source, self._vectors, self._embedder = source, vectors, embedder

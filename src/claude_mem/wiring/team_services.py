@@ -46,7 +46,7 @@ def _open(settings: Settings) -> Any:
 
 @contextmanager
 def open_store(settings: Settings) -> Iterator[Any]:
-    """For whoever has the database: as the server itself."""
+    """Opens the store as the server itself, for callers with access to the database."""
     with _open(settings) as store, acting_as_service():
         yield store
 

@@ -250,7 +250,7 @@ def dashed(path: str) -> str:
 
 
 def _called(folder: Path, name: str, looks: list[int]) -> Iterator[str]:
-    """The directories below a folder whose path is so written, as far as the looks last."""
+    """The directories below a folder whose path has this encoded name, within a limited number of lookups."""
     try:
         with os.scandir(folder) as entries:
             inside = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))

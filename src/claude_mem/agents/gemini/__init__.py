@@ -18,7 +18,8 @@ INJECTION_EVENTS = frozenset(("SessionStart", "UserPromptSubmit", "PostToolUse")
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
-    """What a turn began with is known when it ends. Before a prompt stands what the start has injected."""
+    """Translates a payload. A turn's prompt is known when it ends, and is preceded by the injected start
+    context."""
     typed = payload.get("prompt")
     if event == "UserPromptSubmit" and isinstance(typed, str) and typed.startswith("<hook_context>"):
         return payload | {"prompt": typed.partition("</hook_context>")[2].lstrip("\n")}

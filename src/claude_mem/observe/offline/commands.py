@@ -67,7 +67,7 @@ def read_run(framework: str, output: str, code_failed: bool) -> TestRun | None:
 
 
 def _count(runner: str, name: str, output: str) -> int:
-    """The sum of the numbers; where there are none, how many lines."""
+    """The sum of the numbers; without numbers, the number of lines."""
     found = _FORMATS[runner][name].findall(output) if name in _FORMATS[runner] else []
     return sum(int(each[:9]) if each.isdigit() else 1 for each in found)
 
@@ -87,7 +87,7 @@ class Check(Struct, frozen=True):
 
     @property
     def told(self) -> str:
-        """One line for a fact: what ran, and how it went."""
+        """A fact in one line: the command and its result."""
         return f"{self.command if len(self.command) <= 80 else self.key}: {self.outcome}"
 
 
@@ -135,7 +135,7 @@ def _pair(simple: SimpleCommand) -> str:
 
 
 def _is_sifted(simples: list[SimpleCommand], of: SimpleCommand) -> bool:
-    """Whether what it said was sifted before anybody saw it: then silence proves nothing."""
+    """Whether its output was filtered, so that an empty output proves nothing."""
     after = simples.index(of) + 1
     piped = of.piped and any(simple.program in _SIFTERS for simple in simples[after : after + 2])
     return of.into is not None or piped

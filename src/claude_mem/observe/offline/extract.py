@@ -256,7 +256,7 @@ _LOOKED, _SAID, _DRAFT = (240, 3), (500, 4), (1_200, 6)  # the last: texts outsi
 
 
 def _weighs(text: str, length: int, least: int) -> bool:
-    """So many concrete sentences that state something, and no mere list of what could be done."""
+    """Whether there are enough concrete statements, and not just a list of what could be done."""
     if len(text) < length or _UNDER_WAY.search(text[:300]):
         return False
     found = statements(text)

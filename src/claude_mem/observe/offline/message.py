@@ -69,7 +69,7 @@ def _linked(found: re.Match[str]) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    """The message in order: each heading with what stands under it. Code blocks are left out."""
+    """The sections of the message in order: each heading with its text. Code blocks are left out."""
     reader = _Reader()
     fence = ""
     for line in text[:LONGEST].splitlines():
@@ -156,7 +156,7 @@ _TOPICS: tuple[tuple[Topic, re.Pattern[str]], ...] = tuple(
 
 
 def topic(heading: str) -> Topic:
-    """What stands under this heading; 'other' if it does not say. Of a long one only its beginning counts."""
+    """The topic of this heading; 'other' if it is unclear. Only the beginning of a long heading counts."""
     words = heading[:120].split()
     label = " ".join(words if len(words) <= 6 else words[:3])
     return next((name for name, known in _TOPICS if known.search(label)), "other")
@@ -255,7 +255,8 @@ def split_off_next(text: str, phrases: bool) -> tuple[str, list[str]]:
 
 
 def _is_left(sentence: str, phrases: bool) -> bool:
-    """Says that something is open; not that nothing is, nor what would be, nor in a quotation."""
+    """Whether it says that something is open; not that nothing is, not hypothetically, and not in a
+    quotation."""
     if sentence.endswith(("?", "？")):
         return False
     found = _PHRASE.search(sentence) if phrases else None

@@ -101,7 +101,7 @@ def plan_context(asked: str) -> list[str]:
 
 
 def is_assent(asked: str) -> bool:
-    """“yes”, “go ahead”, “2”: it says nothing of what is wanted; nor does a bare link, or a task's end."""
+    """Whether it does not say what is wanted: “yes”, “go ahead”, “2”, a bare link, the end of a task."""
     return len(asked) < 400 and any(each.fullmatch(asked) for each in (_ASSENT, _BARE_LINK, _TASK_ENDED))
 
 

@@ -58,7 +58,7 @@ class Turn(Struct):
     is_wish_alone: bool = False  # it begins with a standing instruction, which counts whatever follows
 
     def changes(self) -> list[FileChange]:
-        """The project's files it changed, as they stood at its end: one that was made and removed is none."""
+        """The project's files that the turn changed, as of its end, without those it created and removed."""
         found: dict[str, FileChange] = {}
         for at, edit in self.edits:
             if not is_project_file(edit.path):
@@ -75,7 +75,7 @@ class Turn(Struct):
         return sorted((check for check in last.values() if check.ok is not None), key=lambda check: check.at)
 
     def still_failing(self) -> list[str]:
-        """What failed in its last run; a slip of the agent's own is none."""
+        """The checks that failed in their last run, except the agent's own mistakes."""
         found = []
         for check in self.last_checks():
             if check.ok is not False or any(commands.SLIP.search(error) for error in check.errors[:1]):
@@ -168,7 +168,7 @@ def _run(turn: Turn, ran: Ran, where: Where) -> None:
 
 
 def _take_away(turn: Turn, simple: shell.SimpleCommand, where: Where) -> None:
-    """A file of this turn that was removed again is none, an edit that was restored was not made."""
+    """Drops files that the turn created and removed, and edits that it reverted."""
     gone = set(map(where, steps.removed_by_shell(simple)))
     known = [edit.path for _, edit in turn.edits]
     turn.edits += [(turn.steps, Edited(path, deleted=True)) for path in known if path in gone]

@@ -201,8 +201,8 @@ def _start_loops(serving: ServerState) -> list[asyncio.Task[None]]:
 async def _repeat(
     serving: ServerState, where: str, step: Callable[[], object], pause_s: float, *, wakes: bool = False
 ) -> None:
-    """While `step` says that more is to be done, on and on; else after a pause or, if it `wakes`, when
-    somebody has added something."""
+    """Repeats `step`: immediately while it has more to do, otherwise after a pause or, if it `wakes`, when
+    something is added."""
     while not serving.stopping.is_set():
         changed = serving.changed
         try:

@@ -139,7 +139,7 @@ def push_records(
 
 
 def _is_reserved(session: str, machine: str) -> bool:
-    """Names that anybody can compute: whoever takes one first would keep out its owner."""
+    """Whether a session id can be computed by anyone: claiming it first would lock out its owner."""
     return session.startswith(f"{MCP_CLIENT}-") or is_of_another_machine(session, machine)
 
 

@@ -257,7 +257,7 @@ class Pool:
         self._give_back(raw)
 
     def close(self) -> None:
-        """Connections still lent out are closed when they come back."""
+        """Closes idle connections; those in use are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -353,7 +353,7 @@ class Writer:
         raise AssertionError("unreachable")
 
     def _require_current(self, db: PostgresConnection) -> None:
-        """Whoever does not know the schema must not write. A migration waits for those who write, and they
+        """A process that does not know the schema must not write. A migration waits for writers, and they
         wait for it: in a statement of its own, for the next one sees what was migrated meanwhile."""
         db.run(db.queries["wait_for_migration"], {"lock": LOCK})
         found = int(db.run(db.queries["found_version"], {}).fetchone()["version"])

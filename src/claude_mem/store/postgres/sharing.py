@@ -280,7 +280,7 @@ def _found(db: Connection, query: str, given: Iterable[object]) -> set[str]:
 
 
 def _names(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """What its session goes by, and what it does, if it is one of these."""
+    """The names of a record's session and of the record itself, if it has any."""
     kind, session, at = record.get("kind"), record.get("session_id"), record.get("at")
     if not isinstance(session, str):
         return ()
@@ -407,7 +407,8 @@ def _meaning(name: str) -> tuple[str, dict[str, Value]] | None:
 
 
 def _announce_leaving(db: Connection, who: Identity, now: int) -> list[str]:
-    """The member's sessions. Others' machines are told; the member's own keep what they made."""
+    """Announces the deletion of the member's sessions to others' machines; the member's own keep their
+    memories."""
     found = execute(db, "sessions_of_author", member=who.member).fetchall()
     for some in batches(found, 500):
         for row in some:

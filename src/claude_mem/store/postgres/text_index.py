@@ -29,7 +29,7 @@ class TextIndex(Part):
     """The text index. Any thread of any process may index; each claims rows that no other has claimed."""
 
     def prepare(self) -> None:
-        """Begin anew if the index was made by another version's rules."""
+        """Starts over if the index was built by another version's rules."""
         with self._readers.read() as db:
             made_by = derived(db, "text_version")
         if made_by != VERSION:

@@ -121,7 +121,7 @@ class _Trial:
 
 @contextmanager
 def scratch(url: str, clock: Clock) -> Iterator[Transfer]:
-    """In a transaction that is never committed: nobody sees it, and nothing of it outlives its use."""
+    """A trial in a transaction that is never committed, so that it is invisible and leaves nothing behind."""
     with closing(connect(url)) as raw:
         try:
             raw.execute("BEGIN")

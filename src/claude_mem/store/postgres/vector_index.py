@@ -167,7 +167,7 @@ def follow(db: Connection, ref: Ref, project_id: int, before: int) -> None:
 
 
 def _move_vector(db: Connection, ref: Ref, old: int, new: int, project_id: int) -> bool:
-    """Whether there was a vector of ours to move. What is being made of it now is made once more."""
+    """Moves a vector; returns whether there was one. If one is being computed, it is computed again."""
     given = {"old": old, "new": new, "project_id": project_id}
     moved = is_builtin(db) and execute(db, "move_vector", **given).rowcount > 0
     if not moved:

@@ -131,7 +131,7 @@ class Matcher(ABC):
 
     @abstractmethod
     def weigh_few(self, words: str, most: int) -> TextMatch | None:
-        """The same of what was not counted; None: more than `most` match."""
+        """The same for words that were not counted; None: more than `most` match."""
 
     @abstractmethod
     def matches(self, words: str, *, prose: bool = False) -> list[int]:

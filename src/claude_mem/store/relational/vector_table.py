@@ -137,7 +137,7 @@ class EmbeddingProgress(Part, ABC):
 
 
 def is_builtin(db: Connection) -> bool:
-    """Whether the vectors lie in this database."""
+    """Whether the vectors are in this database."""
     return (derived(db, "vectors_made_by") or BUILTIN).startswith(BUILTIN)
 
 

@@ -113,7 +113,7 @@ def open_reader(path: Path) -> SqliteConnection:
 
 
 def open_sealed(path: Path) -> SqliteConnection:
-    """For a file that nobody writes to: takes no lock and creates no files."""
+    """Opens a file that nothing writes to, without locks and without creating files."""
     return _connect(path, "mode=ro&immutable=1", _READER)
 
 
@@ -229,7 +229,7 @@ class Readers:
         self._give_back(db)
 
     def close(self) -> None:
-        """Connections still lent out are closed when they come back."""
+        """Closes idle connections; those in use are closed when they are returned."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -191,7 +191,7 @@ def _removed(one: Copy, why: str) -> CopyReport:
 
 @contextmanager
 def scratch(database: Path, clock: Clock) -> Iterator[Transfer]:
-    """On a copy of the database: nobody sees it, and nothing of it outlives its use."""
+    """A trial on a copy of the database, so that it is invisible and leaves nothing behind."""
     # The empty name is a file that SQLite has removed from its folder before it writes to it.
     db = sqlite3.connect("", factory=SqliteConnection, isolation_level=None, check_same_thread=False)
     db.row_factory = sqlite3.Row

@@ -131,7 +131,8 @@ def read_header(path: Path) -> DatabaseHeader | None:
 
 
 def _is_sane(first: bytes) -> bool:
-    """Values with which SQLite would call the file read-only, or an error of ours, instead of damaged."""
+    """Whether the values are valid. With others, SQLite would report a read-only file or a misuse, not
+    damage."""
     written_by, read_by = first[18], first[19]
     (schema_format,) = struct.unpack_from(">I", first, 44)
     (encoding,) = struct.unpack_from(">I", first, 56)

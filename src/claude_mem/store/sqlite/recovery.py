@@ -88,7 +88,8 @@ def _link(path: Path, second: Path) -> None:
 
 
 def _files(database: Path) -> tuple[Path, ...]:
-    """The database last: as long as it has its name, whoever finds it will come to the same conclusion."""
+    """The files to move, with the database last: until then, any process reaches the same conclusion about
+    it."""
     return tuple(beside(database, suffix) for suffix in ("-shm", "-wal", "-journal", ""))
 
 

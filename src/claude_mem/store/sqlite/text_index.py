@@ -61,7 +61,7 @@ class TextIndex(Part):
     """Whether there is nothing to merge: the last try found nothing, and no rows were indexed since."""
 
     def prepare(self) -> None:
-        """Begin anew if the index was made by another version's rules."""
+        """Starts over if the index was built by another version's rules."""
         with self._readers.read() as db:
             made_by = derived(db, "text_version")
             merges_pairs = execute(db, "merges_pairs").fetchone()[0]

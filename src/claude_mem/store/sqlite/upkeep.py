@@ -48,7 +48,7 @@ class Upkeep(upkeep.Upkeep):
         return self._writer.alone(empty_log)
 
     def check(self) -> None:
-        """Reads all of the file, however large; StoreDamaged says what is wrong (see `recover`)."""
+        """Checks the whole file, however large; raises StoreDamaged with the problem (see `recover`)."""
         with closing(open_reader(self._path)) as db:
             recovery.check(db, self._path)
 

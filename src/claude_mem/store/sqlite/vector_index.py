@@ -67,7 +67,7 @@ def _recent(db: Connection, limit: int) -> list[tuple[int, int]]:
 
 
 def _session_of(db: Connection, kind: MemoryKind, last: int) -> int:
-    """In which session the last so many of a kind begin."""
+    """The session in which the last memories of a kind begin, for a given number of memories."""
     newest = last_id(db, kind)
     if newest < last:
         return 0

@@ -189,7 +189,7 @@ def test_old_files_are_tidied_away_and_written_again_when_there_is_news(renderin
     assert rendering.files() == {HERE}
 
 
-def test_a_project_of_which_nothing_may_be_told_has_a_file_that_says_nothing(tmp_path: Path) -> None:
+def test_a_project_of_which_nothing_may_be_injected_has_a_file_that_says_nothing(tmp_path: Path) -> None:
     with house(tmp_path, size=InjectionLimits(context_characters=0)) as memory:
         rendering = Rendering(memory, tmp_path / "data")
         rendering.work("tame the heron")
@@ -221,7 +221,7 @@ def test_what_is_just_being_rendered_when_something_is_forgotten_is_cleared_too(
         assert contexts.is_due(), "and what is left of it is rendered next"
 
 
-def test_each_agent_that_worked_here_is_told_who_did_what_the_others_did(rendering: Rendering) -> None:
+def test_each_agent_that_worked_here_is_shown_who_did_what_the_others_did(rendering: Rendering) -> None:
     rendering.work("tame the heron")
     event = rendering.memory.events.prompt("paint", "codex:s1", cwd=ORIGIN.root, client="codex")
     summary = Summary(request="Paint the fence", completed="The fence is painted")

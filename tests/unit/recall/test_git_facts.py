@@ -103,7 +103,7 @@ def test_a_git_that_hangs_is_given_up_on_and_not_asked_again_for_the_same_state(
     assert repository.times_asked == 1
 
 
-def test_a_strangers_configuration_runs_nothing(made: Made, tmp_path: Path) -> None:
+def test_an_untrusted_configuration_runs_nothing(made: Made, tmp_path: Path) -> None:
     trap = tmp_path / "ran"
     program = tmp_path / "trap.sh"
     program.write_text(f"#!/bin/sh\necho $0 $@ >> '{trap}'\ncat\n", encoding="utf-8")

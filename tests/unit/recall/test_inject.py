@@ -59,7 +59,7 @@ def in_order(text: str, *parts: str) -> bool:
     return -1 not in places and places == sorted(places)
 
 
-def test_a_start_is_told_the_last_session_open_steps_pins_and_what_matters_in_that_order(busy: House) -> None:
+def test_a_start_gets_the_last_session_open_steps_pins_and_what_matters_in_that_order(busy: House) -> None:
     told = busy.injector.start(busy.project())
     assert in_order(told.text, "paint the fence", "buy a brush", "feed the heron", "Never use port 80")
     assert told.text.startswith(OPENING)
@@ -82,14 +82,14 @@ def test_a_session_that_ended_with_thanks_is_told_by_what_it_did(memory: House) 
     assert "Asked: thank you" not in told
 
 
-def test_however_much_is_remembered_a_start_is_told_within_its_budget(memory: House) -> None:
+def test_however_much_is_remembered_a_start_stays_within_its_budget(memory: House) -> None:
     for number in range(300):
         memory.keep(f"Thing {number} {'about a grey heron ' * 7}", session=f"s{number}", indexed=False)
     worked(memory, "last", "x" * 5_000, NOON, next_steps="y" * 5_000)
     assert 1_000 < length(memory.injector.start(memory.project()).text) <= 9_500
 
 
-def test_a_start_of_another_project_is_told_nothing_of_ours(busy: House) -> None:
+def test_a_start_of_another_project_gets_nothing_of_ours(busy: House) -> None:
     busy.keep("Ground the flour", origin=ELSEWHERE, session="m")
     told = busy.injector.start(busy.project(ELSEWHERE)).text
     assert "flour" in told
@@ -116,7 +116,7 @@ def test_a_compaction_carries_the_sessions_own_memory_before_all_else(busy: Hous
         assert "seven eggs" in told
 
 
-def test_a_resumed_session_is_told_only_what_others_did_since(busy: House) -> None:
+def test_a_resumed_session_gets_only_what_others_did_since(busy: House) -> None:
     ask(busy, "SessionStart", source="startup")
     busy.clock.now += HOUR
     assert ask(busy, "SessionStart", source="resume") == "", "nothing happened since"
@@ -130,7 +130,7 @@ def test_a_resumed_session_is_told_only_what_others_did_since(busy: House) -> No
     assert not any(old in told for old in ("heron", "fence", "port 80", "count the eggs"))
 
 
-def test_a_session_that_was_never_told_anything_is_told_all_when_resumed(busy: House) -> None:
+def test_a_session_that_never_got_anything_gets_everything_when_resumed(busy: House) -> None:
     assert ask(busy, "SessionStart", source="resume") == busy.injector.start(busy.project()).text
 
 
@@ -143,7 +143,7 @@ def test_but_for_its_own_work_which_the_client_repeats_to_it(memory: House) -> N
     assert "eggs" not in told
 
 
-def test_a_fork_is_told_only_what_was_done_since_the_session_it_carries_on_was_answered(busy: House) -> None:
+def test_a_fork_gets_only_what_was_done_since_the_session_it_continues_was_answered(busy: House) -> None:
     ask(busy, "SessionStart", "parent", source="startup")
     worked(busy, "parent", "count the eggs", busy.clock.now + 100)  # its turn ends just after its last answer
     busy.clock.now += HOUR
@@ -155,7 +155,7 @@ def test_a_fork_is_told_only_what_was_done_since_the_session_it_carries_on_was_a
     assert not any(old in told for old in ("heron", "fence", "port 80", "count the eggs"))
 
 
-def test_a_fork_of_a_session_that_was_never_answered_is_told_all(busy: House) -> None:
+def test_a_fork_of_a_session_that_was_never_answered_gets_everything(busy: House) -> None:
     assert ask(busy, "SessionStart", "forked", source="fork") == busy.injector.start(busy.project()).text
 
 
@@ -173,7 +173,7 @@ def herons(memory: House) -> House:
     return memory
 
 
-def test_a_prompt_is_told_what_bears_on_it(herons: House) -> None:
+def test_a_prompt_gets_what_bears_on_it(herons: House) -> None:
     told = prompt(herons, QUESTION)
     assert told.startswith(OPENING)
     assert "The heron cache lost updates" in told
@@ -182,7 +182,7 @@ def test_a_prompt_is_told_what_bears_on_it(herons: House) -> None:
 
 
 @pytest.mark.parametrize("said", ["yes", "go on", "ok", "continue", "", "???", "1", "thanks!", "do it"])
-def test_a_prompt_that_says_nothing_is_told_nothing(herons: House, said: str) -> None:
+def test_a_prompt_that_says_nothing_gets_nothing(herons: House, said: str) -> None:
     herons.keep("Yes, ok: go on, continue, thanks, do it, 1", session="chatty")
     assert prompt(herons, said) == ""
 
@@ -193,7 +193,7 @@ def test_a_task_that_ended_is_no_question(herons: House) -> None:
     assert prompt(herons, words)
 
 
-def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None:
+def test_a_prompt_that_only_shares_a_word_gets_nothing(herons: House) -> None:
     shared = (
         "please write a long poem about the sea, its updates of weather, ships, storms, ports and sailors"
     )
@@ -201,7 +201,7 @@ def test_a_prompt_that_only_shares_a_word_is_told_nothing(herons: House) -> None
     assert herons.told("now") == []
 
 
-def test_a_prompt_whose_words_no_memory_has_together_is_told_nothing(memory: House) -> None:
+def test_a_prompt_whose_words_no_memory_has_together_gets_nothing(memory: House) -> None:
     """Each of them is known, but by another memory."""
     together = "badger otter weasel marten ferret stoat polecat mink sable"
     for word in together.split():
@@ -211,7 +211,7 @@ def test_a_prompt_whose_words_no_memory_has_together_is_told_nothing(memory: Hou
     assert prompt(memory, f"where are {together}?")
 
 
-def test_pasted_code_that_shares_ordinary_words_with_each_memory_is_told_nothing(memory: House) -> None:
+def test_pasted_code_that_shares_ordinary_words_with_each_memory_gets_nothing(memory: House) -> None:
     code = (
         "total value window result index append price count share target holding average report margin "
         "packet header cursor buffer border socket"
@@ -225,17 +225,17 @@ def test_pasted_code_that_shares_ordinary_words_with_each_memory_is_told_nothing
     assert prompt(memory, pasted) == ""
 
 
-def test_nothing_is_told_twice(herons: House) -> None:
+def test_nothing_is_injected_twice(herons: House) -> None:
     assert prompt(herons, QUESTION)
     assert prompt(herons, f"again: {QUESTION}") == ""
     assert prompt(herons, QUESTION, session="another")
 
 
-def test_a_session_is_not_told_its_own_memory(herons: House) -> None:
+def test_a_session_does_not_get_its_own_memory(herons: House) -> None:
     assert prompt(herons, QUESTION, session="then") == ""
 
 
-def test_what_something_newer_stands_in_for_is_not_told(herons: House) -> None:
+def test_what_something_newer_stands_in_for_is_not_injected(herons: House) -> None:
     herons.store.writer.run(
         lambda db: db.execute("UPDATE observations SET superseded_by = 2 WHERE id = 1").rowcount
     )
@@ -267,16 +267,16 @@ def test_a_file_of_which_there_is_nothing_to_say_is_left_alone(filed: House, pat
     assert before(filed, path) == ""
 
 
-def test_what_a_prompt_was_told_a_file_does_not_repeat(filed: House) -> None:
+def test_what_a_prompt_got_a_file_does_not_repeat(filed: House) -> None:
     assert prompt(filed, "why locks before writing?")
     assert before(filed, "src/store.py") == ""
 
 
-def test_a_session_is_not_told_of_a_file_what_it_did_itself(filed: House) -> None:
+def test_a_session_does_not_get_about_a_file_what_it_did_itself(filed: House) -> None:
     assert before(filed, "src/store.py", session="then") == ""
 
 
-def test_no_characters_mean_nothing_is_told(tmp_path: Path) -> None:
+def test_no_characters_mean_nothing_is_injected(tmp_path: Path) -> None:
     with house(tmp_path, size=InjectionLimits(context_characters=0, prompt_characters=0)) as memory:
         worked(memory, "then", "tame the heron cache", NOON)
         memory.clock.now += DAY
@@ -306,13 +306,13 @@ def test_a_question_that_is_none_is_answered_with_nothing(busy: House, question:
     assert busy.injector.answer(question) == ""
 
 
-def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_told(filed: House) -> None:
+def test_a_title_in_the_starts_index_does_not_keep_the_whole_from_being_injected(filed: House) -> None:
     shown = Injection("now", "SessionStart", ("1",), 100, filed.clock())
     filed.keeping.injections.note_injection(shown)
     assert "Locks before writing" in before(filed, "src/store.py")
 
 
-def test_what_a_compaction_took_away_is_told_again(filed: House) -> None:
+def test_what_a_compaction_took_away_is_injected_again(filed: House) -> None:
     assert before(filed, "src/store.py")
     compacted = filed.events.make(Kind.PRE_COMPACT, "now", cwd=CWD, at=filed.clock() + 1)
     filed.store.events.accept(new_events(compacted))
@@ -345,7 +345,7 @@ def test_a_prompts_preview_is_what_is_injected_however_long_the_prompt(memory: H
     assert preview["text"] == injected
 
 
-def test_another_agents_memory_is_told_with_its_name_and_ones_own_without(memory: House) -> None:
+def test_another_agents_memory_is_injected_with_its_name_and_ones_own_without(memory: House) -> None:
     memory.keep("The heron cache loses updates", "Two writers shared the heron cache.", session="past")
     assert "(in Claude Code)" in prompt(memory, QUESTION, "codex:now")
     assert "in Claude Code" not in prompt(memory, QUESTION, "now")
@@ -364,7 +364,7 @@ def test_what_a_person_asks_to_see_names_the_other_agents_too(memory: House) -> 
     assert [each.client for each in found if "heron" in each.title] == ["codex"]
 
 
-def test_a_session_that_could_not_be_told_at_its_start_is_told_at_its_first_tool_and_once(
+def test_a_session_that_got_nothing_at_its_start_gets_it_at_its_first_tool_and_once(
     busy: House,
 ) -> None:
     def tool(session: str, **more: str) -> str:

@@ -73,7 +73,7 @@ def test_a_day_reads_from_what_was_asked_to_what_is_left() -> None:
     )
 
 
-def test_without_a_summary_it_is_told_what_was_asked() -> None:
+def test_without_a_summary_it_shows_what_was_asked() -> None:
     text = told(PROJECT, SESSION, made("prompt", text="mend it"), made("prompt", number=2, private=True))
     assert "- Asked: mend it\n" in text
     assert "### mend it" in text

@@ -114,7 +114,7 @@ class TestArriving:
         assert found.source == "external"
 
     @pytest.mark.parametrize("own", [True, False])
-    def test_secrets_go_from_every_field_of_a_strangers_export_and_of_ones_own(
+    def test_secrets_go_from_every_field_of_an_untrusted_export_and_of_ones_own(
         self, memory: House, arriving: Callable[..., Any], own: bool
     ) -> None:
         arriving(

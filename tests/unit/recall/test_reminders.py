@@ -61,7 +61,7 @@ def test_a_hit_is_one_dated_line_with_its_id_its_reason_and_its_marks() -> None:
     ]
 
 
-def test_few_are_told_and_each_is_short() -> None:
+def test_few_are_injected_and_each_is_short() -> None:
     told = render_prompt([hit(n, "T" * 500, text=f"{n} " + WORDY * 50) for n in range(1, 20)], now=NOW)
     assert [ref.id for ref in told.refs] == list(range(1, MOST_HITS + 1))
     assert all(len(line) < 400 for line in told.text.splitlines())
@@ -80,7 +80,7 @@ def test_sentences_that_speak_of_what_was_asked_are_preferred() -> None:
     assert asked == "The pump spun. Then lunch was had by everybody who was there that day."
 
 
-def test_a_title_that_was_cut_is_told_whole_where_there_is_room() -> None:
+def test_a_title_that_was_cut_is_shown_whole_where_there_is_room() -> None:
     text = "Rule: a stop must resolve to a hex colour before it is used. More of it."
     assert gist("Rule: a stop must resolve…", text, 300).startswith(
         "Rule: a stop must resolve to a hex colour before"
@@ -207,7 +207,7 @@ def shell(memory: House) -> Shell:
     return Shell(memory)
 
 
-def test_a_command_that_failed_twice_in_the_same_way_is_told_with_its_error(shell: Shell) -> None:
+def test_a_command_that_failed_twice_in_the_same_way_is_injected_with_its_error(shell: Shell) -> None:
     shell.ran("first", ERROR)
     assert shell.before() == "", "once may be chance"
     shell.ran("second", ERROR.replace("12", "40"), at=NOON + HOUR)
@@ -239,7 +239,7 @@ def test_it_is_told_once_for_a_session(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("session", ["now", "first"])
-def test_what_a_session_saw_itself_it_is_not_told(shell: Shell, session: str) -> None:
+def test_what_a_session_saw_itself_it_is_not_injected(shell: Shell, session: str) -> None:
     for _ in range(2):
         shell.ran(session, ERROR)
     assert shell.before(session) == ""

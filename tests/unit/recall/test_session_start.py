@@ -109,14 +109,14 @@ def test_the_last_session_comes_first_then_open_items_sessions_pins_and_titles_b
     ]
 
 
-def test_of_what_is_cut_from_messages_only_what_is_understood_is_told() -> None:
+def test_of_what_is_cut_from_messages_only_what_is_understood_is_injected() -> None:
     vague = "Fixed cascading code changes across multiple files"
     cut, written = hit(1, vague, provider="offline"), hit(2, vague, provider="anthropic")
     assert vague not in render_start(StartMaterial("demo", relevant=(cut,)), now=NOW).text
     assert vague in render_start(StartMaterial("demo", relevant=(written,)), now=NOW).text
 
 
-def test_what_a_later_session_took_away_is_not_told() -> None:
+def test_what_a_later_session_took_away_is_not_injected() -> None:
     removed = SessionFinding("Remove transcript_path storage of checkpoints", Ref("observation", 9))
     last = LastSession(when=NOW, ref=Ref("summary", 3), completed="It is gone", outcomes=(removed,))
     old = hit(1, "Fix: persist transcript_path in checkpoint metadata")
@@ -124,7 +124,7 @@ def test_what_a_later_session_took_away_is_not_told() -> None:
     assert "persist" not in render_start(StartMaterial("demo", last=(last,), relevant=(old,)), now=NOW).text
 
 
-def test_what_was_found_is_not_told_as_done() -> None:
+def test_what_was_found_is_not_shown_as_done() -> None:
     found = SessionFinding("write() in writer.go is the one place text leaves", Ref("observation", 9), False)
     text = render_start(StartMaterial("demo", last=(LastSession(when=NOW, outcomes=(found,)),)), now=NOW).text
     assert f"- Found: {found.title}" in text
@@ -177,7 +177,7 @@ def test_the_same_trouble_of_several_sessions_is_open_once() -> None:
     assert [each.text for each in open_steps((newer, older))] == [newer.next_steps, "move the mail job"]
 
 
-def test_an_errand_is_not_told_as_what_was_asked_nor_a_fragment_as_work() -> None:
+def test_an_errand_is_not_shown_as_what_was_asked_nor_a_fragment_as_work() -> None:
     errand = LastSession(when=NOW, request="Commit the changes", completed="The pump waits")
     hits = (hit(1, "Fixed the issue and added tests"), hit(2, "Prices are rounded to cents"))
     told = "\n".join(lines(StartMaterial("demo", last=(errand,), relevant=hits)))
@@ -186,7 +186,7 @@ def test_an_errand_is_not_told_as_what_was_asked_nor_a_fragment_as_work() -> Non
     assert "#2 " in told
 
 
-def test_of_what_was_merely_read_few_titles_are_told() -> None:
+def test_of_what_was_merely_read_few_titles_are_injected() -> None:
     hits = tuple(hit(at, f"Heron {at} eats frog {at}", source="external") for at in range(1, 6))
     assert [ref.id for ref in render_start(StartMaterial("demo", relevant=hits), now=NOW).refs] == [1]
 
@@ -210,7 +210,7 @@ def test_a_person_reads_the_same_lines_without_the_fence() -> None:
     assert plain[1:] == lines()[2:-1]
 
 
-def test_a_terminal_is_told_nothing_but_text() -> None:
+def test_a_terminal_gets_nothing_but_text() -> None:
     evil = hit(1, "\x1b]0;owned\x07\x1b[2J title\u202e")
     plain = render_start(StartMaterial("de\x1b[31mmo", relevant=(evil,)), now=NOW, plain=True).text
     assert "\x1b" not in plain
@@ -236,7 +236,7 @@ def test_pins_do_not_crowd_out_everything_else() -> None:
     assert "63 more not shown." in told.text
 
 
-def test_a_pinned_memory_is_not_told_twice() -> None:
+def test_a_pinned_memory_is_not_injected_twice() -> None:
     told = render_start(StartMaterial("demo", pinned=many(1), relevant=many(2)), now=NOW)
     assert told.text.count("#1 ") == 1
 
@@ -307,7 +307,7 @@ def test_days_are_those_of_the_reader() -> None:
     assert "- #1 2026-11-16 " in text
 
 
-def test_a_memory_of_no_possible_time_is_told_all_the_same() -> None:
+def test_a_memory_of_no_possible_time_is_injected_all_the_same() -> None:
     assert (
         "Odd"
         in render_start(StartMaterial("demo", relevant=(hit(1, "Odd", created_at=10**18),)), now=NOW).text

@@ -211,9 +211,7 @@ def test_the_agents_notes_of_all_projects_are_adopted_and_known_again(
     assert "kept in a cookie" in settled("search", "cart cookie").stdout
 
 
-def test_lines_of_json_from_anywhere_are_adopted_as_untrusted_text(
-    settled: Newcomer, tmp_path: Path
-) -> None:
+def test_lines_of_json_from_anywhere_are_adopted_as_untrusted_text(settled: Newcomer, tmp_path: Path) -> None:
     told = {"text": "The till beeps", "project": "tills"}
     lines = [told, {"title": "Cart"}, {"nothing": 1}, ["no object"]]
     path = tmp_path / "other.jsonl"

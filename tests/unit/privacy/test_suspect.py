@@ -86,7 +86,7 @@ def test_what_is_searched_is_lower_case_and_in_its_family() -> None:
         *suspect._EIGHTS,
     ):
         assert searched == searched.lower()
-    for common, family in suspect._FAMILIES:
+    for common, family in (*suspect._FAMILIES, *suspect._FILES):
         assert all(common in member for member in family), common
     assert {len(first) for first in suspect._FOURS} == {4}
     assert {len(first) for first in suspect._THREES} == {3}

@@ -187,6 +187,8 @@ def gist(title: str, text: str, cap: int, words: Collection[str] = ()) -> str:
     if not head or len(head) > cap - 24:
         return head
     more = _best_sentences(sentences, cap - len(head) - 2, known=_words(head), query_words=set(words))
+    if more.startswith(head) and not more[len(head) : len(head) + 1].isalnum():
+        return more  # the title is the beginning of this sentence
     return f"{_ended(head)} {more}".rstrip() if more else head
 
 

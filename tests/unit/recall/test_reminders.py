@@ -88,6 +88,12 @@ def test_a_title_that_was_cut_is_shown_whole_where_there_is_room() -> None:
     assert gist("Rule: a stop must…", text, 300).count("Rule") == 1
 
 
+def test_a_title_that_begins_the_best_sentence_is_not_said_twice() -> None:
+    sentence = "The pump waits as told; the new test failed before the change and passes after it."
+    assert gist("The pump waits as told", sentence, 300) == sentence
+    assert gist("The pump wait", sentence, 300) == f"The pump wait. {sentence}"
+
+
 def test_what_repeats_the_title_or_only_counts_is_left_out() -> None:
     assert gist("The pump waits as told", "+18 −1, docs\na.py, b.py\nThe pump waits, as told.", 300) == (
         "The pump waits as told"

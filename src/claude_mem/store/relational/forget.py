@@ -19,7 +19,7 @@ from claude_mem.model.memory import Summary
 from claude_mem.model.refs import KINDS, MemoryKind, Ref
 from claude_mem.model.structs import replace
 from claude_mem.store.relational.memory_filters import memories_of_file
-from claude_mem.store.relational.observations import entitle
+from claude_mem.store.relational.observations import set_session_title
 from claude_mem.store.relational.part import Connection, Part, Readers, Row, Writer, execute
 from claude_mem.store.relational.rows import batches, columns, session_digest
 from claude_mem.store.relational.vector_table import EMBEDDED
@@ -173,7 +173,9 @@ def _entitle_again(db: Connection, session_id: int) -> None:
     """Renames a session after what is left, because what it was named after may be deleted."""
     execute(db, "untitle_session", session_id=session_id)
     for row in execute(db, "summaries_left", session_id=session_id).fetchall():
-        entitle(db, session_id, row["id"], Summary(row["request"], None, row["learned"], row["completed"]))
+        set_session_title(
+            db, session_id, row["id"], Summary(row["request"], None, row["learned"], row["completed"])
+        )
 
 
 def _forget_prompts(db: Connection, ids: str, now: int, gone: Deleted) -> None:

@@ -68,7 +68,7 @@ class Memories(Part):
         whether it is new: what the project already knows is not stored twice."""
         project_id = projects.project_of(db, origin, at)
         key = content_key(observation)
-        known = observations.same(db, project_id, key, at)
+        known = observations.find_same(db, project_id, key, at)
         if known is not None:
             return Ref("observation", known), False
         around: dict[str, Value] = {
@@ -97,7 +97,7 @@ class Memories(Part):
             "provider": provider,
             "source": source,
         }
-        return Ref("observation", observations.add(db, observation, before, around)), True
+        return Ref("observation", observations.add_observation(db, observation, before, around)), True
 
     @transaction
     def revise(

@@ -1,4 +1,4 @@
-"""Writes observations, each once and with its provenance; marks what they supersede; corrects them."""
+"""Writes observations, each once and with its provenance; marks those they supersede; changes them."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from claude_mem.store.relational.rows import Value, array, columns, text, value_
 from claude_mem.store.values import ChangedMeanwhile, FieldValue, Revision
 
 
-def seen_again(
-    db: Connection, id: int, seen: Mapping[str, Value], made: Mapping[str, Value], at: int
+def add_sighting(
+    db: Connection, id: int, sighting: Mapping[str, Value], row: Mapping[str, Value], at: int
 ) -> None:
-    """Records that an observation was made again. `seen`: when and where; `made`: the observation as it would
-    have been added.
+    """Records that an observation was made again. `sighting`: when and where; `row`: the observation as it
+    would have been added.
 
     It belongs to the session that made it first, whatever the order of imports: past sessions are imported
     newest first, so an existing observation may move to a session that is imported later."""
     known = execute(db, "first_seen", id=id).fetchone()
-    if at >= known["created_at_epoch"] or known["session_id"] == seen["session_id"] or known["stays"]:
-        execute(db, "add_sighting", observation_id=id, **seen)
+    if at >= known["created_at_epoch"] or known["session_id"] == sighting["session_id"] or known["stays"]:
+        execute(db, "add_sighting", observation_id=id, **sighting)
         return
     ref = Ref("observation", id)
-    execute(db, "add_sighting", observation_id=id, **{name: known[name] for name in seen})
+    execute(db, "add_sighting", observation_id=id, **{name: known[name] for name in sighting})
     db.words.take_out(db, [ref])
-    execute(db, "give_observation", **made, id=id)
+    execute(db, "move_observation", **row, id=id)
     db.vectors.follow(db, ref, known["project_id"], known["session_id"])
     db.words.put_back(db, [ref])
 
@@ -45,8 +45,8 @@ information."""
 COMPARED = 200
 """How many of a project's newest observations can be superseded."""
 
-TITLE = 80
-SUBTITLE = 120
+LONGEST_TITLE = 80
+LONGEST_SUBTITLE = 120
 
 StoredObservation = tuple[int, Observation]
 
@@ -54,47 +54,49 @@ _UNMARKED: dict[str, Value] = {"text": None, "pinned": 0, "wrong": 0}
 """The columns of an observation that only the user or another tool sets."""
 
 
-def remember(db: Connection, held: Lease, findings: Findings, provider: str | None) -> list[Ref]:
+def remember(db: Connection, lease: Lease, findings: Findings, provider: str | None) -> list[Ref]:
     """Adds the observations; returns those that are new."""
     new: list[Ref] = []
     if not findings.observations and not findings.summaries:
         return new
-    last = held.jobs[-1]
+    last = lease.jobs[-1]
     source = execute(db, "provenance", id=last.id).fetchone()
     if source is None:
-        return new  # the session was deleted meanwhile; its jobs are gone too, so settling them will say so
-    at = max(job.event.at for job in held.jobs)
+        return new  # the session was deleted meanwhile; so are its jobs, and settling them raises
+    at = max(job.event.at for job in lease.jobs)
     project_id: int = source["project_id"]
-    seen: dict[str, Value] = {
-        "session_id": held.session_id,
+    sighting: dict[str, Value] = {
+        "session_id": lease.session_id,
         "prompt_number": last.prompt_number,
         "created_at": iso(at),
         "created_at_epoch": at,
     }
-    tools = [job.event.tool for job in held.jobs if job.event.tool]
+    tools = [job.event.tool for job in lease.jobs if job.event.tool]
     uses = array([tool.use_id for tool in tools if tool.use_id])
     provenance: dict[str, Value] = dict(source) | {"tool_use_ids": uses, "provider": provider}
     # Queried before the first is added: the observations of one reply do not supersede each other.
-    before = current_observations(db, project_id, at) if findings.observations else []
+    current = current_observations(db, project_id, at) if findings.observations else []
     for observation in findings.observations:
         key = content_key(observation)
-        again = same(db, project_id, key, at)
-        around = {**seen, **provenance, "content_key": key, "source": findings.source_of(observation)}
-        if again is not None:
-            seen_again(db, again, seen, {**columns(observation), **around}, at)
+        known = find_same(db, project_id, key, at)
+        metadata = {**sighting, **provenance, "content_key": key, "source": findings.source_of(observation)}
+        if known is not None:
+            add_sighting(db, known, sighting, {**columns(observation), **metadata}, at)
         else:
             old = {title for new, title in findings.replaces if new == observation.title}
-            id = add(db, observation, before, around, own_titles(db, held.session_id, old) if old else ())
+            id = add_observation(
+                db, observation, current, metadata, find_titled(db, lease.session_id, old) if old else ()
+            )
             new.append(Ref("observation", id))
     for summary in findings.summaries:
-        around = {**seen, "project": source["project"], "source": findings.source_of(summary)}
-        id = added(db, "add_summary", **columns(summary), **around)
+        metadata = {**sighting, "project": source["project"], "source": findings.source_of(summary)}
+        id = added(db, "add_summary", **columns(summary), **metadata)
         new.append(Ref("summary", id))
-        entitle(db, held.session_id, id, summary, findings.title)
+        set_session_title(db, lease.session_id, id, summary, findings.title)
     return new
 
 
-def same(db: Connection, project_id: int, key: str | None, at: int) -> int | None:
+def find_same(db: Connection, project_id: int, key: str | None, at: int) -> int | None:
     """An existing observation of the project with the same content."""
     parameters: dict[str, Value] = {"project_id": project_id, "content_key": key, "at": at}
     row = (
@@ -105,45 +107,47 @@ def same(db: Connection, project_id: int, key: str | None, at: int) -> int | Non
 
 
 def current_observations(db: Connection, project_id: int, at: int) -> list[StoredObservation]:
-    """From before this batch's time: work that is settled late does not supersede what came after it."""
+    """The project's newest observations from before this time: a batch that is settled late supersedes
+    nothing that came after it."""
     found = execute(db, "current_observations", project_id=project_id, before=at, limit=COMPARED)
     return [(row["id"], value_of(Observation, row)) for row in found]
 
 
-def own_titles(db: Connection, session_id: int, titles: Collection[str]) -> list[int]:
+def find_titled(db: Connection, session_id: int, titles: Collection[str]) -> list[int]:
     """The session's observations of these titles that nothing has superseded; none that the user saved."""
-    found = execute(db, "standing_titles", session_id=session_id).fetchall()
+    found = execute(db, "current_titles", session_id=session_id).fetchall()
     return [row["id"] for row in found if row["title"] in titles]
 
 
-def add(
+def add_observation(
     db: Connection,
     new: Observation,
-    before: list[StoredObservation],
-    around: dict[str, Value],
+    current: list[StoredObservation],
+    metadata: dict[str, Value],
     replaced: Sequence[int] = (),
 ) -> int:
-    """`replaced`: those its observer says it takes the place of."""
-    older = next((id for id, known in before if id in replaced or supersedes(new, known)), None)
-    gone = dict.fromkeys([*replaced, *([older] if older is not None else [])])
-    values = {**columns(new), **around, **_UNMARKED, "supersedes": next(iter(gone), None)}
+    """Adds an observation and marks those it supersedes: `replaced`, as its observer says, and at most one of
+    `current`, from which they are removed. `metadata`: the columns that say when, where and by whom."""
+    older = next((id for id, known in current if id in replaced or supersedes(new, known)), None)
+    superseded = dict.fromkeys([*replaced, *([older] if older is not None else [])])
+    values = {**columns(new), **metadata, **_UNMARKED, "supersedes": next(iter(superseded), None)}
     newer = added(db, "add_observation", **values)
-    for id in gone:
+    for id in superseded:
         execute(db, "supersede_observation", id=id, newer=newer)
-    before[:] = [known for known in before if known[0] not in gone]
+    current[:] = [known for known in current if known[0] not in superseded]
     return newer
 
 
-def entitle(
+def set_session_title(
     db: Connection, session_id: int, summary_id: int, summary: Summary, title: str | None = None
 ) -> None:
-    """`title`: a better one than the summary's request, if its observer has one."""
+    """Names a session after a summary's request, or by the `title` that its observer prefers."""
     if not summary.request:
         return
-    called = _cut(title or summary.request, TITLE)
-    subtitle = _cut(summary.completed or summary.learned, SUBTITLE)
+    called = _cut(title or summary.request, LONGEST_TITLE)
+    subtitle = _cut(summary.completed or summary.learned, LONGEST_SUBTITLE)
     named: dict[str, Value] = {"session_id": session_id, "summary_id": summary_id}
-    execute(db, "entitle_session", **named, title=called, subtitle=subtitle)
+    execute(db, "set_session_title", **named, title=called, subtitle=subtitle)
 
 
 def _cut(text: str | None, most: int) -> str | None:
@@ -155,7 +159,7 @@ def _cut(text: str | None, most: int) -> str | None:
     return (head if len(head) > most // 2 else line[: most - 1]).rstrip(" ,;:.-") + "…"
 
 
-_WORDS = ("title", "subtitle", "narrative", "facts", "concepts")
+SEARCHED = ("title", "subtitle", "narrative", "facts", "concepts")
 """The columns that are searched."""
 
 
@@ -163,14 +167,14 @@ def revise(db: Connection, revisions: Sequence[Revision], expected: Sequence[Rev
     """Changes the rows and their index entries, in one transaction."""
     for each in expected:
         row = _row(db, each.id)
-        if row is None or any(row[name] != _fit(value) for name, value in each.values.items()):
+        if row is None or any(row[name] != _storable(value) for name, value in each.values.items()):
             raise ChangedMeanwhile(f"Observation {each.id} has been changed again since, or was deleted.")
     before = []
     for revision in revisions:
         row = _row(db, revision.id)
         if row is not None:
             before.append(Revision(revision.id, {name: row[name] for name in revision.values}))
-            _write(db, row, row | {name: _fit(value) for name, value in revision.values.items()})
+            _write(db, row, row | {name: _storable(value) for name, value in revision.values.items()})
     return before
 
 
@@ -184,7 +188,7 @@ def _row(db: Connection, id: int) -> dict[str, Any] | None:
 
 def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
     ref = Ref("observation", old["id"])
-    reworded = any(old[name] != new[name] for name in _WORDS)
+    reworded = any(old[name] != new[name] for name in SEARCHED)
     if reworded:
         db.words.take_out(db, [ref])
         # Also when an edit is undone, because forgetting must know that the text was different.
@@ -198,7 +202,7 @@ def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
         db.vectors.make_again(db, ref)
 
 
-def _fit(value: FieldValue) -> FieldValue:
+def _storable(value: FieldValue) -> FieldValue:
     if isinstance(value, str):
         return text(value)
     return tuple(map(text, value)) if isinstance(value, tuple) else value

@@ -214,7 +214,10 @@ def _observation(db: Connection, fields: Fields, ownership: Ownership) -> bool:
             _check_author(db, fields, ownership)
             _follow(db, known, fields)
         return False
-    if ownership.is_untrusted and observations.same(db, context["project_id"], key, fields["at"]) is not None:
+    if (
+        ownership.is_untrusted
+        and observations.find_same(db, context["project_id"], key, fields["at"]) is not None
+    ):
         return False  # the project knows that much already
     _may_add(db, fields | context, ownership)
     older = _superseded(db, fields, context["project_id"], ownership)
@@ -258,7 +261,7 @@ def _summary(db: Connection, fields: Fields, ownership: Ownership) -> bool:
     if is_new and ownership.author is not None:
         # Its title on its own machine may come from a prompt, which was not shared.
         summary = Summary(fields["request"], None, fields["learned"], fields["completed"])
-        observations.entitle(db, context["id"], _last_of(db, context["id"]), summary)
+        observations.set_session_title(db, context["id"], _last_of(db, context["id"]), summary)
     return is_new
 
 

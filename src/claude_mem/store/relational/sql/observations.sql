@@ -19,7 +19,7 @@ ORDER BY created_at_epoch LIMIT 1;
 SELECT project_id, session_id, prompt_number, created_at, created_at_epoch, source = 'user' OR supersedes IS NOT NULL AS stays
 FROM observations WHERE id = :id;
 
--- name: give_observation
+-- name: move_observation
 -- Another session made the observation earlier.
 UPDATE observations SET
     session_id = :session_id, project = :project, project_id = :project_id, type = :type, title = :title,
@@ -38,7 +38,7 @@ VALUES (:observation_id, :session_id, :prompt_number, :created_at, :created_at_e
 -- A newer observation supersedes an older one.
 UPDATE observations SET superseded_by = :newer WHERE id = :id;
 
--- name: entitle_session
+-- name: set_session_title
 -- A session is named after its first prompt and, once a turn with a request has a result, after that request.
 -- Its subtitle is the outcome of the last such turn.
 UPDATE sdk_sessions
@@ -82,7 +82,7 @@ INSERT INTO session_summaries (session_id, project, request, investigated, learn
 VALUES (:session_id, :project, :request, :investigated, :learned, :completed, :next_steps,
         :files_read, :files_edited, :notes, :prompt_number, :created_at, :created_at_epoch, :source);
 
--- name: standing_titles
+-- name: current_titles
 -- A session's observations that were not superseded, without those that the user saved or pinned.
 SELECT id, title FROM observations
 WHERE session_id = :session_id AND superseded_by IS NULL AND source <> 'user' AND pinned = 0 AND title IS NOT NULL;

@@ -142,11 +142,11 @@ def test_a_model_that_reads_memory_is_told_whose_it_is(memory: House) -> None:
     found = memory.reading.search("harbour crane", FilterRequest(), Page())
     shown = {result.session_id: result.author for result in found.results}
     assert shown["adas"] == "ada"
-    builtin = mcp_tools.index_text(_builtins(found)).in_words()
+    builtin = mcp_tools.index_text(_builtins(found)).text()
     assert builtin.count("by ada") == 1, "once for its session, in few tokens"
     (own,) = [result for result in found.results if result.session_id == "mine"]
     assert "author" not in _builtins(own)
-    whole = mcp_tools.memories_text(_builtins(memory.reading.details(["1", "s1"]))).in_words()
+    whole = mcp_tools.memories_text(_builtins(memory.reading.details(["1", "s1"]))).text()
     assert whole.count("by ada") == 2
     assert "saved by the user" not in whole
     assert tags.strip(whole)[0] == ""

@@ -34,15 +34,15 @@ _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class Visitor(Struct, frozen=True):
+class McpClient(Struct, frozen=True):
     """The calling client, as far as it is known."""
 
-    client: str = ""  # the program's name
+    name: str = ""  # the program's
     cwd: str = ""  # the directory it works in
 
 
 def add_route(routes: Routes, server_of: Callable[[Any], ToolServer], **options: Any) -> None:
-    """`server_of`: who answers a call."""
+    """`server_of`: which server answers a call."""
 
     @routes.post(
         "/mcp",
@@ -57,19 +57,19 @@ def add_route(routes: Routes, server_of: Callable[[Any], ToolServer], **options:
         return await post(call, server_of(call))
 
 
-async def post(call: ReadingCall, serving: ToolServer) -> Response:
+async def post(call: ReadingCall, server: ToolServer) -> Response:
     message = call.json or {}
     if not isinstance(message.get("method"), str) and not message.keys() & {"result", "error"}:
         return JSONResponse(_invalid(message), status_code=400)
     answer = await asyncio.to_thread(_sdk)
     trusted = bool(call.request.scope.get(guard.TRUSTED))
-    version, client = _known(call.request.headers.get(SESSION_ID, ""))
+    version, name = _parse_session_id(call.request.headers.get(SESSION_ID, ""))
     meta = _object(_object(message.get("params")).get("_meta"))
-    visitor = Visitor(_name(meta.get(_CLIENT_KEY)) or client, _cwd(call) if trusted else "")
+    client = McpClient(_name(meta.get(_CLIENT_KEY)) or name, _cwd(call) if trusted else "")
     headers = _headers(message, meta, version) if trusted else call.request.headers.raw
-    status, body = await answer(serving, visitor, headers, json.dumps(message).encode())
+    status, body = await answer(server, client, headers, json.dumps(message).encode())
     if "method" in message and "id" not in message:
-        return Response(status_code=202)  # nobody waits for an answer, whatever became of it
+        return Response(status_code=202)  # a notification has no response, even if it failed
     more = {}
     if message.get("method") == "initialize" and status == 200:
         more[SESSION_ID] = _session_id(message, body)
@@ -83,14 +83,14 @@ def _invalid(message: dict[str, object]) -> dict[str, object]:
     return {"jsonrpc": "2.0", "id": id if isinstance(id, str | int) else None, "error": error}
 
 
-def _sdk() -> Callable[[ToolServer, Visitor, Headers, bytes], Awaitable[tuple[int, bytes]]]:
+def _sdk() -> Callable[[ToolServer, McpClient, Headers, bytes], Awaitable[tuple[int, bytes]]]:
     from claude_mem.serve import mcp_sdk
 
     return mcp_sdk.answer
 
 
 def _headers(message: dict[str, object], meta: dict[str, object], version: str) -> list[tuple[bytes, bytes]]:
-    """A message that came over a pipe has none; what they would say is in itself, or was at the beginning."""
+    """The HTTP headers of a message that came over a pipe, from what it and the first message say."""
     found = {"content-type": "application/json", "accept": "application/json"}
     method, modern = message.get("method"), meta.get(_VERSION_KEY)
     if isinstance(modern, str) and isinstance(method, str):
@@ -114,7 +114,7 @@ def _session_id(message: dict[str, object], body: bytes) -> str:
     return f"{result.get('protocolVersion', '')}.{quote(client, safe='')}"
 
 
-def _known(session_id: str) -> tuple[str, str]:
+def _parse_session_id(session_id: str) -> tuple[str, str]:
     """The protocol's version and the client's name."""
     version, _, client = session_id.partition(".")
     return version, unquote(client)[:LONGEST_NAME]
@@ -133,8 +133,8 @@ def _cwd(call: ReadingCall) -> str:
 
 
 def _with_id(body: bytes, message: dict[str, object]) -> bytes:
-    """The transport refuses some messages before it has looked for their ids; over a pipe nothing else would
-    say which one it was."""
+    """Adds the id to an error: the transport rejects some messages before it reads their ids, and over a pipe
+    nothing else tells which message it was."""
     if not body.startswith(b'{"jsonrpc":"2.0","id":null') or not isinstance(message.get("id"), str | int):
         return body
     return json.dumps(json.loads(body) | {"id": message["id"]}, separators=(",", ":")).encode()

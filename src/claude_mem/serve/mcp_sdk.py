@@ -19,11 +19,11 @@ from mcp.shared.exceptions import MCPError
 from msgspec import to_builtins
 from starlette.types import Message
 
-from claude_mem.api.tools import input_schema
+from claude_mem.api.tool_arguments import input_schema
 from claude_mem.model.errors import InvalidInput, NotFound, StoreError
 from claude_mem.serve import mcp_tools
 from claude_mem.serve.http import guard
-from claude_mem.serve.mcp import Headers, Visitor
+from claude_mem.serve.mcp import Headers, McpClient
 from claude_mem.serve.mcp_tools import Tool, ToolServer
 from claude_mem.serve.requests import Refusal, read_arguments
 
@@ -32,7 +32,7 @@ HIDES_TEXT = frozenset(("claude-code", "codex-mcp-client", "opencode"))
 fence."""
 
 
-async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: bytes) -> tuple[int, bytes]:
+async def answer(server: ToolServer, client: McpClient, headers: Headers, body: bytes) -> tuple[int, bytes]:
     """The status and the body of the response."""
     status, answered = 500, bytearray()
 
@@ -56,7 +56,7 @@ async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: 
     }
     # Without its own check of Host and Origin: the guard has made ours.
     transport = StreamableHTTPSessionManager(
-        _server(serving, visitor),
+        _server(server, client),
         json_response=True,
         stateless=True,
         max_request_body_size=guard.MOST_BYTES,
@@ -66,22 +66,22 @@ async def answer(serving: ToolServer, visitor: Visitor, headers: Headers, body: 
     return status, bytes(answered)
 
 
-def _server(serving: ToolServer, visitor: Visitor) -> Server[Any]:
+def _server(server: ToolServer, client: McpClient) -> Server[Any]:
     async def list_tools(_: ServerRequestContext[Any], __: object) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in serving.tools.values()])
+        return types.ListToolsResult(tools=[_describe(tool) for tool in server.tools.values()])
 
     async def call_tool(
         _: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        tool = serving.tools.get(params.name)
+        tool = server.tools.get(params.name)
         if tool is None:
-            known = ", ".join(serving.tools)
+            known = ", ".join(server.tools)
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool. Available: {known}.")
-        return await _called(serving, visitor, tool, params.arguments or {})
+        return await _call(server, client, tool, params.arguments or {})
 
     return Server(
         "claude-mem",
-        version=serving.version,
+        version=server.version,
         title="claude-mem",
         instructions=mcp_tools.INSTRUCTIONS,
         on_list_tools=list_tools,
@@ -89,23 +89,23 @@ def _server(serving: ToolServer, visitor: Visitor) -> Server[Any]:
     )
 
 
-async def _called(
-    serving: ToolServer, visitor: Visitor, tool: Tool, arguments: dict[str, Any]
+async def _call(
+    server: ToolServer, client: McpClient, tool: Tool, arguments: dict[str, Any]
 ) -> types.CallToolResult:
     try:
         given = read_arguments(tool.arguments, arguments)
-        found = to_builtins(await asyncio.to_thread(tool.run, serving, given, visitor.cwd))
-        text = tool.tell(found).in_words()
+        found = to_builtins(await asyncio.to_thread(tool.run, server, given, client.cwd))
+        text = tool.to_text(found).text()
     except (Refusal, InvalidInput, NotFound, StoreError) as error:
         return _failed(str(error))
-    except Exception as error:  # the client learns that it failed, not what memory said
-        serving.state.record_mishap("mcp", error)
-        return _failed(serving.went_wrong)
+    except Exception as error:  # its message may quote a memory
+        server.state.record_mishap("mcp", error)
+        return _failed(server.went_wrong)
     if not tool.only_reads:
-        serving.state.notify_change()  # listeners look for themselves what it was
+        server.state.notify_change()
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)],
-        structured_content=None if visitor.client in HIDES_TEXT else found,
+        structured_content=None if client.name in HIDES_TEXT else found,
     )
 
 
@@ -113,7 +113,7 @@ def _failed(sentence: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=sentence)], is_error=True)
 
 
-def _described(tool: Tool) -> types.Tool:
+def _describe(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,

@@ -35,7 +35,7 @@ from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch, Findings
 from claude_mem.observe.offline import Offline
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 PROJECTS = (
@@ -199,7 +199,7 @@ def observe(out: Path) -> None:
             request = next((event.text for event in events if event.kind is Kind.PROMPT), None)
             titles = tuple(title for _, title in recorded[-30:])
             batch = Batch(project, events[0].session, tuple(events), request, titles)
-            memory = Offline().observe(batch, read_all(events))
+            memory = Offline().observe(batch, parse_all(events))
             gone = {old for _, old in getattr(memory, "replaces", ())}
             if not _refutes(request or ""):
                 gone = set()  # told again, with its commit: what this turn had told was no less true

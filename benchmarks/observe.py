@@ -28,7 +28,7 @@ from claude_mem.agents.claude_code import transcripts
 from claude_mem.model.events import Event, Kind
 from claude_mem.model.memory import Batch, Findings
 from claude_mem.observe.offline import Offline, commands, extract, message, titles, turns
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 from measure import machine, table
 
 TRANSCRIPTS = Path(__file__).resolve().parents[2] / "shared" / "data" / "transcripts"
@@ -116,7 +116,7 @@ def observed(found: list[Batch]) -> list[Findings]:
     memories = []
     for batch in found:
         known = Batch(batch.project, batch.session, batch.events, batch.request, recorded)
-        memory = observer.observe(known, read_all(batch.events))
+        memory = observer.observe(known, parse_all(batch.events))
         recorded += tuple(observation.title or "" for observation in memory.observations)
         memories.append(memory)
     return memories

@@ -31,7 +31,7 @@ from claude_mem.model.full_text import significant_words
 from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.observe import evidence
 from claude_mem.observe.offline import Offline
-from claude_mem.observe.tool_calls import ReadEvent, ToolKind, read_all
+from claude_mem.observe.tool_calls import ParsedEvent, ToolKind, parse_all
 
 SHEET = 25
 MOST_EVIDENCE = 2_500  # characters of one memory's evidence
@@ -67,7 +67,7 @@ not tell. Judge all of them, each by itself. Do not look at the key, the code or
 
 class Drawable(NamedTuple):
     turn: observation_quality.Turn
-    seen: list[ReadEvent]
+    seen: list[ParsedEvent]
     findings: Findings
     made: Observation
 
@@ -91,10 +91,10 @@ def everything() -> Iterator[Drawable]:
             events: list[Event] = turn["events"]
             turn["before"] = before
             before = next((e.text for e in reversed(events) if e.kind is Kind.STOP and e.text), "")
-            seen = read_all(events)
+            seen = parse_all(events)
             asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
             batch = Batch(turn["source"], events[0].session, tuple(events), asked, ())
-            findings = evidence.marked(Offline().observe(batch, seen), seen)
+            findings = evidence.with_provenance(Offline().observe(batch, seen), seen)
             for made in findings.observations:
                 yield Drawable(turn, seen, findings, made)
 
@@ -205,7 +205,7 @@ def _evidence(each: Drawable) -> str:
     return "\n".join((*lines, *_calls(each.seen, words, room), said))
 
 
-def _calls(seen: list[ReadEvent], words: frozenset[str], room: int) -> list[str]:
+def _calls(seen: list[ParsedEvent], words: frozenset[str], room: int) -> list[str]:
     """Files by what was done to them, other calls one by one; each group stands where it began."""
     groups: dict[str, list[str]] = {}
     single: list[tuple[int, str]] = []

@@ -59,7 +59,7 @@ def tell(text: str) -> None:
         for given, answer in ((fields, text), (text, text), *([("{}", reply_of_forge)] * (tool == "Bash"))):
             call = ToolCall(tool, given, answer)
             event = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", cwd="/repo", tool=call)
-            (seen,) = tool_calls.read_all([event])
+            (seen,) = tool_calls.parse_all([event])
             event_text.piece(seen, "/repo")
             evidence.files([seen])
 

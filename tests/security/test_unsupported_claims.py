@@ -28,7 +28,7 @@ def source_of(made: Observation | Summary, *commands: str, asked: str = "") -> s
             for number, command in enumerate(commands, 1)
         ),
     ]
-    return evidence.marked(Findings(), tool_calls.read_all(events)).source_of(made)
+    return evidence.with_provenance(Findings(), tool_calls.parse_all(events)).source_of(made)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from claude_mem.model.structs import replace
 from claude_mem.observe import condense, shell
 from claude_mem.observe.condense import elide, line
 from claude_mem.observe.evidence import is_clients_notice, seen_from
-from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse, compact, text_of
+from claude_mem.observe.tool_calls import ParsedEvent, ToolKind, ToolUse, compact, text_of
 
 
 class Value(IntEnum):
@@ -59,7 +59,7 @@ _REPORTS = {
 }
 
 
-def piece(seen: ReadEvent, base: str | None) -> Piece | None:
+def piece(seen: ParsedEvent, base: str | None) -> Piece | None:
     """An event as a piece of the prompt; None for events without content: a session's start and end, a tool
     of which only the name was stored, and everything in a private turn."""
     event, call = seen

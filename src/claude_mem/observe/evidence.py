@@ -15,7 +15,7 @@ from claude_mem.model.structs import replace
 from claude_mem.model.text import lazy_pattern
 from claude_mem.observe import shell
 from claude_mem.observe.shell import Use
-from claude_mem.observe.tool_calls import ReadEvent, ToolKind, ToolUse
+from claude_mem.observe.tool_calls import ParsedEvent, ToolKind, ToolUse
 
 MOST_FILES = 200
 _MOST_SHOWN = 4_000  # characters, of either end of what a program printed
@@ -45,7 +45,7 @@ def is_clients_notice(text: str) -> bool:
     return len(text) <= LONGEST_NOTICE and _CLIENTS_NOTICE.match(text) is not None
 
 
-def has_evidence(seen: Iterable[ReadEvent]) -> bool:
+def has_evidence(seen: Iterable[ParsedEvent]) -> bool:
     """Whether anything happened besides the prompt: a tool use, or a message of the agent."""
     for event, call in seen:
         if event.private or event.kind in (Kind.PROMPT, Kind.STOP_FAILURE):
@@ -55,7 +55,7 @@ def has_evidence(seen: Iterable[ReadEvent]) -> bool:
     return False
 
 
-def correct(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
+def correct(findings: Findings, seen: Sequence[ParsedEvent]) -> Findings:
     """Corrects a model's claims about files by what the tools did."""
     read, modified = files(seen)
     known = _KnownPaths(dict.fromkeys((*read, *modified)))
@@ -91,7 +91,7 @@ def _owner_of_unclaimed_edits(observations: Sequence[Observation]) -> int | None
     return silent[0] if len(silent) == 1 else None
 
 
-def files(seen: Sequence[ReadEvent]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def files(seen: Sequence[ParsedEvent]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(read, modified), each in order of first mention, as seen from the session's directory."""
     base = base_of(each.event for each in seen)
     read: dict[str, None] = {}
@@ -110,7 +110,7 @@ def _modified(call: ToolUse) -> Iterator[str]:
     return call.written_paths()
 
 
-def marked(findings: Findings, seen: Sequence[ReadEvent]) -> Findings:
+def with_provenance(findings: Findings, seen: Sequence[ParsedEvent]) -> Findings:
     """Adds the evidence for the claims, by which `Findings.source_of` decides.
 
     External text may say anything, including instructions for the next session. A wrong "external" costs a

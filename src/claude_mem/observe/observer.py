@@ -13,7 +13,7 @@ from claude_mem.model.memory import Batch, Broken, Findings, Observed, Outcome
 from claude_mem.model.structs import map_text, replace
 from claude_mem.observe import evidence, prompt, reply, tool_calls
 from claude_mem.observe.mode import Mode
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ParsedEvent
 from claude_mem.providers.registry import MOST_OUTPUT, Model, Prompt, Reply
 from claude_mem.settings.declarations import Verbosity
 
@@ -67,7 +67,7 @@ class Observer:
     def __init__(
         self,
         model: Model | None,
-        extract: Callable[[Batch, Sequence[ReadEvent]], Findings],
+        extract: Callable[[Batch, Sequence[ParsedEvent]], Findings],
         options: ObserverOptions,
         spent: Callable[[int], SpentSoFar],
         notify: Callable[[str], None],
@@ -86,20 +86,20 @@ class Observer:
         reason."""
 
     def observe(self, batch: Batch, session_id: int) -> tuple[Outcome, CallCost | None]:
-        seen = tool_calls.read_all(batch.events)
+        seen = tool_calls.parse_all(batch.events)
         outcome, spend = self._observed(batch, seen, session_id)
         if isinstance(outcome, Observed):
-            outcome = replace(outcome, findings=evidence.marked(outcome.findings, seen))
+            outcome = replace(outcome, findings=evidence.with_provenance(outcome.findings, seen))
         # A model may decode or invent a secret, and the outcome quotes an unreadable reply.
         return map_text(outcome, self._clean), spend
 
     def fall_back(self, batch: Batch) -> Findings:
         """Observes without a model, after the model's attempts have failed."""
-        seen = tool_calls.read_all(batch.events)
-        return map_text(evidence.marked(self._extract(batch, seen), seen), self._clean)
+        seen = tool_calls.parse_all(batch.events)
+        return map_text(evidence.with_provenance(self._extract(batch, seen), seen), self._clean)
 
     def _observed(
-        self, batch: Batch, seen: Sequence[ReadEvent], session_id: int
+        self, batch: Batch, seen: Sequence[ParsedEvent], session_id: int
     ) -> tuple[Outcome, CallCost | None]:
         if self._model is None or batch.offline or not evidence.has_evidence(seen):
             return Observed(self._extract(batch, seen)), None

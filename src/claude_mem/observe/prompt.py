@@ -20,7 +20,7 @@ from claude_mem.observe.condense import LONGEST_MARK, elide, line
 from claude_mem.observe.event_text import MOST_CHANGE, MOST_OUTPUT, Piece, Value, piece
 from claude_mem.observe.evidence import base_of, is_clients_notice
 from claude_mem.observe.mode import Mode
-from claude_mem.observe.tool_calls import ReadEvent, ToolKind
+from claude_mem.observe.tool_calls import ParsedEvent, ToolKind
 from claude_mem.providers.registry import Prompt
 from claude_mem.settings.declarations import Verbosity
 
@@ -105,7 +105,7 @@ PAUSED = (
 
 def build(
     batch: Batch,
-    seen: Sequence[ReadEvent],
+    seen: Sequence[ParsedEvent],
     mode: Mode,
     *,
     verbosity: Verbosity,
@@ -121,7 +121,7 @@ def build(
     )
 
 
-def _waits(seen: Sequence[ReadEvent]) -> bool:
+def _waits(seen: Sequence[ParsedEvent]) -> bool:
     """Whether a background agent that was started here is still running when the turn ends."""
     running: dict[str, str] = {}  # by its id, what it does
     for event, call in seen:
@@ -149,7 +149,7 @@ def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
     )
 
 
-def _user(batch: Batch, seen: Sequence[ReadEvent], budget: int, ask: str) -> str:
+def _user(batch: Batch, seen: Sequence[ParsedEvent], budget: int, ask: str) -> str:
     sections = [("session", _session(batch))]
     if batch.request:
         if batch.before and len(batch.request) <= SHORT_REQUEST and not is_clients_notice(batch.before):
@@ -180,14 +180,14 @@ def _date(at: int) -> str:
         return "date unknown"
 
 
-def _as_it_went(seen: Sequence[ReadEvent]) -> Sequence[ReadEvent]:
+def _as_it_went(seen: Sequence[ParsedEvent]) -> Sequence[ParsedEvent]:
     """Puts the agent's messages, which are known only at the turn's end, where they were written."""
     if not any(each.event.kind is Kind.SAID for each in seen):
         return seen
     return sorted(seen, key=lambda each: each.event.at)
 
 
-def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Piece]:
+def _pieces(batch: Batch, seen: Sequence[ParsedEvent], said_share: int) -> list[Piece]:
     """`said_share`: how many characters all that was said on the way may have."""
     said = sum(each.event.kind is Kind.SAID for each in seen)
     base = base_of(batch.events)
@@ -210,7 +210,7 @@ def _pieces(batch: Batch, seen: Sequence[ReadEvent], said_share: int) -> list[Pi
     return pieces
 
 
-def _is_plan(seen: ReadEvent) -> bool:
+def _is_plan(seen: ParsedEvent) -> bool:
     call = seen.call
     return call is not None and condense.is_plan(call.tool.name) and not (call.failed or seen.event.private)
 

@@ -160,13 +160,13 @@ class ToolUse(Struct, frozen=True):
                     yield line.partition(": ")[2].strip()
 
 
-class ReadEvent(NamedTuple):
+class ParsedEvent(NamedTuple):
     event: Event
     call: ToolUse | None  # None: it is not about a tool
 
 
-def read_all(events: Iterable[Event]) -> list[ReadEvent]:
-    return [ReadEvent(event, read(event)) for event in events]
+def parse_all(events: Iterable[Event]) -> list[ParsedEvent]:
+    return [ParsedEvent(event, read(event)) for event in events]
 
 
 def read(event: Event) -> ToolUse | None:

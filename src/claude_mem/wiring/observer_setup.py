@@ -12,7 +12,7 @@ from claude_mem.model.memory import Batch, Findings
 from claude_mem.model.structs import replace
 from claude_mem.observe import mode as modes
 from claude_mem.observe.observer import Limits, Observer, ObserverOptions
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ParsedEvent
 from claude_mem.providers import registry
 from claude_mem.providers.registry import Access, Choice, Model
 from claude_mem.queue.pump import Pump
@@ -56,7 +56,7 @@ def mode_in_force(settings: Settings) -> tuple[modes.Mode, str | None]:
     return modes.load_or_usual(settings.mode, [settings.data_path(paths.MODES)])
 
 
-def observe_offline(batch: Batch, seen: Sequence[ReadEvent]) -> Findings:
+def observe_offline(batch: Batch, seen: Sequence[ParsedEvent]) -> Findings:
     """The offline observer, imported with the first batch it is given: a worker starts sooner without it."""
     from claude_mem.observe.offline import Offline
 

@@ -9,7 +9,7 @@ import pytest
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch
 from claude_mem.observe import mode, prompt
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 
 CODE = mode.load("code", [])
 
@@ -27,7 +27,7 @@ def ran(command: str, output: object) -> Event:
 def shown(*events: Event) -> dict[str, str]:
     """The events' heads and bodies."""
     batch = Batch("shop", "s", events)
-    seen = read_all(events)
+    seen = parse_all(events)
     user = prompt.build(batch, seen, CODE, verbosity="normal", language=None, budget_chars=80_000).user
     mark = user.split("\n", 1)[0].removeprefix("The mark is ").removesuffix(".")
     sections = user.split(f"=== {mark} ")[3:-1]

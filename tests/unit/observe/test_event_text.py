@@ -10,7 +10,7 @@ from claude_mem.observe.event_text import Piece, Value
 
 
 def piece(event: Event, base: str | None) -> Piece | None:
-    (seen,) = tool_calls.read_all([event])
+    (seen,) = tool_calls.parse_all([event])
     return event_text.piece(seen, base)
 
 

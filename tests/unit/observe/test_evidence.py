@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Findings, Observation, Summary
 from claude_mem.observe import evidence, shell
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 
 
 def use(tool: str, given: object, *, kind: Kind = Kind.TOOL_USE, cwd: str = "/repo") -> Event:
@@ -48,7 +48,7 @@ PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: s
     ],
 )
 def test_tool_calls_show_which_files_they_touched(event: Event, read: list[str], modified: list[str]) -> None:
-    assert evidence.files(read_all([event])) == (tuple(read), tuple(modified))
+    assert evidence.files(parse_all([event])) == (tuple(read), tuple(modified))
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,11 @@ def test_files_are_told_once_in_order_and_from_the_outermost_folder() -> None:
         use("Edit", {"file_path": "a.py"}, cwd="/repo/src"),
         *edited("/repo/src/b.py"),
     ]
-    assert evidence.files(read_all(events)) == ((), ("src/b.py", "src/a.py"))
+    assert evidence.files(parse_all(events)) == ((), ("src/b.py", "src/a.py"))
 
 
 def corrected(observation: Observation, events: list[Event]) -> Observation:
-    return evidence.correct(Findings((observation,)), read_all(events)).observations[0]
+    return evidence.correct(Findings((observation,)), parse_all(events)).observations[0]
 
 
 def test_a_claim_is_kept_only_if_the_file_was_modified_and_takes_the_evidences_spelling() -> None:
@@ -131,13 +131,13 @@ def test_the_one_change_without_claims_gets_the_edits_nobody_claims() -> None:
         Observation("discovery", "B"),
         Observation("feature", "C"),
     )
-    memory = evidence.correct(Findings(told), read_all(edited("/repo/a.py", "/repo/b.py")))
+    memory = evidence.correct(Findings(told), parse_all(edited("/repo/a.py", "/repo/b.py")))
     assert [each.files_modified for each in memory.observations] == [("a.py",), (), ("b.py",)]
 
 
 def test_two_changes_without_claims_get_none() -> None:
     told = (Observation("bugfix", "A"), Observation("feature", "C"))
-    memory = evidence.correct(Findings(told), read_all(edited("/repo/a.py")))
+    memory = evidence.correct(Findings(told), parse_all(edited("/repo/a.py")))
     assert [each.files_modified for each in memory.observations] == [(), ()]
 
 
@@ -150,7 +150,7 @@ def test_files_said_to_be_read_must_have_been_seen() -> None:
 def test_a_summary_takes_its_files_from_the_evidence_alone() -> None:
     claims = Summary("r", files_read=("ghost.py",), files_edited=("ghost.py",))
     events = [use("Read", {"file_path": "/repo/a.py"}), *edited("/repo/b.py")]
-    (summary,) = evidence.correct(Findings((), (claims,)), read_all(events)).summaries
+    (summary,) = evidence.correct(Findings((), (claims,)), parse_all(events)).summaries
     assert (summary.files_read, summary.files_edited) == (("a.py",), ("b.py",))
 
 

@@ -31,7 +31,7 @@ from claude_mem.observe.observer import (
     exhausted_budget,
     pending_spend,
 )
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ParsedEvent
 from claude_mem.providers.registry import MOST_OUTPUT, Prompt, Reply
 
 DEADLINE_S = 60.0
@@ -40,7 +40,7 @@ OFFLINE = Observed(Findings((Observation("change", title="offline"),), read_outs
 BATCH = Batch("shop", "s", (Event(id="1", at=1, kind=Kind.STOP, session="s", text="It is done."),))
 
 
-def offline(_batch: Batch, _seen: Sequence[ReadEvent]) -> Findings:
+def offline(_batch: Batch, _seen: Sequence[ParsedEvent]) -> Findings:
     return OFFLINE.findings
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.memory import Batch, Nothing, Observed
 from claude_mem.observe import mode, prompt, reply
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 from claude_mem.providers.registry import Prompt
 
 CODE = mode.load("code", [])
@@ -35,7 +35,7 @@ def built(
 ) -> Prompt:
     batch = Batch("shop", "s", events, request, recorded, before, branch="main")
     return prompt.build(
-        batch, read_all(batch.events), CODE, verbosity="normal", language=None, budget_chars=budget
+        batch, parse_all(batch.events), CODE, verbosity="normal", language=None, budget_chars=budget
     )
 
 
@@ -272,6 +272,6 @@ def test_fields_of_any_shape_can_be_told(given_input: object, answer: object, to
 @pytest.mark.parametrize("at", [-(10**18), 10**18])
 def test_an_absurd_clock_is_told_as_such(at: int) -> None:
     batch = Batch("p", "s", (Event(id="1", at=at, kind=Kind.STOP, session="s", text="x"),))
-    seen = read_all(batch.events)
+    seen = parse_all(batch.events)
     made = prompt.build(batch, seen, CODE, verbosity="normal", language=None, budget_chars=99)
     assert "date unknown" in made.user

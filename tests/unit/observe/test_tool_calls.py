@@ -55,7 +55,7 @@ def test_what_a_tool_does_is_known_by_its_name_whichever_agent_has_it(name: str,
 
 
 def test_an_event_without_a_tool_has_no_call_and_a_failed_one_says_so() -> None:
-    ((_, nothing),) = tool_calls.read_all([Event(id="1", at=0, kind=Kind.STOP, session="s", text="x")])
+    ((_, nothing),) = tool_calls.parse_all([Event(id="1", at=0, kind=Kind.STOP, session="s", text="x")])
     assert nothing is None
     assert use("Edit", {"file_path": "a.py"}, kind=Kind.TOOL_FAILURE).failed
     assert not use("Edit", {"file_path": "a.py"}).failed

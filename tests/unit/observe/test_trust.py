@@ -12,12 +12,12 @@ from claude_mem.model.memory import Batch, Findings, Observation, Observed, Summ
 from claude_mem.model.refs import ObservationType
 from claude_mem.observe import evidence, mode, shell, tool_calls
 from claude_mem.observe.observer import Observer, ObserverOptions
-from claude_mem.observe.tool_calls import NAMES, ReadEvent, ToolKind
+from claude_mem.observe.tool_calls import NAMES, ParsedEvent, ToolKind
 
 
-def seen(*tools: ToolCall) -> list[ReadEvent]:
+def seen(*tools: ToolCall) -> list[ParsedEvent]:
     events = (Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=tool) for tool in tools)
-    return tool_calls.read_all(events)
+    return tool_calls.parse_all(events)
 
 
 def reads_outside(tool: ToolCall) -> bool:
@@ -28,7 +28,7 @@ def reads_outside(tool: ToolCall) -> bool:
 
 def source_of(observation: Observation, tools: list[ToolCall]) -> str:
     """Of what a batch with these tools taught."""
-    return evidence.marked(Findings((observation,)), seen(*tools)).source_of(observation)
+    return evidence.with_provenance(Findings((observation,)), seen(*tools)).source_of(observation)
 
 
 READ = ToolCall("Read", '{"file_path": "README.md"}', "text")
@@ -45,10 +45,10 @@ EDITED = ToolCall("Edit", '{"file_path": "README.md", "old_string": "a", "new_st
 
 def source_beside_an_edit(asked: str, told: str, *tools: ToolCall) -> str:
     prompt = Event(id="0", at=0, kind=Kind.PROMPT, session="s", text=asked)
-    events = [*tool_calls.read_all([prompt]), *seen(READ, EDITED, *tools)]
+    events = [*tool_calls.parse_all([prompt]), *seen(READ, EDITED, *tools)]
     facts = ("changed: README.md (+1 −1)",)
     made = Observation("change", "t", narrative=told or None, facts=facts, files_modified=("README.md",))
-    return evidence.marked(Findings((made,)), events).source_of(made)
+    return evidence.with_provenance(Findings((made,)), events).source_of(made)
 
 
 @pytest.mark.parametrize(
@@ -313,18 +313,22 @@ def test_the_users_own_words_are_verified_whatever_was_read_beside_them() -> Non
         Event(id="1", at=0, kind=Kind.PROMPT, session="s", text=f"yes and {wish}"),
         Event(id="2", at=0, kind=Kind.TOOL_USE, session="s", tool=READ),
     ]
-    assert evidence.marked(Findings((quoted,)), tool_calls.read_all(events)).source_of(quoted) == "work"
     assert (
-        evidence.marked(Findings((quoted,)), tool_calls.read_all(events[1:])).source_of(quoted) == "external"
+        evidence.with_provenance(Findings((quoted,)), tool_calls.parse_all(events)).source_of(quoted)
+        == "work"
+    )
+    assert (
+        evidence.with_provenance(Findings((quoted,)), tool_calls.parse_all(events[1:])).source_of(quoted)
+        == "external"
     )
 
 
 def test_a_decision_is_the_users_if_they_named_it() -> None:
     asked = Event(id="1", at=0, kind=Kind.PROMPT, session="s", text="let us drop the walrus cache for good")
-    events = tool_calls.read_all([asked, Event(id="2", at=0, kind=Kind.TOOL_USE, session="s", tool=READ)])
+    events = tool_calls.parse_all([asked, Event(id="2", at=0, kind=Kind.TOOL_USE, session="s", tool=READ)])
     dropped, other = Observation("decision", "Drop the walrus cache"), Observation("decision", "Use an otter")
-    assert evidence.marked(Findings((dropped,)), events).source_of(dropped) == "work"
-    assert evidence.marked(Findings((other,)), events).source_of(other) == "external"
+    assert evidence.with_provenance(Findings((dropped,)), events).source_of(dropped) == "work"
+    assert evidence.with_provenance(Findings((other,)), events).source_of(other) == "external"
 
 
 def test_an_accepted_plan_supports_a_decision_and_no_finding() -> None:
@@ -356,12 +360,12 @@ def test_a_summary_needs_what_a_finding_needs_once_something_was_read() -> None:
         ([READ, TESTED], "external"),
         ([READ, ran("./walrus pool herd")], "work"),
     ):
-        assert evidence.marked(Findings((), (told,)), seen(*tools)).source_of(told) == source
+        assert evidence.with_provenance(Findings((), (told,)), seen(*tools)).source_of(told) == source
 
 
 def test_words_of_a_private_turn_support_nothing() -> None:
     run = Event(id="1", at=0, kind=Kind.TOOL_USE, session="s", tool=ran("./walrus pool herd"), private=True)
-    assert evidence.marked(Findings(), tool_calls.read_all([run])).ran == frozenset()
+    assert evidence.with_provenance(Findings(), tool_calls.parse_all([run])).ran == frozenset()
 
 
 @pytest.mark.parametrize(

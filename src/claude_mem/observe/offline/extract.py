@@ -23,7 +23,7 @@ from claude_mem.observe.offline.turns import (
     is_project_file,
     turns,
 )
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ParsedEvent
 
 MOST_COMMITS = 2  # of one turn that become separate memories
 _CONCEDES, _BROKEN, _CURED, _UNDER_WAY, _LEANS = (
@@ -37,7 +37,7 @@ _PATHS = re.compile(r"(?<![\w/.:-])((?:[\w.@-]+/)+[\w.@-]+\.\w{1,8})(?=[:#\s,;)\
 class Offline:
     """Total, deterministic, linear in the length of the batch."""
 
-    def observe(self, batch: Batch, seen: Sequence[ReadEvent]) -> Findings:
+    def observe(self, batch: Batch, seen: Sequence[ParsedEvent]) -> Findings:
         """`seen`: the batch's events, read."""
         kept: list[Observation] = []
         replaced: list[tuple[str, str]] = []

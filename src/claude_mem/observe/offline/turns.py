@@ -18,7 +18,7 @@ from claude_mem.observe.offline import commands, request, steps
 from claude_mem.observe.offline.commands import Check, Commit
 from claude_mem.observe.offline.sentences import VOCABULARY, listed, pattern, shortened, words
 from claude_mem.observe.offline.steps import Edited, Noted, Ran, Step
-from claude_mem.observe.tool_calls import ReadEvent
+from claude_mem.observe.tool_calls import ParsedEvent
 
 _TROUBLE = re.compile(r"\b(?:fail\w*|broken|errors?|blocked)\b", re.I)
 
@@ -88,7 +88,7 @@ class Turn(Struct):
         return found
 
 
-def turns(batch: Batch, seen: Sequence[ReadEvent]) -> Iterator[Turn]:
+def turns(batch: Batch, seen: Sequence[ParsedEvent]) -> Iterator[Turn]:
     """The batch's turns in their order. Nothing of a private event is in them."""
     folders = [event.cwd for event in batch.events if event.cwd and not event.private]
     root = _root(batch.project, folders)

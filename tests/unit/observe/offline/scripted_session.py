@@ -11,7 +11,7 @@ from claude_mem.agents import hook_payload
 from claude_mem.model.events import Event
 from claude_mem.model.memory import Batch, Findings, Observation
 from claude_mem.observe.offline import Offline
-from claude_mem.observe.tool_calls import read_all
+from claude_mem.observe.tool_calls import parse_all
 
 HOME = "/home/u/proj"
 
@@ -107,7 +107,7 @@ class Acting:
 
 
 def observed(batch: Batch) -> Findings:
-    return Offline().observe(batch, read_all(batch.events))
+    return Offline().observe(batch, parse_all(batch.events))
 
 
 def _private(event: Event) -> Event:

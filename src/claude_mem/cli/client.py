@@ -31,9 +31,9 @@ def load_settings() -> Settings:
     found = settings.load()
     for each in found.warnings:
         # Unknown names are reported by `doctor`: they may be another program's.
-        if each.says not in _warned and (each.kind == "bad" or each.meant):
-            _warned.add(each.says)
-            output.message(f"claude-mem: {each.says}")
+        if each.message not in _warned and (each.kind == "bad" or each.suggestion):
+            _warned.add(each.message)
+            output.message(f"claude-mem: {each.message}")
     return found
 
 

@@ -98,9 +98,9 @@ class TypeScriptMemory:
         session = row.name(*_SESSION) or f"{NAME}-{memory or row.number('id')}"
         client = row.name("platform_source") or "claude"
         began = row.at("started_at", "created_at")
-        if why := self._unwanted(name):
+        if reason := self._unwanted(name):
             self._by_memory[memory] = self._by_row[row.number("id")] = ""
-            self._report.skip("session", why)
+            self._report.skip("session", reason)
             return
         if began is None:
             began = self._last_at.get(memory)
@@ -180,16 +180,16 @@ class TypeScriptMemory:
         if not (narrative or facts or row.text("title")):
             self._report.skip("observation", "no content")
             return
-        session, made = self._whose("observation", row, at)
-        yield from made
+        session, session_records = self._session_for("observation", row, at)
+        yield from session_records
         if not session:
             return
         modified, concepts = row.texts("files_modified"), row.texts("concepts")
         type = row.name("type")
         if type not in TYPES:
-            ours = "change" if modified else "discovery"
-            self._report.remap(type, ours)
-            concepts, type = [*concepts, *([type] if type and type not in concepts else [])], ours
+            new_type = "change" if modified else "discovery"
+            self._report.remap(type, new_type)
+            concepts, type = [*concepts, *([type] if type and type not in concepts else [])], new_type
         model = row.name("generated_by_model")
         yield self._report.record(
             "observation",
@@ -215,8 +215,8 @@ class TypeScriptMemory:
         if at is None or not any(texts.values()):
             self._report.skip("summary", "no date" if at is None else "no content")
             return
-        session, made = self._whose("summary", row, at)
-        yield from made
+        session, session_records = self._session_for("summary", row, at)
+        yield from session_records
         if session:
             yield self._report.record(
                 "summary",
@@ -228,19 +228,19 @@ class TypeScriptMemory:
                 at=at,
             )
 
-    def _whose(self, kind: str, row: Fields, at: int) -> tuple[str, list[Record]]:
+    def _session_for(self, kind: str, row: Fields, at: int) -> tuple[str, list[Record]]:
         """A memory's session ("": none) and the records that must precede it; a missing session is
         created."""
         memory = row.name(*_MEMORY)
         session = self._by_memory.get(memory)
-        why = "its session is not imported" if session == "" else self._unwanted(row.name("project"))
-        if why:
-            self._report.skip(kind, why)
+        reason = "its session is not imported" if session == "" else self._unwanted(row.name("project"))
+        if reason:
+            self._report.skip(kind, reason)
             return "", []
         if session is not None:
             return session, []
         session = self._by_memory[memory] = f"{NAME}-{memory or 'unknown'}"
         last_at = max(at, self._last_at.get(memory, at))
         name = row.name("project")
-        made = self._begun(session, name, at, "claude", updated_at=last_at, status="completed")
-        return session, list(made)
+        records = self._begun(session, name, at, "claude", updated_at=last_at, status="completed")
+        return session, list(records)

@@ -69,22 +69,24 @@ def read(
     git.Unanswered."""
     commits = []
     for commit in git.log(repo, since=since, limit=limit):
-        if why := noise(commit):
-            report.skip("commit", why)
+        if reason := noise(commit):
+            report.skip("commit", reason)
         else:
             commits.append(commit)
     commits.reverse()
-    own = own_session_id(CLIENT, project)
-    made = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
-    alone = [commit.at for session, commit in made if session is None]
-    if alone:
+    import_session = own_session_id(CLIENT, project)
+    pairs = [(session_of(each.sha, each.subject, each.at) if session_of else None, each) for each in commits]
+    without_session = [commit.at for session, commit in pairs if session is None]
+    if without_session:
         # Dated by the first commit, not the newest, so that it comes last in a list of sessions.
-        yield from report.begin(CLIENT, project, f"Commits of {project.name}", min(alone), min(alone))
+        yield from report.begin(
+            CLIENT, project, f"Commits of {project.name}", min(without_session), min(without_session)
+        )
     elif commits:
         yield report.project(project, commits[0].at)
-    for session, commit in made:
-        is_known = session not in (None, own)
-        yield _observation(commit, session or own, clean, report, is_known=is_known)
+    for session, commit in pairs:
+        is_known = session not in (None, import_session)
+        yield _observation(commit, session or import_session, clean, report, is_known=is_known)
 
 
 def _observation(
@@ -140,7 +142,7 @@ _MESSAGE = re.compile(
 )
 
 
-class Made(Struct, frozen=True):
+class SessionCommit(Struct, frozen=True):
     """A commit that a session made."""
 
     session: str
@@ -149,46 +151,46 @@ class Made(Struct, frozen=True):
     sha: str = ""  # as much of it as is known
 
 
-def made_in(record: Record) -> Iterator[Made]:
+def commits_in(record: Record) -> Iterator[SessionCommit]:
     """The commits in a record: an observation of a commit, or an event in which one was made."""
     session, at = str(record.get("session_id")), record.get("at")
     if not isinstance(at, int):
         return
     if record.get("kind") == "observation" and record.get("client") == CLIENT:
-        yield Made(session, at, str(record.get("title") or ""), str(record.get("commit") or ""))
+        yield SessionCommit(session, at, str(record.get("title") or ""), str(record.get("commit") or ""))
     elif record.get("kind") == "event" and record.get("tool_name") == "Bash":
         command = _field(record.get("tool_input"), "command")
         output = _field(record.get("tool_response"), "stdout")
         if "git" not in command or "commit" not in command:
             return
         answers = _ANSWER.findall(output)
-        yield from (Made(session, at, subject, sha) for sha, subject in answers)
+        yield from (SessionCommit(session, at, subject, sha) for sha, subject in answers)
         if not answers:
             for _, message in _MESSAGE.findall(command[:LOOKED_AT]):
-                yield Made(session, at, message.strip().partition("\n")[0])
+                yield SessionCommit(session, at, message.strip().partition("\n")[0])
 
 
 def finder(records: Iterable[Record], *, within_ms: int = WITHIN_MS) -> SessionOf:
     """Finds a commit's session: the one into which it was imported; otherwise one that mentions its hash, or
     its subject at about its time."""
-    taken: dict[str, str] = {}
+    imported: dict[str, str] = {}
     by_sha: dict[str, str] = {}
-    by_subject: dict[str, list[Made]] = {}
+    by_subject: dict[str, list[SessionCommit]] = {}
     for record in records:
-        for made in made_in(record):
-            if len(made.sha) >= 40:
-                taken[made.sha] = made.session
-            elif len(made.sha) >= _SHORT:
-                by_sha[made.sha[:_SHORT]] = made.session
-            by_subject.setdefault(_plain(made.subject), []).append(made)
+        for commit in commits_in(record):
+            if len(commit.sha) >= 40:
+                imported[commit.sha] = commit.session
+            elif len(commit.sha) >= _SHORT:
+                by_sha[commit.sha[:_SHORT]] = commit.session
+            by_subject.setdefault(_plain(commit.subject), []).append(commit)
 
     def session_of(sha: str, subject: str, at: int) -> str | None:
-        known = taken.get(sha) or by_sha.get(sha[:_SHORT])
+        known = imported.get(sha) or by_sha.get(sha[:_SHORT])
         if known:
             return known
-        named = (made for made in by_subject.get(_plain(subject), ()) if not made.sha)
-        near = [made for made in named if abs(made.at - at) <= within_ms]
-        return min(near, key=lambda made: abs(made.at - at)).session if near else None
+        named = (commit for commit in by_subject.get(_plain(subject), ()) if not commit.sha)
+        near = [commit for commit in named if abs(commit.at - at) <= within_ms]
+        return min(near, key=lambda commit: abs(commit.at - at)).session if near else None
 
     return session_of
 

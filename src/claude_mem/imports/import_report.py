@@ -56,11 +56,11 @@ class SourceReport(Struct):
             **ends,
         )
 
-    def skip(self, kind: str, why: str) -> None:
-        self._tally(self.skipped, (kind, why))
+    def skip(self, kind: str, reason: str) -> None:
+        self._tally(self.skipped, (kind, reason))
 
-    def remap(self, theirs: str, ours: str) -> None:
-        self._tally(self.remapped, (theirs[:40] or "none", ours))
+    def remap(self, source_type: str, new_type: str) -> None:
+        self._tally(self.remapped, (source_type[:40] or "none", new_type))
 
     @staticmethod
     def _tally(counter: Counter[tuple[str, str]], key: tuple[str, str]) -> None:

@@ -59,21 +59,21 @@ def body(prompt: Prompt, model: str) -> dict[str, Any]:
 def read(message: dict[str, Any], _: Prompt, model: str) -> Reply | Unusable:
     """Reads a message of the API. A reply without text is an empty text, because it still has a cost."""
     blocks = message.get("content")
-    paid = spend(message.get("usage"), model)
+    cost = spend(message.get("usage"), model)
     if message.get("type") != "message" or not isinstance(blocks, list):
-        return Unusable("JSON that is not a message", paid if paid.tokens else None)
+        return Unusable("JSON that is not a message", cost if cost.tokens else None)
     texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
-    return Reply("".join(text for text in texts if isinstance(text, str)), paid)
+    return Reply("".join(text for text in texts if isinstance(text, str)), cost)
 
 
 def spend(usage: object, model: str) -> CallCost:
-    fresh, written = count(usage, "input_tokens"), count(usage, "cache_creation_input_tokens")
+    uncached, cache_written = count(usage, "input_tokens"), count(usage, "cache_creation_input_tokens")
     cached, output = count(usage, "cache_read_input_tokens"), count(usage, "output_tokens")
     return CallCost(
         provider="anthropic",
         model=model,
-        input_tokens=fresh + written,
+        input_tokens=uncached + cache_written,
         cached_tokens=cached,
         output_tokens=output,
-        cost_usd=price.cost(model, input=fresh, output=output, cached=cached, cache_write=written),
+        cost_usd=price.cost(model, input=uncached, output=output, cached=cached, cache_write=cache_written),
     )

@@ -106,8 +106,8 @@ def to_outcome(report: CallReport, model: str, *, now: int, jitter: float) -> Re
     if report.completed or (report.error == "max_output_tokens" and report.texts):
         return Reply("".join(report.texts), _spend(report, model))
     failure = _failure(report, model, now, jitter)
-    paid = _spend(report, model)
-    return replace(failure, spend=paid) if isinstance(failure, Broken) and paid.tokens else failure
+    spend = _spend(report, model)
+    return replace(failure, spend=spend) if isinstance(failure, Broken) and spend.tokens else failure
 
 
 def _failure(report: CallReport, model: str, now: int, jitter: float) -> Failure:
@@ -185,15 +185,15 @@ class ClaudeModel:
         with self._guard() as guard:
             words = [command, *FLAGS, "--model", model]
             # In a thread: whatever the child does, the deadline holds.
-            asking = threading.Thread(
+            conversation = threading.Thread(
                 target=self._converse, args=(words, prompt, guard, report), name="claude", daemon=True
             )
-            asking.start()
-            asking.join(max(ends - time.monotonic(), 0))
-            if asking.is_alive():
+            conversation.start()
+            conversation.join(max(ends - time.monotonic(), 0))
+            if conversation.is_alive():
                 report.missed_deadline = True
                 guard.kill()
-                asking.join(GRACE_S)
+                conversation.join(GRACE_S)
         return to_outcome(report, model, now=self._clock(), jitter=self._jitter())
 
     def close(self) -> None:
@@ -236,15 +236,15 @@ class ClaudeModel:
             assert child.stdout is not None
             # In a separate thread, so that a child that prints before it has read all its input does not
             # block.
-            teller = threading.Thread(target=_send_prompt, args=(child.stdin, prompt.user), daemon=True)
-            teller.start()
+            sender = threading.Thread(target=_send_prompt, args=(child.stdin, prompt.user), daemon=True)
+            sender.start()
             while line := child.stdout.readline(LONGEST_LINE):
                 note(line, report)
                 if report.nonsense or report.wait_ms is not None:
                     guard.kill()  # in the second case the queue waits, not 200 MB
                     break
             report.exit_code = child.wait()
-            teller.join(GRACE_S)
+            sender.join(GRACE_S)
 
 
 def _send_prompt(stdin: IO[bytes], text: str) -> None:
@@ -268,18 +268,18 @@ def note(line: bytes, report: CallReport) -> None:
     if not line.startswith(b"{"):
         return  # some builds print remarks
     try:
-        said = json.loads(line)
+        message = json.loads(line)
     except (ValueError, RecursionError):
         report.nonsense = True
         return
-    match said:
+    match message:
         case {"type": "assistant", "error": str(error)}:
             report.error = error
         case {"type": "assistant", "message": {"model": str(model), "content": list(blocks)}}:
             report.model = model
             report.texts += [text for block in blocks if (text := _text_of(block))]
         case {"type": "result"}:
-            _note_result(said, report)
+            _note_result(message, report)
         case {"type": "rate_limit_event", "rate_limit_info": {"status": "rejected", "resetsAt": int(at)}}:
             report.resets_at_s = at
         case {
@@ -298,16 +298,19 @@ def _text_of(block: object) -> str | None:
     return None
 
 
-def _note_result(said: dict[str, Any], report: CallReport) -> None:
-    report.completed = said.get("is_error") is False
-    usage, cost = said.get("usage"), said.get("total_cost_usd")
+def _note_result(message: dict[str, Any], report: CallReport) -> None:
+    report.completed = message.get("is_error") is False
+    usage, cost = message.get("usage"), message.get("total_cost_usd")
     report.usage = usage if isinstance(usage, dict) else None
     report.cost_usd = float(cost) if isinstance(cost, int | float) else None
-    status = said.get("api_error_status")
+    status = message.get("api_error_status")
     report.status = status if isinstance(status, int) else None
-    report.terminal_reason, report.stop_reason = _word(said, "terminal_reason"), _word(said, "stop_reason")
+    report.terminal_reason, report.stop_reason = (
+        _word(message, "terminal_reason"),
+        _word(message, "stop_reason"),
+    )
 
 
-def _word(said: dict[str, Any], name: str) -> str | None:
-    value = said.get(name)
+def _word(message: dict[str, Any], name: str) -> str | None:
+    value = message.get(name)
     return value if isinstance(value, str) else None

@@ -129,12 +129,14 @@ def too_old(command: str, *, deadline_s: float) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         printed = ""
     version = re.match(r"\s*(\d{1,6})\.(\d{1,6})\.(\d{1,6})\b", printed)
-    wanted = ".".join(map(str, OLDEST))
+    required = ".".join(map(str, OLDEST))
     if version is None:
-        return f"{command} does not report a Claude Code version; {wanted} or later is required."
+        return f"{command} does not report a Claude Code version; {required} or later is required."
     if tuple(map(int, version.groups())) < OLDEST:
-        found = ".".join(version.groups())
-        return f"Claude Code at {command} is too old ({found}); {wanted} or later is required. Update it."
+        installed = ".".join(version.groups())
+        return (
+            f"Claude Code at {command} is too old ({installed}); {required} or later is required. Update it."
+        )
     return None
 
 

@@ -131,8 +131,8 @@ def failed_part(trouble: Trouble) -> Literal["batch", "provider"]:
 
 def wait_until(retry_after: str | None, *, now: int, jitter: float) -> int:
     """Epoch milliseconds. Retry-After holds seconds or a date; anything else counts as unsaid."""
-    asked_ms = _retry_after_ms(retry_after, now)
-    wait = DEFAULT_WAIT_MS * (1 + jitter) if asked_ms is None else max(asked_ms, SHORTEST_WAIT_MS)
+    requested_ms = _retry_after_ms(retry_after, now)
+    wait = DEFAULT_WAIT_MS * (1 + jitter) if requested_ms is None else max(requested_ms, SHORTEST_WAIT_MS)
     return now + int(min(wait, LONGEST_WAIT_MS))
 
 

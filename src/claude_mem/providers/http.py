@@ -57,8 +57,8 @@ class HttpModel:
     def ask(self, prompt: Prompt, *, deadline_s: float) -> Reply | Failure:
         model = (prompt.purpose == "summarize" and self.summary_model) or self.target.model
         body = json.dumps(self.body(prompt, model)).encode()
-        found = document(post(self.url, body, self.headers, deadline_s=deadline_s))
-        result = self.read(found, prompt, model) if isinstance(found, dict) else found
+        answer = document(post(self.url, body, self.headers, deadline_s=deadline_s))
+        result = self.read(answer, prompt, model) if isinstance(answer, dict) else answer
         if isinstance(result, Reply):
             return result
         target = replace(self.target, model=model)

@@ -52,8 +52,8 @@ def read(completion: dict[str, Any], prompt: Prompt, model: str) -> Reply | Unus
     message = choices[0].get("message") if choices else None
     usage = completion.get("usage")
     if not isinstance(message, dict):
-        paid = spend(usage, prompt, "", model) if count(usage, "prompt_tokens") else None
-        return Unusable("JSON that is not a chat completion", paid)
+        cost = spend(usage, prompt, "", model) if count(usage, "prompt_tokens") else None
+        return Unusable("JSON that is not a chat completion", cost)
     text = _text(message.get("content"))
     return Reply(text, spend(usage, prompt, text, model))
 
@@ -64,15 +64,17 @@ def spend(usage: object, prompt: Prompt, text: str, model: str) -> CallCost:
         prompt_tokens = (len(prompt.system) + len(prompt.user)) // CHARS_PER_TOKEN
         return CallCost("openai (estimated)", model, prompt_tokens, 0, len(text) // CHARS_PER_TOKEN)
     cached = min(count(usage, "prompt_tokens_details", "cached_tokens"), count(usage, "prompt_tokens"))
-    fresh, output = count(usage, "prompt_tokens") - cached, count(usage, "completion_tokens")
+    uncached, output = count(usage, "prompt_tokens") - cached, count(usage, "completion_tokens")
     billed = _billed(usage)
     return CallCost(
         provider="openai",
         model=model,
-        input_tokens=fresh,
+        input_tokens=uncached,
         cached_tokens=cached,
         output_tokens=output,
-        cost_usd=price.cost(model, input=fresh, output=output, cached=cached) if billed is None else billed,
+        cost_usd=price.cost(model, input=uncached, output=output, cached=cached)
+        if billed is None
+        else billed,
     )
 
 

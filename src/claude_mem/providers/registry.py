@@ -123,14 +123,14 @@ class Choice(Struct, frozen=True):
     problem: str | None = None  # why it cannot observe, as a sentence
 
 
-def choose(wanted: str, access: Access) -> Choice:
+def choose(name: str, access: Access) -> Choice:
     """The user's choice; or, with `auto`, the user's own Claude Code if it is logged in. Nothing that costs
     money is used because a key for it happens to be there."""
-    if wanted == "offline":
-        return Choice(wanted, CHOSEN)
-    if wanted != "auto":
-        found = BY_NAME[wanted].find(replace(access, is_chosen=True))
-        return Choice(wanted, CHOSEN, None if isinstance(found, Ready) else found.why)
+    if name == "offline":
+        return Choice(name, CHOSEN)
+    if name != "auto":
+        found = BY_NAME[name].find(replace(access, is_chosen=True))
+        return Choice(name, CHOSEN, None if isinstance(found, Ready) else found.why)
     own = BY_NAME["claude"].find(access)
     if isinstance(own, Ready):
         return Choice("claude", own.why)

@@ -47,8 +47,8 @@ class SettingWarning(Struct, frozen=True):
     kind: Literal["bad", "unknown", "theirs"]
     """bad: a value that cannot be used. unknown: not a setting. theirs: the TypeScript claude-mem's."""
     key: str
-    says: str
-    meant: str | None = None  # the setting that an unknown key was probably to be
+    message: str
+    suggestion: str | None = None  # the setting that an unknown key was probably to be
 
 
 class Setting(Struct, frozen=True):

@@ -60,17 +60,17 @@ def _described(
 ) -> SettingRow:
     key, takes = setting.key, setting.takes
     origin: Origin = "default"
-    given: object = None
+    configured: object = None
     if key in environ and not setting.file_only:
-        origin, given = "environment", environ[key]
+        origin, configured = "environment", environ[key]
     elif key in table:
-        origin, given = "file", table[key]
-    trouble = None
+        origin, configured = "file", table[key]
+    problem = None
     try:
-        if given is not None and not is_blank(given):
-            _parsed(setting, given, "the environment" if origin == "environment" else "settings.json")
+        if configured is not None and not is_blank(configured):
+            _parsed(setting, configured, "the environment" if origin == "environment" else "settings.json")
     except SettingsError as error:
-        trouble = str(error)
+        problem = str(error)
     value = chosen.get(setting.field, setting.default)
     secret = takes.kind == "secret"
     return SettingRow(
@@ -83,12 +83,12 @@ def _described(
         value=None if secret else _shown(value),
         default=None if secret else _plain(setting.default),
         origin=origin,
-        set=given is not None,
+        set=configured is not None,
         file_only=setting.file_only,
         socket_only=takes.socket_only,
         restart=True,
         pending=value != getattr(in_force, setting.field),
-        trouble=trouble,
+        trouble=problem,
     )
 
 

@@ -39,9 +39,11 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     chosen, warned = resolved(table, environ, unreadable=problem is not None)
     if problem:
         consequence = " No model is used until you correct it." if chosen["provider"] == "offline" else ""
-        says = f"settings.json cannot be used ({problem}). Using the defaults, and any readable exclusions."
-        says += consequence
-        warned.insert(0, SettingWarning("bad", _FILE, says))
+        message = (
+            f"settings.json cannot be used ({problem}). Using the defaults, and any readable exclusions."
+        )
+        message += consequence
+        warned.insert(0, SettingWarning("bad", _FILE, message))
     borrowed = {name: environ[name] for name in registry.VARIABLES if environ.get(name)}
     return Settings(data_dir=data_dir, **chosen, provider_variables=borrowed, warnings=tuple(warned))
 
@@ -120,8 +122,8 @@ def resolved(
                 chosen[setting.field] = parsed
     _fall_back_safely(chosen, unsure)
     for setting, where, value in wrong:
-        says = f"{refused(setting, value, where)} {_instead(setting, chosen)}"
-        warned.append(SettingWarning("bad", setting.key, says))
+        message = f"{refused(setting, value, where)} {_instead(setting, chosen)}"
+        warned.append(SettingWarning("bad", setting.key, message))
     return chosen, warned
 
 
@@ -139,8 +141,8 @@ def _ineffective(key: str, where: str, *, hint: bool) -> SettingWarning:
     if key in _FILE_ONLY:
         return SettingWarning("bad", key, f"{key} has no effect in the environment: set it in settings.json.")
     if key == "CLAUDE_MEM_OFF":
-        says = f"{key} has no effect in settings.json: set it in the environment, or run: claude-mem off"
-        return SettingWarning("bad", key, says)
+        message = f"{key} has no effect in settings.json: set it in the environment, or run: claude-mem off"
+        return SettingWarning("bad", key, message)
     return unknown(key, where, hint=hint)
 
 
@@ -157,13 +159,13 @@ def _instead(setting: Setting, chosen: Mapping[str, Any]) -> str:
 
 def unknown(key: str, where: str, *, hint: bool = True) -> SettingWarning:
     """The warning about an unknown key. Its value is not shown, because it may be a secret."""
-    meant = nearest(key) if hint else None
-    if meant is None and foreign_database.is_foreign_setting(key):
+    suggestion = nearest(key) if hint else None
+    if suggestion is None and foreign_database.is_foreign_setting(key):
         return SettingWarning("theirs", key, f"{key} is a setting of another claude-mem and is ignored.")
     named = _name(key)
     place = "" if where == "settings.json" else f" (in {where})"
-    question = f" Did you mean {meant}?" if meant else ""
-    return SettingWarning("unknown", key, f"{named}{place} is not a setting.{question}", meant)
+    question = f" Did you mean {suggestion}?" if suggestion else ""
+    return SettingWarning("unknown", key, f"{named}{place} is not a setting.{question}", suggestion)
 
 
 def refused(setting: Setting, value: object, where: str) -> SettingsError:
@@ -212,7 +214,7 @@ def nearest(key: str) -> str | None:
 
 def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
     """The warnings, with many unknown keys in one line."""
-    shown = [each for each in warnings if each.kind == "bad" or each.meant]
+    shown = [each for each in warnings if each.kind == "bad" or each.suggestion]
     for kind, one, more in (
         ("theirs", "setting of another claude-mem is", "settings of another claude-mem are"),
         ("unknown", "", "keys are not settings and are"),
@@ -223,14 +225,14 @@ def summarized(warnings: Sequence[SettingWarning]) -> list[SettingWarning]:
         elif some:
             names = ", ".join(_name(each.key) for each in some[:MOST_NAMES])
             names += ", …" if len(some) > MOST_NAMES else ""
-            says = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}"
-            shown.append(SettingWarning(some[0].kind, some[0].key, says))
+            message = f"{len(some)} {one if len(some) == 1 else more} ignored: {names}"
+            shown.append(SettingWarning(some[0].kind, some[0].key, message))
     return shown
 
 
 def session_notice(warnings: Iterable[SettingWarning]) -> str:
     """The notice for a session's start; empty: there is nothing the user needs to know."""
-    bad = [each.says for each in warnings if each.kind == "bad"]
+    bad = [each.message for each in warnings if each.kind == "bad"]
     if not bad:
         return ""
     more = f" And {len(bad) - MOST_SHOWN} more." if len(bad) > MOST_SHOWN else ""

@@ -64,23 +64,23 @@ def unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
 
 def _unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:
     """Also those of the session itself."""
-    given = {
+    current = {
         name: value
         for name, value in environ.items()
         if value and (redirects(name, value) or _OF_SESSION.fullmatch(name))
     }
-    if not given:
+    if not current:
         return []
-    found = read_object(data_dir / paths.ENVIRONMENT)
-    salt, approved = str(found.get("salt")), _texts(found.get("approved"))
-    left = [name for name, value in given.items() if approved.get(name) != _digest(salt, name, value)]
+    saved = read_object(data_dir / paths.ENVIRONMENT)
+    salt, approved = str(saved.get("salt")), _texts(saved.get("approved"))
+    left = [name for name, value in current.items() if approved.get(name) != _digest(salt, name, value)]
     if not left:
         return []
-    config = found.get("claude_config")
+    config = saved.get("claude_config")
     sources = [Path(each) for each in _MANAGED]
     sources += [Path(config) / "settings.json"] if isinstance(config, str) else []
     own = [_texts(_of_client(each)) for each in sources]
-    return sorted(name for name in left if all(each.get(name) != given[name] for each in own))
+    return sorted(name for name in left if all(each.get(name) != current[name] for each in own))
 
 
 def leave_out_unapproved(environ: MutableMapping[str, str], data_dir: Path) -> list[str]:
@@ -100,14 +100,14 @@ def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
         return []
     _approve_place(data_dir)
     file = data_dir / paths.ENVIRONMENT
-    found = read_object(file)
+    saved = read_object(file)
     config = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")).expanduser() / ".claude")
-    if not new and found.get("claude_config") == config:
+    if not new and saved.get("claude_config") == config:
         return []
-    salt = str(found.get("salt") or secrets.token_hex(16))
-    approved = _texts(found.get("approved")) | {name: _digest(salt, name, environ[name]) for name in new}
+    salt = str(saved.get("salt") or secrets.token_hex(16))
+    approved = _texts(saved.get("approved")) | {name: _digest(salt, name, environ[name]) for name in new}
     left = [name for name in ignored(data_dir) if name not in new]
-    _write(file, found | {"salt": salt, "approved": approved, "claude_config": config, "ignored": left})
+    _write(file, saved | {"salt": salt, "approved": approved, "claude_config": config, "ignored": left})
     return new
 
 
@@ -137,12 +137,12 @@ def news(names: Iterable[str], data_dir: Path) -> list[str]:
     """Those that the user was never notified of; from now on they are. Sessions with and without a variable
     may take turns."""
     file = data_dir / paths.ENVIRONMENT
-    found = read_object(file)
-    listed = found.get("notified")
+    saved = read_object(file)
+    listed = saved.get("notified")
     before = {str(name) for name in listed} if isinstance(listed, list) else set()
     new = sorted(set(names) - before)
     if new:
-        _write(file, found | {"notified": sorted(before | set(new))})
+        _write(file, saved | {"notified": sorted(before | set(new))})
     return new
 
 
@@ -150,18 +150,18 @@ def relevant(names: Iterable[str], chosen: Settings, observer: str, *, joined: b
     """Those without which the worker may store or send elsewhere than the user thinks, or nothing at all.
     `observer`: the provider in use. `joined`: it exchanges memories with a team's server."""
     provider = chosen.provider
-    wanted = [r"CLAUDE_MEM_\w+|CLAUDE_CODE_PATH"]
+    patterns = [r"CLAUDE_MEM_\w+|CLAUDE_CODE_PATH"]
     if observer != "offline" or joined or "://" in chosen.embedder:
-        wanted.append(r"(?i:\w*_proxy)|(?:SSL_CERT|NODE_EXTRA_CA)\w+")
+        patterns.append(r"(?i:\w*_proxy)|(?:SSL_CERT|NODE_EXTRA_CA)\w+")
     if provider in ("auto", "claude", "anthropic"):
-        wanted.append(r"CLAUDE_\w+|ANTHROPIC_(?!API_KEY|AUTH_TOKEN)\w+")
+        patterns.append(r"CLAUDE_\w+|ANTHROPIC_(?!API_KEY|AUTH_TOKEN)\w+")
     if provider in ("claude", "anthropic"):
-        wanted.append(r"ANTHROPIC_(?:API_KEY|AUTH_TOKEN)")
+        patterns.append(r"ANTHROPIC_(?:API_KEY|AUTH_TOKEN)")
     if provider == "openai":
-        wanted.append(r"OPENAI_\w+")
+        patterns.append(r"OPENAI_\w+")
     if chosen.database_url:
-        wanted.append("PG[A-Z]+")
-    matches = re.compile("|".join(wanted), re.ASCII).fullmatch
+        patterns.append("PG[A-Z]+")
+    matches = re.compile("|".join(patterns), re.ASCII).fullmatch
     return [name for name in names if matches(name)]
 
 
@@ -183,6 +183,6 @@ def _of_client(file: Path) -> object:
         return None
 
 
-def _write(file: Path, found: Mapping[str, object]) -> None:
+def _write(file: Path, content: Mapping[str, object]) -> None:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_file(file, json.dumps(found, indent=1).encode() + b"\n")
+    write_file(file, json.dumps(content, indent=1).encode() + b"\n")

@@ -288,7 +288,7 @@ def _warned(settings: Settings, problem: str | None) -> Settings:
         more = SettingWarning("bad", "CLAUDE_MEM_MODE", problem)
         settings = replace(settings, warnings=(*settings.warnings, more))
     for each in summarized(settings.warnings):
-        log.warning("%s", each.says)
+        log.warning("%s", each.message)
     message, marker = session_notice(settings.warnings), settings.data_path(paths.SETTINGS_SHOWN)
     try:
         if not message:

@@ -36,7 +36,7 @@ def test_lists_come_as_json_or_with_commas(tmp_path: Path) -> None:
 
 
 def said(settings: Settings) -> dict[str, str]:
-    return {each.key: each.says for each in settings.warnings}
+    return {each.key: each.message for each in settings.warnings}
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_a_bad_value_is_named_and_the_default_holds(tmp_path: Path, key: str, va
     settings = load(environment(tmp_path))
     (warned,) = settings.warnings
     assert (warned.kind, warned.key) == ("bad", key)
-    assert key in warned.says
-    assert "settings.json" in warned.says
-    assert "allowed:" in warned.says
-    assert len(warned.says) < 400
-    assert "//me:" not in warned.says, "a password"
+    assert key in warned.message
+    assert "settings.json" in warned.message
+    assert "allowed:" in warned.message
+    assert len(warned.message) < 400
+    assert "//me:" not in warned.message, "a password"
     assert replace(settings, warnings=()) == Settings(data_dir=tmp_path, verbosity="verbose")
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_cannot_be_used_is_told_and_defaults_hold(tmp_path: Path, co
     (tmp_path / "settings.json").write_bytes(content)
     settings = load(environment(tmp_path, CLAUDE_MEM_PROVIDER="claude"))
     (warned,) = settings.warnings
-    assert (warned.kind, "settings.json" in warned.says) == ("bad", True)
+    assert (warned.kind, "settings.json" in warned.message) == ("bad", True)
     safe = Settings(data_dir=tmp_path, provider="claude", evidence_days=0, evidence_mb=0)
     assert replace(settings, warnings=()) == safe
     with pytest.raises(SettingsError, match=r"settings\.json"):
@@ -236,10 +236,10 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(
     assert settings.log_level == "DEBUG"
     (warned,) = settings.warnings
     assert warned.kind == "unknown"
-    assert ("Did you mean" in warned.says) is (meant is not None)
-    assert (meant or "") in warned.says
-    assert "canary" not in warned.says
-    warned.says.encode()
+    assert ("Did you mean" in warned.message) is (meant is not None)
+    assert (meant or "") in warned.message
+    assert "canary" not in warned.message
+    warned.message.encode()
     "".join(settings.passed_over).encode()
 
 
@@ -250,7 +250,7 @@ def test_every_setting_of_the_typescript_claude_mem_is_ours_or_known_to_be_its(t
     assert {each.kind for each in settings.warnings} == {"theirs"}
     assert set(settings.passed_over) == set(claude_mem_ts_data.SETTINGS) - shared
     (line,) = resolution.summarized(settings.warnings)
-    assert f"{len(claude_mem_ts_data.SETTINGS) - len(shared)} settings" in line.says
+    assert f"{len(claude_mem_ts_data.SETTINGS) - len(shared)} settings" in line.message
     assert resolution.session_notice(settings.warnings) == ""
     assert settings.skip_tools == {"ListMcpResourcesTool", "TodoWrite"}
 
@@ -259,8 +259,8 @@ def test_many_unknown_keys_are_one_line_and_a_misspelled_one_keeps_its_own(tmp_p
     strange = {f"CLAUDE_MEM_STRANGE{number}": 1 for number in range(9)}
     (tmp_path / "settings.json").write_text(json.dumps(strange | {"CLAUDE_MEM_MODLE": "haiku"}))
     first, rest = resolution.summarized(load(environment(tmp_path)).warnings)
-    assert "CLAUDE_MEM_MODEL" in first.says
-    assert "9 keys" in rest.says
+    assert "CLAUDE_MEM_MODEL" in first.message
+    assert "9 keys" in rest.message
 
 
 def test_of_endless_unknown_keys_only_the_first_are_compared_with_what_is_known(tmp_path: Path) -> None:
@@ -268,13 +268,17 @@ def test_of_endless_unknown_keys_only_the_first_are_compared_with_what_is_known(
     (tmp_path / "settings.json").write_text(json.dumps(wrong | {"CLAUDE_MEM_" + "PORT_" * 50_000: 1}))
     warnings = load(environment(tmp_path)).warnings
     assert len(warnings) == 501
-    assert sum(each.meant is not None for each in warnings) <= resolution.MOST_HINTS
-    assert all(len(each.says) < 300 for each in warnings)
+    assert sum(each.suggestion is not None for each in warnings) <= resolution.MOST_HINTS
+    assert all(len(each.message) < 300 for each in warnings)
 
 
 def test_a_foreign_variable_is_told_as_one(tmp_path: Path) -> None:
     (warned,) = load(environment(tmp_path, CLAUDE_MEM_STRANGE="sk-canary")).warnings
-    assert (warned.kind, "environment" in warned.says, "canary" in warned.says) == ("unknown", True, False)
+    assert (warned.kind, "environment" in warned.message, "canary" in warned.message) == (
+        "unknown",
+        True,
+        False,
+    )
 
 
 def test_neither_a_key_nor_a_password_is_shown(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def judge_directory(fact: DataDirectory) -> Iterator[Finding]:
 
 def judge_settings(fact: Configuration) -> Iterator[Finding]:
     for each in resolution.summarized(fact.warnings):
-        yield warn("settings", each.says, NEXT_FOR_SETTING[each.kind])
+        yield warn("settings", each.message, NEXT_FOR_SETTING[each.kind])
     if fact.off:
         says = f"{fact.off} is set in this shell"
         yield bad("settings", says, f"unset {fact.off}", stops=says)

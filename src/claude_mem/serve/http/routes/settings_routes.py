@@ -40,7 +40,7 @@ def show(call: Call) -> api.SettingsAnswer:
         file=str(_file(call.running)),
         settings=_described(call.running, _table(call.running)),
         passed_over=list(settings.passed_over),
-        warnings=[each.says for each in summarized(settings.warnings)],
+        warnings=[each.message for each in summarized(settings.warnings)],
     )
 
 

@@ -143,9 +143,9 @@ def test_all_that_is_due_at_a_start_is_shown_at_that_start(
     leave_drops(awake, monkeypatch, late=2)
     shown = hook_process.run(awake, payloads.start()).json["systemMessage"]
     problem, left, missed = shown.split("\n")
-    assert notices.SAYS["spool_full"] in problem
+    assert notices.STOPPED_BY["spool_full"] in problem
     assert left == "the database was damaged"
-    assert notices.SAID["late"] in missed
+    assert notices.LOST_BY["late"] in missed
     assert "2 events" in missed
     assert not (awake / "notice").exists()
 
@@ -153,26 +153,26 @@ def test_all_that_is_due_at_a_start_is_shown_at_that_start(
 def test_a_start_that_is_itself_lost_is_not_counted_among_those_before_it(awake: Path) -> None:
     fill_spool(awake)
     (problem,) = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
-    assert notices.SAYS["spool_full"] in problem
+    assert notices.STOPPED_BY["spool_full"] in problem
     hook_process.run(awake, payloads.bash("toolu_2"))
     problem, missed = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
-    assert notices.SAYS["spool_full"] in problem
+    assert notices.STOPPED_BY["spool_full"] in problem
     assert "1 event:" in missed
 
 
 def test_the_reasons_shown_are_those_of_what_is_new(awake: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leave_drops(awake, monkeypatch, disk_full=5)
     first = hook_process.run(awake, payloads.start()).json["systemMessage"]
-    assert notices.SAID["disk_full"] in first
+    assert notices.LOST_BY["disk_full"] in first
     leave_drops(awake, monkeypatch, late=1)
     second = hook_process.run(awake, payloads.start()).json["systemMessage"]
     assert "1 event:" in second
-    assert notices.SAID["late"] in second
-    assert notices.SAID["disk_full"] not in second
+    assert notices.LOST_BY["late"] in second
+    assert notices.LOST_BY["disk_full"] not in second
     leave_drops(awake, monkeypatch, late=2, io_error=1, unreadable=1)
     third = hook_process.run(awake, payloads.start()).json["systemMessage"]
     assert "4 events:" in third
-    assert all(f"{notices.SAID[reason]} ({n})" in third for reason, n in (("late", 2), ("io_error", 1)))
+    assert all(f"{notices.LOST_BY[reason]} ({n})" in third for reason, n in (("late", 2), ("io_error", 1)))
     assert "systemMessage" not in hook_process.run(awake, payloads.start()).json
 
 
@@ -200,7 +200,7 @@ def test_what_was_not_shown_is_shown_at_the_next_start(awake: Path, monkeypatch:
         os.close(writing)
     left, missed = hook_process.run(awake, payloads.start()).json["systemMessage"].split("\n")
     assert left == "the database was damaged"
-    assert notices.SAID["late"] in missed
+    assert notices.LOST_BY["late"] in missed
     assert "systemMessage" not in hook_process.run(awake, payloads.start()).json
 
 

@@ -64,7 +64,7 @@ def news() -> dict[str, int]:
     """How many losses were not shown to the user yet, by reason; only reasons with losses."""
     content = _content()
     shown = _column(content, 1)
-    new = {reason: lost - shown[reason] for reason, lost in parse(content).items()}
+    new = {reason: count - shown[reason] for reason, count in parse(content).items()}
     return {reason: number for reason, number in new.items() if number > 0}
 
 
@@ -90,7 +90,7 @@ def _content() -> bytes:
         return b""  # no file
 
 
-def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
+def _change(flags: int, losses: dict[str, int], shown: dict[str, int]) -> None:
     """Adds to the numbers. The length of the content stays the same, and one write replaces it."""
     fd = posix.open(paths.DROPS, posix.O_RDWR | posix.O_CLOEXEC | posix.O_NOFOLLOW | flags, 0o600)
     try:
@@ -101,7 +101,7 @@ def _change(flags: int, lost: dict[str, int], shown: dict[str, int]) -> None:
             b"%-*s %0*d %0*d\n"
             % (
                 *(_NAME, reason.encode()),
-                *(WIDTH, had[reason] + lost.get(reason, 0)),
+                *(WIDTH, had[reason] + losses.get(reason, 0)),
                 *(WIDTH, knew[reason] + shown.get(reason, 0)),
             )
             for reason in REASONS

@@ -245,33 +245,33 @@ class Hook:
         question = self.tool_question(head)
         if question is None:
             return None
-        asked = Payload(question)
+        tool_call = Payload(question)
         self.enter_data_directory()
         if paths.is_there(paths.OFF):
             from claude_mem.hook import pause
 
-            if pause.find("", b"PreToolUse", asked)[1]:
+            if pause.find("", b"PreToolUse", tool_call)[1]:
                 return None
-        if self.is_excluded(b"PreToolUse", asked):
+        if self.is_excluded(b"PreToolUse", tool_call):
             return None
-        if self.needs_scrubbing(asked):
+        if self.needs_scrubbing(tool_call):
             from claude_mem.privacy import scrub_payload
 
-            _, question, flags = scrub_payload.prepare("", asked)
+            _, question, flags = scrub_payload.prepare("", tool_call)
             if question is None or not worker_link.may_query(flags):
                 return None
-        return self.ask_about_tool(b"PreToolUse", question)
+        return self.query_about_tool(b"PreToolUse", question)
 
     def tool_question(self, payload: bytes) -> bytes | None:
         from claude_mem.hook import json_text
 
         return json_text.tool_question(payload, starts=self.starts_at_a_tool)
 
-    def ask_about_tool(self, event: bytes, question: bytes | None) -> bytes | None:
+    def query_about_tool(self, event: bytes, question: bytes | None) -> bytes | None:
         """What the worker knows about a tool's file or command, as an answer to the event."""
         try:
             within = worker_link.TOOL_WITHIN_S
-            return worker_link.ask(b"PreToolUse", question, within, answers=event) if question else None
+            return worker_link.query(b"PreToolUse", question, within, answers=event) if question else None
         except worker_link.NobodyListens:
             return self.rendered_start(question) if question else None
 
@@ -302,7 +302,10 @@ class Hook:
     ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
         """Spools the event, then wakes or queries the worker. Returns the event's name, the answer with what
         the model is shown, and what went wrong (the reason, already counted, and a sentence)."""
-        shown, asks = None, False  # asks: query the worker, because no context was rendered for this start
+        shown, queries = (
+            None,
+            False,
+        )  # queries: ask the worker, because no context was rendered for this start
         try:
             payload: bytes | None = given.head
             flags: tuple[bytes, ...] = ()
@@ -316,23 +319,23 @@ class Hook:
             if event == b"SessionStart" and self.reaches_model("SessionStart"):
                 from claude_mem.hook import session_context
 
-                stamp, shown, asks = session_context.find(payload, self.agent)
+                stamp, shown, queries = session_context.find(payload, self.agent)
             spool_writer.put(event, payload, time.time_ns(), agent=self.agent, flags=flags, context=stamp)
         except BaseException as error:  # the only catch-all: counted, and shown to the user and by doctor
             if self.verb == "context" and (unnamed := _context_of_no_session(error, given.head)):
-                payload, shown, asks = unnamed
+                payload, shown, queries = unnamed
                 event, flags = b"SessionStart", ()
             else:
                 return event, shown, _count_loss(error)
         try:
-            if asks or (event == b"UserPromptSubmit" and self.reaches_model("UserPromptSubmit")):
-                shown = _ask(event, payload, flags) or shown
+            if queries or (event == b"UserPromptSubmit" and self.reaches_model("UserPromptSubmit")):
+                shown = _query_worker(event, payload, flags) or shown
             else:
                 worker_link.wake(sys.executable)
                 # If the agent injects nothing before a tool, inject it after the tool.
                 after = self.reaches_model("PostToolUse") and not self.reaches_model("PreToolUse")
                 if after and event == b"PostToolUse" and worker_link.may_query(flags):
-                    shown = self.ask_about_tool(event, self.tool_question(payload))
+                    shown = self.query_about_tool(event, self.tool_question(payload))
         except OSError:
             pass  # the event is safe; the next worker finds it
         return event, shown, None
@@ -389,13 +392,13 @@ def _context_of_no_session(error: BaseException, head: bytes) -> tuple[bytes, by
     return session_context.of_no_session(head) if isinstance(error, drop_counters.NoSession) else None
 
 
-def _ask(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None:
+def _query_worker(event: bytes, payload: bytes, flags: tuple[bytes, ...]) -> bytes | None:
     """The worker's context for the event, as an answer. The query also wakes the worker, or starts one."""
     if not worker_link.may_query(flags):
         worker_link.wake(sys.executable)
         return None
     try:
-        return worker_link.ask(event, payload, worker_link.WITHIN_S)
+        return worker_link.query(event, payload, worker_link.WITHIN_S)
     except worker_link.NobodyListens:
         worker_link.start(sys.executable)
         return None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-SAYS = {
+STOPPED_BY = {
     "spool_full": "the spool is full, because the worker is not draining it",
     "disk_full": "the disk is full",
     "io_error": "the data directory is not writable",
@@ -19,7 +19,7 @@ SAYS = {
     "unreadable": "the hook's input is not a JSON object with a session_id",
     "crashed": "the hook failed",
 }
-SAID = {
+LOST_BY = {
     "spool_full": "the spool was full",
     "disk_full": "the disk was full",
     "io_error": "the data directory was not writable",
@@ -37,7 +37,7 @@ def describe(reason: str, error: BaseException) -> str:
     """One sentence: what, why, where, and what to do next."""
     directory = paths.data_directory(posix.environ).decode(errors="replace")
     why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
-    return f"claude-mem is not recording: {SAYS[reason]}{why}: {directory}. Run: claude-mem doctor"
+    return f"claude-mem is not recording: {STOPPED_BY[reason]}{why}: {directory}. Run: claude-mem doctor"
 
 
 def with_message(message: str, answer: bytes) -> bytes:
@@ -50,19 +50,19 @@ def with_message(message: str, answer: bytes) -> bytes:
 def start_line(settings: bytes, answer: bytes) -> str:
     """`mem: 3 memories, 1 open item`, if the user wants to see what a session starts with; otherwise empty.
     `settings`: the content of settings.json; `answer`: the one with the context."""
-    wanted: object = posix.environ.get(START_LINE, b"").decode(errors="replace")
-    if not wanted and START_LINE not in settings:
+    setting: object = posix.environ.get(START_LINE, b"").decode(errors="replace")
+    if not setting and START_LINE not in settings:
         return ""
     import json
 
     try:
-        wanted = wanted or json.loads(settings).get(START_LINE.decode())
+        setting = setting or json.loads(settings).get(START_LINE.decode())
         context = str(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
     except (AttributeError, KeyError, TypeError, ValueError):
         return ""
     about = context.partition("\nMemory of ")[2].partition("\n")[0]
     counts = about.rpartition(". Quoted evidence ")[0].rpartition(": ")[2]
-    return f"mem: {counts}" if wanted == "on" and counts else ""
+    return f"mem: {counts}" if setting == "on" and counts else ""
 
 
 def pending(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
@@ -83,18 +83,18 @@ def pending(problem: tuple[str, str] | None) -> tuple[str, Callable[[], None]]:
     return "\n".join(filter(None, sentences)), mark_shown
 
 
-def _missed(lost: dict[str, int], *, records_again: bool) -> str:
-    reasons = {reason: number for reason, number in lost.items() if number}
+def _missed(losses: dict[str, int], *, records_again: bool) -> str:
+    reasons = {reason: number for reason, number in losses.items() if number}
     if not reasons:
         return ""
     total = sum(reasons.values())
     events = "1 event" if total == 1 else f"{total} events"
     why = ", ".join(
-        SAID[reason] if len(reasons) == 1 else f"{SAID[reason]} ({number})"
+        LOST_BY[reason] if len(reasons) == 1 else f"{LOST_BY[reason]} ({number})"
         for reason, number in reasons.items()
     )
-    again = " Recording works again." if records_again else ""
-    return f"claude-mem could not save {events}: {why}.{again} Run: claude-mem doctor"
+    recovery = " Recording works again." if records_again else ""
+    return f"claude-mem could not save {events}: {why}.{recovery} Run: claude-mem doctor"
 
 
 def _left() -> tuple[str, int]:

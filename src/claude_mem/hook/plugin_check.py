@@ -57,10 +57,10 @@ def is_doubled(environ: dict[bytes, bytes]) -> bool:
     """Whether hooks that `claude-mem install` connected run for this session as well: two would inject
     everything twice. What cannot be read counts as no."""
     try:
-        noted = paths.content(paths.data_directory(environ) + b"/install.json", MOST_BYTES)
+        content = paths.content(paths.data_directory(environ) + b"/install.json", MOST_BYTES)
         import json  # few have both
 
-        record = json.loads(noted)
+        record = json.loads(content)
         folder, scope = record["folder"], record["scope"]
         project = environ.get(b"CLAUDE_PROJECT_DIR", b"").decode(errors="replace")
         if scope == "project" and f"{project}/.claude" != folder:

@@ -42,8 +42,8 @@ def find(payload: bytes, agent: str = paths.CLAUDE_CODE) -> tuple[bytes, bytes |
         return stamp if shown else b"", shown, False
     if agent != paths.CLAUDE_CODE and source != b'"compact"':
         # This agent's first session here: only the worker can render for it; without one, use Claude Code's.
-        _, shown, asks = find(payload)
-        return b"", shown, asks or shown is not None
+        _, shown, queries = find(payload)
+        return b"", shown, queries or shown is not None
     return b"", None, bool(directory)
 
 
@@ -53,8 +53,8 @@ def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
     given = json_text.parse(head.decode(errors="replace")) or {}
     cwd = given.get("cwd") or posix.environ.get(b"PWD", b"").decode(errors="replace")
     payload = json_text.dumps({"source": "startup", "cwd": cwd}).encode()
-    _, shown, asks = find(payload)
-    return payload, shown, asks
+    _, shown, queries = find(payload)
+    return payload, shown, queries
 
 
 def _read(file: str) -> tuple[bytes, bytes | None]:

@@ -44,7 +44,7 @@ class Translator:
         self._dialect: Any = __import__(f"claude_mem.agents.{FOLDERS[agent]}", fromlist=["EVENTS"])
         self._keys: dict[str, str] = getattr(self._dialect, "KEYS", {})
         self.own_event = self._event = ""
-        self._spoken: dict[str, object] = {}
+        self._payload: dict[str, object] = {}
         self._unparsed = b""
         self.injection_events: frozenset[str] = self._dialect.INJECTION_EVENTS
         self.starts_at_a_tool = (
@@ -59,29 +59,31 @@ class Translator:
             return Payload(renamed)
         from claude_mem.hook import json_text
 
-        own = json_text.parse(given.head.decode(errors="replace")) if given.is_complete else None
-        is_whole = own is not None
-        if own is None:
+        original = json_text.parse(given.head.decode(errors="replace")) if given.is_complete else None
+        is_whole = original is not None
+        if original is None:
             from claude_mem.privacy import scrub_payload
 
-            own, is_whole = scrub_payload.read(given)
+            original, is_whole = scrub_payload.read(given)
         dialect, keys = self._dialect, self._keys
-        named = own.get("hook_event_name")
+        named = original.get("hook_event_name")
         self.own_event = self._verb if self._verb in dialect.EVENTS else str(named)
         event = dialect.EVENTS.get(self.own_event)
         if event is None:
             return None
         self._event = event
-        spoken: dict[str, object] | None
-        spoken = {keys.get(key, key): value for key, value in own.items()} | {"hook_event_name": event}
-        spoken = dialect.read(event, spoken) if hasattr(dialect, "read") else spoken
-        if spoken is None:
+        translated: dict[str, object] | None
+        translated = {keys.get(key, key): value for key, value in original.items()} | {
+            "hook_event_name": event
+        }
+        translated = dialect.read(event, translated) if hasattr(dialect, "read") else translated
+        if translated is None:
             return None
-        session = spoken.get("session_id")
+        session = translated.get("session_id")
         if isinstance(session, str) and session:
-            spoken["session_id"] = f"{self.agent}:{session}"
-        self._spoken = spoken
-        return Payload(_encoded(spoken), is_complete=is_whole)
+            translated["session_id"] = f"{self.agent}:{session}"
+        self._payload = translated
+        return Payload(_encoded(translated), is_complete=is_whole)
 
     def _renamed(self, head: bytes) -> bytes | None:
         """Translates a payload that differs only in names, without parsing it; None: it must be parsed. A key
@@ -92,13 +94,13 @@ class Translator:
             return None
         start = before.find(_EVENT) + len(_EVENT)
         end = before.find(b'"', start)
-        own = before[start:end].decode(errors="replace") if start >= len(_EVENT) else ""
-        if own not in getattr(self._dialect, "AS_IS", ()):
+        event_name = before[start:end].decode(errors="replace") if start >= len(_EVENT) else ""
+        if event_name not in getattr(self._dialect, "AS_IS", ()):
             return None
-        self.own_event, self._event = own, self._dialect.EVENTS[own]
+        self.own_event, self._event = event_name, self._dialect.EVENTS[event_name]
         before = before[:start] + self._event.encode() + before[end:]
-        for key, ours in self._keys.items():
-            before = before.replace(b'"%s":' % key.encode(), b'"%s":' % ours.encode())
+        for key, our_key in self._keys.items():
+            before = before.replace(b'"%s":' % key.encode(), b'"%s":' % our_key.encode())
         return _HEAD + self.agent.encode() + b":" + before[len(_HEAD) :] + given + after
 
     @property
@@ -110,11 +112,11 @@ class Translator:
         if self._unparsed:
             from claude_mem.hook import json_text
 
-            self._spoken = json_text.parse(self._unparsed.decode(errors="replace")) or {}
-        found: str = self._dialect.prompt(self._spoken)
+            self._payload = json_text.parse(self._unparsed.decode(errors="replace")) or {}
+        found: str = self._dialect.prompt(self._payload)
         if not found.strip():
             return None
-        known = {key: self._spoken[key] for key in _OF_THE_TURN if key in self._spoken}
+        known = {key: self._payload[key] for key in _OF_THE_TURN if key in self._payload}
         return _encoded(known | {"hook_event_name": "UserPromptSubmit", "prompt": found})
 
     def within_s(self, most: float) -> float:
@@ -128,12 +130,12 @@ class Translator:
             return b""
         from claude_mem.hook import json_text
 
-        said = json_text.parse(line.decode(errors="replace")) or {}
-        inside = said.get("hookSpecificOutput")
+        output = json_text.parse(line.decode(errors="replace")) or {}
+        inside = output.get("hookSpecificOutput")
         context = inside.get("additionalContext") if isinstance(inside, dict) else None
         texts = [
             text if isinstance(text, str) else ""
-            for text in (context, said.get("systemMessage"), said.get("reason"))
+            for text in (context, output.get("systemMessage"), output.get("reason"))
         ]
         shape = getattr(self._dialect, "answer", as_claude_code)
         found = shape(self.own_event, *texts)
@@ -144,19 +146,19 @@ _HEAD, _EVENT, _INPUT = b'{"session_id":"', b'"hook_event_name":"', b'"tool_inpu
 _OF_THE_TURN = ("session_id", "cwd", "transcript_path")
 
 
-def _encoded(spoken: dict[str, object]) -> bytes:
+def _encoded(payload: dict[str, object]) -> bytes:
     from claude_mem.hook import json_text
 
-    ordered = {key: spoken[key] for key in FIRST if key in spoken} | spoken
+    ordered = {key: payload[key] for key in FIRST if key in payload} | payload
     # Not in ASCII: the payload is searched for text as agents write it.
     return json_text.dumps(ordered, ascii=False).encode(errors="replace")
 
 
 def as_claude_code(event: str, context: str, message: str, reason: str) -> dict[str, object]:
     """Without the members that only Claude Code knows: Codex treats an unknown member as a failure."""
-    said: dict[str, object] = {}
+    output: dict[str, object] = {}
     if context:
-        said["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+        output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
     if message:
-        said["systemMessage"] = message
-    return said | ({"decision": "block", "reason": reason} if reason else {})
+        output["systemMessage"] = message
+    return output | ({"decision": "block", "reason": reason} if reason else {})

@@ -155,7 +155,7 @@ def checked_answer(event: bytes, line: bytes) -> bytes | None:
 WITHIN_S = 0.3
 TOOL_WITHIN_S = 0.15  # queried before every tool that touches a file
 MOST_LINE = MOST_ANSWER + 64
-ASK = b'{"type":"ask","version":"%s","event":"%s","payload":%s}\n'
+QUERY = b'{"type":"ask","version":"%s","event":"%s","payload":%s}\n'
 OPENING = b'{"type": "answer", "context": '
 CLOSING = b"}\n"
 
@@ -170,11 +170,11 @@ def may_query(flags: tuple[bytes, ...]) -> bool:
     return spool_writer.PRIVATE not in flags and spool_writer.SCRUB_AGAIN not in flags
 
 
-def ask(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") -> bytes | None:
+def query(event: bytes, payload: bytes, within_s: float, *, answers: bytes = b"") -> bytes | None:
     """The hook's answer with the worker's context; None if that is empty, invalid or too late. `answers`: the
     event to be answered, if it differs. Raises NobodyListens."""
     # A line break between JSON tokens is whitespace; a string cannot contain one.
-    reply = exchange(ASK % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
+    reply = exchange(QUERY % (__version__.encode(), event, payload.replace(b"\n", b" ")), within_s)
     return None if reply in (b"", b'""') else _ANSWER_HEAD % (answers or event) + _ANSWER_CONTEXT % reply
 
 

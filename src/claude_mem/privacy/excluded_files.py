@@ -142,7 +142,7 @@ def searches(tool: object, command: str) -> bool:
 def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) -> str:
     """A search's output without the lines of excluded files: `.env:1:…`, `.env-2-…`, or those under a
     line that is the file's name."""
-    kept: list[str] = []
+    lines: list[str] = []
     under = False
     for line in text.split("\n"):
         name = line.strip()
@@ -153,8 +153,8 @@ def without_excluded_lines(text: str, globs: tuple[str, ...] = DEFAULT_GLOBS) ->
         else:
             under = " " not in name and ":" not in name and is_excluded(name, globs)
         file = _searched_file(line, globs)
-        kept.append(f"{file}:[excluded: contents of {file}]" if file else line)
-    return "\n".join(kept)
+        lines.append(f"{file}:[excluded: contents of {file}]" if file else line)
+    return "\n".join(lines)
 
 
 def _searched_file(line: str, globs: tuple[str, ...]) -> str | None:
@@ -283,8 +283,8 @@ def like(name: str, glob: str) -> bool:
 def _at(name: str, at: int, chunk: str) -> bool:
     if "?" not in chunk:
         return name.startswith(chunk, at)
-    here = name[at : at + len(chunk)]
-    return len(here) == len(chunk) and all(c in ("?", h) for c, h in zip(chunk, here, strict=True))
+    part = name[at : at + len(chunk)]
+    return len(part) == len(chunk) and all(c in ("?", h) for c, h in zip(chunk, part, strict=True))
 
 
 def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] = like) -> bool:
@@ -293,21 +293,21 @@ def _matches(parts: list[str], glob: str, fits: Callable[[str, str], bool] = lik
     last = glob.rpartition("/")[2]
     if fits is like and last != parts[-1] and "*" not in last and "?" not in last:
         return False
-    wanted = glob.removeprefix("~/").split("/")
-    if wanted[0] not in ("", "**"):
-        wanted.insert(0, "**")  # a relative glob holds in whichever directory it is found
-    return walk(parts, wanted, fits)
+    pattern = glob.removeprefix("~/").split("/")
+    if pattern[0] not in ("", "**"):
+        pattern.insert(0, "**")  # a relative glob holds in whichever directory it is found
+    return walk(parts, pattern, fits)
 
 
-def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] = like) -> bool:
+def walk(parts: list[str], pattern: list[str], fits: Callable[[str, str], bool] = like) -> bool:
     """Matches path parts against glob parts; `**` matches any number of them."""
     at = goal = 0
     star = mark = -1
     while at < len(parts):
-        if goal < len(wanted) and wanted[goal] == "**":
+        if goal < len(pattern) and pattern[goal] == "**":
             star, mark = goal, at
             goal += 1
-        elif goal < len(wanted) and fits(parts[at], wanted[goal]):
+        elif goal < len(pattern) and fits(parts[at], pattern[goal]):
             at += 1
             goal += 1
         elif star >= 0:
@@ -316,4 +316,4 @@ def walk(parts: list[str], wanted: list[str], fits: Callable[[str, str], bool] =
             at, goal = mark, star + 1
         else:
             return False
-    return all(rest == "**" for rest in wanted[goal:])
+    return all(rest == "**" for rest in pattern[goal:])

@@ -17,7 +17,7 @@ from claude_mem.privacy import excluded_files
 
 KEY = "CLAUDE_MEM_EXCLUDED_PROJECTS"
 HOLDS_S = 2.0
-MOST_REMEMBERED = 256
+MOST_CACHED = 256
 _GIT_FILE = 4096
 _LONGEST = 4096  # characters of a path that a system opens; looking at all above it takes their square
 
@@ -52,7 +52,7 @@ class ExcludedProjects:
         key, now = (cwd or "", name or ""), time.monotonic()
         at, answer = self._known.get(key, (-HOLDS_S, False))
         if now - at >= HOLDS_S:
-            if len(self._known) >= MOST_REMEMBERED:
+            if len(self._known) >= MOST_CACHED:
                 self._known.clear()
             answer = is_excluded(key[0], self._globs, self._home, key[1])
             self._known[key] = now, answer
@@ -109,11 +109,11 @@ def _matches(glob: str, places: list[str], names: list[str], home: str) -> bool:
         return any(name and excluded_files.like(name, glob) for name in names)
     if glob.startswith("~/"):
         glob = home.rstrip("/") + glob[1:]
-    wanted = glob.rstrip("/").split("/")
-    if wanted[0] not in ("", "**"):
-        wanted.insert(0, "**")  # wherever it is found
-    wanted.append("**")  # and all below it
-    return any(excluded_files.walk(place.split("/"), wanted) for place in places)
+    pattern = glob.rstrip("/").split("/")
+    if pattern[0] not in ("", "**"):
+        pattern.insert(0, "**")  # wherever it is found
+    pattern.append("**")  # and all below it
+    return any(excluded_files.walk(place.split("/"), pattern) for place in places)
 
 
 def _places(cwd: str) -> tuple[list[str], list[str]]:
@@ -137,8 +137,8 @@ def _places(cwd: str) -> tuple[list[str], list[str]]:
 def _main(link: str) -> list[str]:
     """The repository of a linked worktree, whose `.git` is a file that says where its directory is."""
     try:
-        said = paths.content(link, _GIT_FILE).decode(errors="surrogateescape")
+        content = paths.content(link, _GIT_FILE).decode(errors="surrogateescape")
     except OSError:
         return []  # a link to a directory, or a pipe
-    root, inside, _ = said.partition("gitdir:")[2].strip().rpartition("/.git/")
+    root, inside, _ = content.partition("gitdir:")[2].strip().rpartition("/.git/")
     return [root] if inside and root else []

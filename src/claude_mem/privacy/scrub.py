@@ -65,8 +65,10 @@ def scrub_text(
 ) -> str:
     """Removes from a text of any length what must not be stored, by our rules and the user's own."""
     globs = (*excluded_files.DEFAULT_GLOBS, *extra_globs)
-    kept, _ = scrub({"text": text}, field_cap=max(len(text), FIELD_CAP), extra_rules=extra_rules, globs=globs)
-    return str(kept["text"])
+    scrubbed, _ = scrub(
+        {"text": text}, field_cap=max(len(text), FIELD_CAP), extra_rules=extra_rules, globs=globs
+    )
+    return str(scrubbed["text"])
 
 
 class _Scrubber:
@@ -116,16 +118,16 @@ class _Scrubber:
             name = self.member(key)
             self.searching = (searching and key in RESPONSE_KEYS) or (self.searching and depth > 1)
             if file and key in RESPONSE_KEYS:
-                kept = self.blank(value, file, depth + 1)
+                scrubbed = self.blank(value, file, depth + 1)
             elif whole and key == "tool_input":
-                kept = self.blank(value, file, depth + 1, keep=PATH_KEYS)
+                scrubbed = self.blank(value, file, depth + 1, keep=PATH_KEYS)
             elif isinstance(value, str) and key in identity:
-                kept = self.stripped(value)  # a session whose id were redacted would be another session
+                scrubbed = self.stripped(value)  # a session whose id were redacted would be another session
             elif isinstance(value, str):
-                kept = self.value(secrets.redact_value(key, value), depth + 1)
+                scrubbed = self.value(secrets.redact_value(key, value), depth + 1)
             else:
-                kept = self.value(value, depth + 1)
-            clean[name] = kept
+                scrubbed = self.value(value, depth + 1)
+            clean[name] = scrubbed
         self.objects -= depth > 1
         self.close_tags()
         return clean
@@ -170,20 +172,20 @@ class _Scrubber:
         clean = secrets.redact(self.stripped(whole), self.extra, rules).split("\n")
         if len(clean) != whole.count("\n") + 1:
             return [trim(line, self.cap) for line in clean]
-        again: list[str] = []
+        trimmed: list[str] = []
         at = 0
         for line in lines:
             end = at + line.count("\n") + 1
-            again.append(trim("\n".join(clean[at:end]), self.cap))
+            trimmed.append(trim("\n".join(clean[at:end]), self.cap))
             at = end
-        return again
+        return trimmed
 
     def label(self, text: str) -> str:
         """Scrubs a key or a file name, which is not part of the text around it."""
         if text not in self.labels:
-            kept, _, private = tags.strip(text)
+            stripped, _, private = tags.strip(text)
             self.hid_private = self.hid_private or private
-            self.labels[text] = self.text(kept)
+            self.labels[text] = self.text(stripped)
         return self.labels[text]
 
     def text(self, text: str) -> str:

@@ -47,13 +47,13 @@ def prepare(verb: str, given: Payload) -> tuple[bytes, bytes | None, tuple[bytes
     if not isinstance(event, str):
         raise NotAPayload
     rules, globs, is_all = custom_rules()
-    name, kept = event.encode(errors="replace"), clean(event, payload, rules, globs)
-    if kept is None:
+    name, cleaned = event.encode(errors="replace"), clean(event, payload, rules, globs)
+    if cleaned is None:
         return name, None, ()
     # Without all rules: the settings file is not valid, perhaps because it is being written. The worker may
     # have read it before that, and scrubs again.
-    flags = {PRIVATE: kept[1], CUT_OFF: not is_parsed, SCRUB_AGAIN: not is_all}
-    return name, _encode(kept[0]), tuple(flag for flag, is_set in flags.items() if is_set)
+    flags = {PRIVATE: cleaned[1], CUT_OFF: not is_parsed, SCRUB_AGAIN: not is_all}
+    return name, _encode(cleaned[0]), tuple(flag for flag, is_set in flags.items() if is_set)
 
 
 def read(given: Payload) -> tuple[dict[str, object], bool]:
@@ -184,9 +184,9 @@ def custom_rules() -> tuple[tuple[tuple[str, str], ...], tuple[str, ...], bool]:
         return (), excluded_files.DEFAULT_GLOBS, False
     from claude_mem.privacy import rules
 
-    said, problem = rules.table(content)
-    patterns, _ = rules.patterns(said.get(rules.PATTERNS, {}))
-    globs, _ = rules.globs(said.get(rules.PATHS, []))
+    settings, problem = rules.table(content)
+    patterns, _ = rules.patterns(settings.get(rules.PATTERNS, {}))
+    globs, _ = rules.globs(settings.get(rules.PATHS, []))
     return patterns, (*excluded_files.DEFAULT_GLOBS, *globs), problem is None
 
 
@@ -268,6 +268,6 @@ def _without_last_word(string: str) -> str:
     """Drops the last word, because half a secret would no longer be detected, and a cut escape."""
     import re
 
-    kept = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
-    found = re.match(_WHOLE_CHARACTERS, kept)
+    shortened = string[:-LONGEST_WORD] + string[-LONGEST_WORD:].rpartition(" ")[0]
+    found = re.match(_WHOLE_CHARACTERS, shortened)
     return found.group() if found else ""

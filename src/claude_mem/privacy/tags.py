@@ -49,9 +49,9 @@ _SEAM = "…"
 
 
 def strip(text: str, inside: str | None = None) -> tuple[str, str | None, bool]:
-    """Return (kept text, the tag still open at its end, whether private text was removed)."""
-    kept, still, _, private = strip_nested(text, inside, 1 if inside else 0)
-    return kept, still, private
+    """Return (remaining text, the tag still open at its end, whether private text was removed)."""
+    stripped, still, _, private = strip_nested(text, inside, 1 if inside else 0)
+    return stripped, still, private
 
 
 def strip_nested(text: str, inside: str | None, depth: int) -> tuple[str, str | None, int, bool]:
@@ -208,5 +208,5 @@ def is_task_notification(prompt: str) -> bool:
 def notification_summary(prompt: str) -> str:
     """What ended and how; otherwise the whole text. A subagent's findings are in its own stop event."""
     _, _, rest = prompt.partition("<summary>")
-    said, closed, _ = rest.partition("</summary>")
-    return said.strip() if closed and said.strip() else prompt
+    summary, closed, _ = rest.partition("</summary>")
+    return summary.strip() if closed and summary.strip() else prompt

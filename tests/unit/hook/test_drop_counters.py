@@ -50,7 +50,7 @@ def test_every_reason_can_be_shown() -> None:
     for reason in drop_counters.REASONS:
         drop_counters.count(reason)
     message, _ = notices.pending(None)
-    assert all(f"{notices.SAID[reason]} (1)" in message for reason in drop_counters.REASONS)
+    assert all(f"{notices.LOST_BY[reason]} (1)" in message for reason in drop_counters.REASONS)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\x00", b"late", b"late x y\n", b"late  \nfoo 1 2\n"])

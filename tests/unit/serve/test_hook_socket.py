@@ -50,7 +50,7 @@ async def say(folder: Path, said: bytes) -> bytes:
         await writer.wait_closed()
 
 
-ASK = worker_link.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"x"}')
+QUERY = worker_link.QUERY % (b"1.0", b"UserPromptSubmit", b'{"prompt":"x"}')
 
 
 def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_an_answer_is_spelled_as_hooks_expect_it_and_wakes_the_worker(tmp_path: 
         return told
 
     async def talk(running: Running, _: HookListener) -> None:
-        answer = await say(tmp_path, ASK)
+        answer = await say(tmp_path, QUERY)
         assert answer == worker_link.OPENING + json.dumps(told).encode() + worker_link.CLOSING
         assert running.wake.is_set()
 
@@ -77,14 +77,14 @@ def test_an_answer_longer_than_the_client_takes_is_not_cut_but_withheld_and_coun
     tmp_path: Path, answer: str
 ) -> None:
     async def talk(running: Running, _: HookListener) -> None:
-        assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
+        assert json.loads(await say(tmp_path, QUERY)) == {"type": "answer", "context": ""}
 
     assert serving(tmp_path, lambda _: answer, talk).mishaps == Counter(ask=1)
 
 
 def test_an_answer_as_long_as_the_client_takes_is_told(tmp_path: Path) -> None:
     async def talk(running: Running, _: HookListener) -> None:
-        assert json.loads(await say(tmp_path, ASK))["context"] == "𝄞" * 5_000
+        assert json.loads(await say(tmp_path, QUERY))["context"] == "𝄞" * 5_000
 
     assert serving(tmp_path, lambda _: "𝄞" * 5_000, talk).mishaps == Counter()
 
@@ -95,7 +95,7 @@ def test_a_failure_is_an_empty_answer_and_counted(tmp_path: Path) -> None:
 
     async def talk(running: Running, _: HookListener) -> None:
         for _again in range(hook_socket.MOST_WAITING + 2):  # none of them takes a place for good
-            assert json.loads(await say(tmp_path, ASK)) == {"type": "answer", "context": ""}
+            assert json.loads(await say(tmp_path, QUERY)) == {"type": "answer", "context": ""}
 
     assert serving(tmp_path, ask, talk).mishaps == Counter(ask=hook_socket.MOST_WAITING + 2)
 
@@ -139,7 +139,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     hanging = Hanging()
 
     async def talk(_: Running, line: HookListener) -> None:
-        held = [asyncio.create_task(say(tmp_path, ASK)) for _ in range(hook_socket.ASK_THREADS)]
+        held = [asyncio.create_task(say(tmp_path, QUERY)) for _ in range(hook_socket.ASK_THREADS)]
         await hanging.is_full()
         await line.stop()
         assert {json.loads(await task)["context"] for task in held} == {""}
@@ -178,7 +178,7 @@ class SomeHang(Hanging):
                 times -= self.at_work.acquire(blocking=False)
 
 
-HANG = worker_link.ASK % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+HANG = worker_link.QUERY % (b"1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
 
 
 async def told_hung(running: Running) -> int:
@@ -202,11 +202,11 @@ def test_lookups_that_hang_give_their_places_and_threads_back_and_health_counts_
             2 * hook_socket.ASK_THREADS,
         ):  # as many as there are places, in all
             await hanging.hangs(tmp_path, monkeypatch, hook_socket.ASK_THREADS)
-            assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+            assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"
             assert await told_hung(running) == hung
         hanging.let_go.set()
         await none_hangs(running)
-        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+        assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"
 
     try:
         assert serving(tmp_path, hanging.ask, talk).mishaps == Counter()
@@ -222,12 +222,12 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
     async def talk(running: Running, _: HookListener) -> None:
         await hanging.hangs(tmp_path, monkeypatch, hook_socket.MOST_ASK_THREADS)
         for _again in range(2):
-            assert json.loads(await say(tmp_path, ASK))["context"] == ""
+            assert json.loads(await say(tmp_path, QUERY))["context"] == ""
         assert await told_hung(running) == hook_socket.MOST_ASK_THREADS
         assert len(ours()) == hook_socket.MOST_ASK_THREADS
         hanging.let_go.set()
         await none_hangs(running)
-        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+        assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"
 
     def ours() -> set[threading.Thread]:
         return {each for each in threading.enumerate() if each.name.startswith("ask-")} - before
@@ -247,8 +247,8 @@ def test_a_machine_that_has_no_thread_to_spare_for_a_while_silences_recall_no_lo
         with monkeypatch.context() as patched:
             patched.setattr(threading.Thread, "start", refuse)
             for _again in range(hook_socket.MOST_WAITING):
-                await say(tmp_path, ASK)
-        assert json.loads(await say(tmp_path, ASK))["context"] == "memory"
+                await say(tmp_path, QUERY)
+        assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"
 
     def refuse(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")

@@ -52,7 +52,7 @@ def test_long_findings_are_wrapped_but_paths_stay_whole() -> None:
 
 
 def test_questions_that_the_worker_never_answers_are_warned_of(tmp_path: Path) -> None:
-    question = worker_link.ASK % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
+    question = worker_link.QUERY % (b"0.1.0", b"UserPromptSubmit", b'{"prompt":"hang"}')
     with worker_driver.started(tmp_path / "data", "--ask-within-s", "0.05") as worker:
 
         def warned() -> list[Finding]:

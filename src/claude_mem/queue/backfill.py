@@ -144,7 +144,7 @@ class Backfill:
         except (NotAPayload, EventUnreadable):
             lines.unreadable += 1
             return
-        if event is None or not self._intake.is_wanted(event) or pause.was_skipped(event.session):
+        if event is None or not self._intake.is_recorded(event) or pause.was_skipped(event.session):
             lines.dropped += 1
             return
         # The branch that is checked out now does not apply to that time.

@@ -1,7 +1,7 @@
 """Takes in events: from the spool (in order, one transaction per batch) and from callers of the API.
 
     drain > _drain > _take_in > _event           parse, scrub again if need be
-                              > is_wanted        skipped tools, excluded projects
+                              > is_recorded      skipped tools, excluded projects
                               > _with_transcript at the end of a turn: what only the transcript has
                               > _accept          commit
 
@@ -112,7 +112,7 @@ class Intake:
         if event is None or _is_paused(event.session):
             return Accepted()
         origin = self._named_project(event) or self.location_of(event.cwd)
-        if self._stays_excluded(event, origin) or not self.is_wanted(event):
+        if self._stays_excluded(event, origin) or not self.is_recorded(event):
             return Accepted()
         return self._accept([self.new_event(event, origin)])
 
@@ -175,7 +175,7 @@ class Intake:
         """The origin of the project that work in a directory belongs to."""
         return self._store.projects.with_project(self.location_of(cwd))
 
-    def is_wanted(self, event: Event) -> bool:
+    def is_recorded(self, event: Event) -> bool:
         """Whether the user's settings skip neither its tool nor its project."""
         is_skipped = event.tool is not None and event.tool.name in self._settings.skip_tools
         return not is_skipped and not self._is_in_excluded_project(event)
@@ -192,7 +192,7 @@ class Intake:
         """Returns how many files left the spool; 0 if it is empty, or contains only unreadable files that
         cannot be moved."""
         batch: list[SpooledEvent] = []
-        gone = 0
+        processed = 0
         # Files that cannot be moved come last: otherwise enough of them would block the spool.
         names = sorted(self.spool.names(), key=self._unmovable.__contains__)
         for name in names[:MOST_AT_ONCE]:
@@ -201,26 +201,26 @@ class Intake:
             except FileNotFoundError:
                 continue
             except EventUnreadable as error:
-                gone += self._set_aside(name, error)
+                processed += self._set_aside(name, error)
             if len(batch) >= BATCH or sum(one.size for one in batch) >= BATCH_BYTES:
-                gone += self._take_in(batch)
+                processed += self._take_in(batch)
                 batch = []
-        return gone + self._take_in(batch)
+        return processed + self._take_in(batch)
 
     def _take_in(self, files: list[SpooledEvent]) -> int:
         """Returns how many files left the spool. One bad event does not hold up those behind it."""
-        gone, taken, accepting = 0, [], []
+        processed, taken, accepting = 0, [], []
         for file in files:
             try:
                 event = self._event(file)
                 new: list[NewEvent] = []
-                if event is not None and self.is_wanted(event):
+                if event is not None and self.is_recorded(event):
                     origin = self.location_of(event.cwd)
                     new = [self.new_event(each, origin) for each in self._with_transcript(file.agent, event)]
             except _STORE_ERRORS:
                 raise
             except Exception as error:
-                gone += self._set_aside(file.name, error)
+                processed += self._set_aside(file.name, error)
                 continue
             taken.append(file)
             if new:
@@ -228,14 +228,14 @@ class Intake:
         skipped = len(taken) - len(accepting)
         for refused, why in self._accept_or_refuse(accepting):
             taken.remove(refused)
-            gone += self._set_aside(refused.name, why)
+            processed += self._set_aside(refused.name, why)
         if skipped:
             self._store.queue.count("skipped", skipped)
         for file in taken:
             self._note(file)
         if taken:
             self.spool.remove(taken)
-        return gone + len(taken)
+        return processed + len(taken)
 
     def _accept_or_refuse(
         self, accepting: Sequence[tuple[SpooledEvent, Sequence[NewEvent]]]
@@ -313,10 +313,10 @@ class Intake:
             return [event]
         words, messages = words_of(event), list[Event]()
         for each in words.during_turn:
-            if (kept := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
-                one = hook_payload.parse(each.event, kept, id=each.id, at=each.at, client=agent)
+            if (scrubbed := self._scrubbed(each.event, each.payload | {"prompt_number": None})) is not None:
+                one = hook_payload.parse(each.event, scrubbed, id=each.id, at=each.at, client=agent)
                 # Whether it is wanted is judged by its own directory.
-                if one is not None and (one.text or one.tool) and self.is_wanted(one):
+                if one is not None and (one.text or one.tool) and self.is_recorded(one):
                     messages.append(replace(one, cwd=event.cwd))
         if event.kind is Kind.STOP and event.text is None and words.last:
             turn: dict[str, object] = {"session_id": event.session, "prompt_id": event.prompt_id}
@@ -337,7 +337,7 @@ class Intake:
 
     def _reset_ledger(self) -> None:
         limits = self._settings.spool_max_files, self._settings.spool_max_bytes
-        spool_writer.reset_ledger(*self.spool.weigh(), *limits)
+        spool_writer.reset_ledger(*self.spool.measure(), *limits)
 
 
 def _is_paused(session: str) -> bool:

@@ -68,8 +68,8 @@ Decision = Settle | Wait | Retry | Park | Fallback
 def backoff(attempt: int, jitter: float = 0.0) -> int:
     """Milliseconds after the given failed attempt: 5 s, 25 s, …, and up to half as much again by chance, so
     that those who failed together do not come back together. `jitter` is from 0 to 1."""
-    grown = 5 ** min(attempt - 1, 9)  # bounded: days of failures would overflow a float
-    return min(int(FIRST_BACKOFF_MS * grown * (1 + jitter / 2)), LONGEST_WAIT_MS)
+    factor = 5 ** min(attempt - 1, 9)  # bounded: days of failures would overflow a float
+    return min(int(FIRST_BACKOFF_MS * factor * (1 + jitter / 2)), LONGEST_WAIT_MS)
 
 
 def decide(outcome: Outcome, attempt: int, now: int, jitter: float = 0.0, *, failures: int = 1) -> Decision:

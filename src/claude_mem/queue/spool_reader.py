@@ -33,7 +33,7 @@ class Spool:
         except FileNotFoundError:
             return []
 
-    def weigh(self) -> tuple[int, int]:
+    def measure(self) -> tuple[int, int]:
         """How many files are waiting, and their total size, by listing them."""
         sizes = []
         for name in self.names():
@@ -63,8 +63,8 @@ class Spool:
                 "event": str(event),
                 "payload": dict(payload),
             }:
-                ours = _version_1_fields(payload) if version == 1 else envelope
-                flags, context, by = ours.get("flags"), ours.get("context"), envelope.get("by")
+                fields = _version_1_fields(payload) if version == 1 else envelope
+                flags, context, by = fields.get("flags"), fields.get("context"), envelope.get("by")
                 flags = flags if isinstance(flags, list) else []
                 return SpooledEvent(
                     name,
@@ -74,7 +74,7 @@ class Spool:
                     event,
                     payload,
                     by=by if isinstance(by, str) else None,
-                    agent=str(ours.get("agent") or AGENT),
+                    agent=str(fields.get("agent") or AGENT),
                     private=PRIVATE.decode() in flags,
                     scrub_again=SCRUB_AGAIN.decode() in flags,
                     context=context if isinstance(context, str) else None,
@@ -97,7 +97,7 @@ class Spool:
         os.rename(f"{paths.SPOOL}/{name}", target)
         spool_writer.discharge(1, size)
 
-    def unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+    def unreadable(self, matches: Callable[[bytes], bool]) -> list[str]:
         """The paths of matching files that were set aside, or left half-written some time ago."""
         found = []
         for folder, suffix in ((paths.ASIDE, ""), (paths.SPOOL, ".tmp")):
@@ -109,18 +109,18 @@ class Spool:
                 try:
                     path = f"{folder}/{name}"
                     is_being_written = suffix and time.time() - os.lstat(path).st_mtime < BEING_WRITTEN_S
-                    if not is_being_written and is_meant(_read_regular_file(path)):
+                    if not is_being_written and matches(_read_regular_file(path)):
                         found.append(path)
                 except (EventUnreadable, FileNotFoundError):
                     continue
         return found
 
-    def remove_unreadable(self, is_meant: Callable[[bytes], bool]) -> list[str]:
+    def remove_unreadable(self, matches: Callable[[bytes], bool]) -> list[str]:
         """Removes the files that `unreadable` finds, and returns their paths."""
-        gone = self.unreadable(is_meant)
-        for path in gone:
+        removed = self.unreadable(matches)
+        for path in removed:
             _unlink(path)
-        return gone
+        return removed
 
     def tidy(self, now_s: float) -> int:
         """Removes what killed hooks left half-written, and what is long abandoned: files that were set aside,

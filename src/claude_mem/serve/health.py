@@ -120,7 +120,7 @@ def queue_page(running: Running, query: QueueQuery) -> QueuePage:
     jobs = services.store.queue.jobs(query.state, query.limit, query.after)
     return QueuePage(
         **structs.asdict(queue_figures(services)),
-        spooled_bytes=services.intake.spool.weigh()[1],
+        spooled_bytes=services.intake.spool.measure()[1],
         last_event_at=services.store.queue.last_event_at(),
         counters=services.store.queue.counters(),
         drops=services.intake.drops(),
@@ -168,7 +168,7 @@ def prometheus(running: Running) -> str:
         histogram("batch_duration_seconds", "How long a batch took.", *took),
         metric("drops_total", "Events hooks could not store.", services.intake.drops(), "reason"),
         metric("spool_files", "Events waiting in the spool.", figures.spooled),
-        metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.weigh()[1]),
+        metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.measure()[1]),
         metric("sessions_open", "Sessions that may still be open.", open_sessions),
         metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
         metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),

@@ -98,7 +98,7 @@ class Exchange:
         if found is None or progress.stopped is not None:
             return IDLE_S
         now = self._clock()
-        if now < self._not_before <= now + policy.LONGEST_TOLD_MS * 2:
+        if now < self._not_before <= now + policy.LONGEST_RETRY_AFTER_MS * 2:
             return (self._not_before - now) / 1000
         return self._exchanged(found[1], pulls=not now < self._next_pull <= now + PULL_EVERY_MS)
 
@@ -106,7 +106,7 @@ class Exchange:
         """Also what waited for git or after a failure, because the user asks for it: all of it, unless the
         server never comes to an end."""
         with self.changing:
-            self._branches.ask_again()
+            self._branches.discard_results()
             self.outbox.judge_again()
             if (found := self.server()) is None:
                 return
@@ -201,24 +201,24 @@ class Exchange:
         parcel = outgoing.pack(*self.outbox.records(items), self.sides.fit, machine=machine)
         if parcel.unfit:
             self.outbox.postpone(parcel.unfit, self._clock() + REFUSED_MS)
-        wanted = self.outbox.offer(parcel.items)
-        if not wanted:
+        offered = self.outbox.offer(parcel.items)
+        if not offered:
             return
         try:
-            answer = server.push(parcel.body(wanted))
+            answer = server.push(parcel.body(offered))
         except TeamFailure as failure:
             if failure.is_late:  # as many again would be late again, on a server as busy
                 self._batch = max(1, self._batch // 4)
             raise
         first = len(parcel.heads)
         refused = {
-            wanted[index - first].item: f"refused: {why}"
+            offered[index - first].item: f"refused: {why}"
             for index, why in answer.refused or ()
-            if first <= index < first + len(wanted)
+            if first <= index < first + len(offered)
         }
         if refused:
             self.outbox.postpone(refused, self._clock() + REFUSED_MS)
-        self.outbox.settle(each.item for each in wanted if each.item not in refused)
+        self.outbox.settle(each.item for each in offered if each.item not in refused)
 
     def _report_forgets(self, server: TeamServer) -> bool:
         """Whether there is more."""
@@ -280,24 +280,24 @@ class Exchange:
     def _carry_out(self, lines: Sequence[ForgetLine]) -> None:
         """As the user's own `forget`, then to be acknowledged. What is not here needs no deletion; what would
         delete much of one's own waits for consent."""
-        meant = self.outbox.found(lines)
+        deletion = self.outbox.found(lines)
         since = self._clock() - policy.LOSS_OF
-        projects = {each.project_id for each in meant.losses}
-        own = {project: self.outbox.own_memories(project, since=since) for project in projects}
-        if held := policy.held(meant.losses, own):
-            self._hold([line for line in lines if line.id in held], meant.losses)
+        projects = {each.project_id for each in deletion.losses}
+        own_counts = {project: self.outbox.own_memories(project, since=since) for project in projects}
+        if held := policy.held(deletion.losses, own_counts):
+            self._hold([line for line in lines if line.id in held], deletion.losses)
             lines = [line for line in lines if line.id not in held]
-            meant = self.outbox.found(lines)
-        if meant.refs or meant.sessions:
-            self.sides.forget(meant.refs, meant.sessions)
-        self.outbox.carried_out(lines, meant.names, meant.losses)
+            deletion = self.outbox.found(lines)
+        if deletion.refs or deletion.sessions:
+            self.sides.forget(deletion.refs, deletion.sessions)
+        self.outbox.carried_out(lines, deletion.names, deletion.losses)
 
     def _hold(self, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> None:
         if self.outbox.hold(lines, losses):
-            who = ", ".join(sorted({line.by for line in lines if _MEMBER.fullmatch(line.by)})) or "somebody"
+            names = ", ".join(sorted({line.by for line in lines if _MEMBER.fullmatch(line.by)})) or "somebody"
             self.sides.notify(
-                f"{who} wants to delete many memories that you shared, on this machine too. They stay until "
-                "you agree. See: claude-mem team"
+                f"{names} wants to delete many memories that you shared, on this machine too. They stay "
+                "until you agree. See: claude-mem team"
             )
 
     def answer_held(self, *, consents: bool) -> int:
@@ -309,9 +309,9 @@ class Exchange:
                 return len(lines)
             for at in range(0, len(lines), NAMES):
                 some = lines[at : at + NAMES]
-                meant = self.outbox.found(some)
-                self.sides.forget(meant.refs, meant.sessions)
-                self.outbox.carried_out(some, meant.names)
+                deletion = self.outbox.found(some)
+                self.sides.forget(deletion.refs, deletion.sessions)
+                self.outbox.carried_out(some, deletion.names)
             return len(lines)
 
     def _acknowledge(self, server: TeamServer) -> None:

@@ -47,15 +47,15 @@ class Membership:
         self._key_file, self._clock, self._share_when = key_file, clock, share_when
         self._project_of = project_of
 
-    def join(self, wanted: api.JoinRequest) -> api.SharingStatus:
+    def join(self, params: api.JoinRequest) -> api.SharingStatus:
         """Raises InvalidInput, and TeamFailure with nothing changed."""
-        url, ca = checked_url(wanted.url, insecure=wanted.insecure_http), wanted.ca or None
+        url, ca = checked_url(params.url, insecure=params.insecure_http), params.ca or None
         if ca is not None and not Path(ca).is_absolute():
             raise InvalidInput("ca", "The path of the certificates must be absolute.")
-        if wanted.moved:
-            return self._follow(url, ca, wanted)
-        key = checked_key(wanted.key)
-        me = TeamServer(url, key, ca=ca).who()
+        if params.moved:
+            return self._follow(url, ca, params)
+        key = checked_key(params.key)
+        me = TeamServer(url, key, ca=ca).fetch_team()
         with self.exchange.changing:
             before = self._outbox.link()
             if before is not None and (before.url, before.member) != (url, me.member):
@@ -75,52 +75,54 @@ class Membership:
                     joined_at=self._clock(),
                     expires_at=me.expires_at,
                     ca=ca,
-                    insecure=wanted.insecure_http,
+                    insecure=params.insecure_http,
                     server=me.server,
                 )
             )
             self.exchange.reset()
         return self.status()
 
-    def _follow(self, url: str, ca: str | None, wanted: api.JoinRequest) -> api.SharingStatus:
+    def _follow(self, url: str, ca: str | None, params: api.JoinRequest) -> api.SharingStatus:
         """The server has another address now. What was sent and pulled stays known."""
         with self.exchange.changing:
             before, key = self._outbox.link(), read_key(self._key_file)
             if before is None or key is None:
                 raise NotJoined
-            me = TeamServer(url, key, ca=ca).who()
+            me = TeamServer(url, key, ca=ca).fetch_team()
             if (me.server, me.member, me.machine) != (before.server, before.member, before.machine):
                 raise InvalidInput(
                     "url", f"The server at {url} is not the one that this machine joined at {before.url}."
                 )
-            self._outbox.move(replace(before, url=url, ca=ca, insecure=wanted.insecure_http))
+            self._outbox.move(replace(before, url=url, ca=ca, insecure=params.insecure_http))
             self.exchange.reset()
         return self.status()
 
-    def leave(self, wanted: api.LeaveRequest) -> api.LeftAnswer:
+    def leave(self, params: api.LeaveRequest) -> api.LeftAnswer:
         """One's own memories are deleted from the server, others' here. Killed on the way, it is done again.
         Raises InvalidInput, and TeamFailure with nothing changed."""
         with self.exchange.changing:
             found = self.exchange.server()
             if self._outbox.link() is None:
                 raise NotJoined
-            told = found is not None and self._told(found[1], wanted)
+            notified = found is not None and self._notify_server(found[1], params)
             others = list(self._outbox.sessions_of_others())
-            if others and not wanted.keep_copies:
+            if others and not params.keep_copies:
                 self.exchange.sides.forget((), others)
             self._outbox.leave()
             self._key_file.unlink(missing_ok=True)
             self.exchange.reset()
-        deleted = 0 if wanted.keep_copies else len(others)
-        return api.LeftAnswer(told_server=told, deleted_sessions=deleted, kept_sessions=len(others) - deleted)
+        deleted = 0 if params.keep_copies else len(others)
+        return api.LeftAnswer(
+            told_server=notified, deleted_sessions=deleted, kept_sessions=len(others) - deleted
+        )
 
-    def _told(self, server: TeamServer, wanted: api.LeaveRequest) -> bool:
+    def _notify_server(self, server: TeamServer, params: api.LeaveRequest) -> bool:
         try:
             server.leave()
         except TeamFailure as failure:
-            if failure.status == 401 and not wanted.without_server:
+            if failure.status == 401 and not params.without_server:
                 return False  # the key has ended: with this machine's leaving, or before
-            if not wanted.without_server:
+            if not params.without_server:
                 raise TeamFailure(
                     f"{failure} To leave without it: claude-mem leave --without-server",
                     status=failure.status,
@@ -129,36 +131,36 @@ class Membership:
             return False
         return True
 
-    def share(self, wanted: api.ShareRequest) -> api.SharingStatus:
+    def share(self, params: api.ShareRequest) -> api.SharingStatus:
         self._require_link()
-        project = None if wanted.all else self._meant(wanted).id
-        self._outbox.share(project, prompts=wanted.prompts)
+        project = None if params.all else self._project(params).id
+        self._outbox.share(project, prompts=params.prompts)
         return self.status()
 
-    def unshare(self, wanted: api.UnshareRequest) -> api.SharingStatus:
-        project = None if wanted.all else self._meant(wanted).id
-        self._outbox.unshare(project, take_back=wanted.take_back)
+    def unshare(self, params: api.UnshareRequest) -> api.SharingStatus:
+        project = None if params.all else self._project(params).id
+        self._outbox.unshare(project, take_back=params.take_back)
         return self.status()
 
-    def answer_forgets(self, wanted: api.ConsentRequest) -> api.SharingStatus:
+    def answer_forgets(self, params: api.ConsentRequest) -> api.SharingStatus:
         """Applies the user's answer to held deletions of their own memories."""
         self._require_link()
-        self.exchange.answer_held(consents=wanted.accept)
+        self.exchange.answer_held(consents=params.accept)
         return self.status()
 
-    def send_now(self, wanted: api.SendNowRequest) -> api.SentNowAnswer:
+    def send_now(self, params: api.SendNowRequest) -> api.SentNowAnswer:
         """Sends memories immediately, including those that wait for a merge."""
         self._require_link()
-        anywhere = not (wanted.project or wanted.cwd)
-        count = self._outbox.send_at_once(None if anywhere else self._meant(wanted).id)
+        anywhere = not (params.project or params.cwd)
+        count = self._outbox.send_at_once(None if anywhere else self._project(params).id)
         self.exchange.now()
         return api.SentNowAnswer(count, self.status())
 
-    def pin(self, wanted: api.TeamPinRequest) -> api.TeamPinAnswer:
+    def pin(self, params: api.TeamPinRequest) -> api.TeamPinAnswer:
         self._require_link()
-        refs = {text: Ref.parse(text) for text in dict.fromkeys(map(str, wanted.ids))}
+        refs = {text: Ref.parse(text) for text in dict.fromkeys(map(str, params.ids))}
         ids = {ref.id: text for text, ref in refs.items() if ref is not None and ref.kind == "observation"}
-        changed = self._outbox.pin(list(ids), pinned=wanted.pinned)
+        changed = self._outbox.pin(list(ids), pinned=params.pinned)
         done = tuple(ids[id] for id in changed)
         return api.TeamPinAnswer(done, tuple(text for text in refs if text not in done))
 
@@ -214,10 +216,10 @@ class Membership:
         if self._outbox.link() is None:
             raise NotJoined
 
-    def _meant(self, wanted: ProjectParams) -> Project:
-        if not wanted.project and not wanted.cwd:
+    def _project(self, params: ProjectParams) -> Project:
+        if not params.project and not params.cwd:
             raise InvalidInput("project", "Specify a project or a working directory (cwd).")
-        found = self._project_of(wanted.filters)
+        found = self._project_of(params.filters)
         if found is None:
             raise InvalidInput("cwd", NO_MEMORIES)
         return found

@@ -81,16 +81,16 @@ class MergedBranches:
     ) -> None:
         self._outbox, self._clock, self._always = outbox, clock, always
         self._environ, self._monotonic = environ, monotonic
-        self._asked: dict[int, tuple[float, dict[str, str | None]]] = {}
+        self._results: dict[int, tuple[float, dict[str, str | None]]] = {}
         """By project: the time, and why memories of each branch wait, unless they were made before the branch
         was merged."""
         self._looks: dict[tuple[str, str, tuple[str, ...]], Look] = {}
         """By repository, tip and tips of the default branch: results that git would repeat."""
-        self.times_asked = 0
+        self.lookup_count = 0
 
-    def ask_again(self) -> None:
+    def discard_results(self) -> None:
         """Discards earlier results from git."""
-        self._asked.clear()
+        self._results.clear()
 
     def reasons(self, items: Iterable[OutboxItem]) -> dict[OutboxItem, str]:
         """The reasons why items wait; those that need not are omitted."""
@@ -102,32 +102,32 @@ class MergedBranches:
         for project_id, some in by_project.items():
             states = self._outbox.branches(project_id)
             places = {place for item in some for place in _places(item)}
-            said = self._said(project_id, some[0].root, places, states)
+            waiting = self._waiting_reasons(project_id, some[0].root, places, states)
             states = self._outbox.branches(project_id)
             for item in some:
                 for place in _places(item):
-                    why = said.get(place, NO_ANSWER)
+                    why = waiting.get(place, NO_ANSWER)
                     merged_at = states[place].merged_at if place in states else None
                     if why is not None and (merged_at is None or item.at > merged_at):
                         found[item] = why
         return found
 
-    def _said(
+    def _waiting_reasons(
         self, project_id: int, root: str, places: set[str], states: Mapping[str, BranchState]
     ) -> Mapping[str, str | None]:
         now = self._monotonic()
-        at, before = self._asked.get(project_id, (-REFRESH_S, {}))
-        said = before if now - at < REFRESH_S else {}
-        unknown = [place for place in places if place not in said]
+        at, before = self._results.get(project_id, (-REFRESH_S, {}))
+        reasons = before if now - at < REFRESH_S else {}
+        unknown = [place for place in places if place not in reasons]
         # Branches that took too long come last, so that they do not prevent others from being checked.
         unknown.sort(key=lambda place: (before.get(place) == NO_ANSWER, str(place)))
         unknown = unknown[:MOST_BRANCHES]
         if unknown:
-            new, said_now = self._look(root, unknown, states)
+            new, new_reasons = self._look(root, unknown, states)
             self._outbox.note_branches(project_id, new)
-            said = {**said, **said_now}
-            self._asked[project_id] = (now if len(said) == len(said_now) else at, said)
-        return said
+            reasons = {**reasons, **new_reasons}
+            self._results[project_id] = (now if len(reasons) == len(new_reasons) else at, reasons)
+        return reasons
 
     def _look(
         self, root: str, places: Sequence[str], states: Mapping[str, BranchState]
@@ -135,26 +135,26 @@ class MergedBranches:
         """The current state of each branch, and why its memories wait. A commit counts as its own branch."""
         if not root or not (Path(root) / ".git").exists():
             return {}, dict.fromkeys(places, NO_REPOSITORY)
-        self.times_asked += 1
+        self.lookup_count += 1
         git = Git(Path(root), time.monotonic() + WITHIN_S, self._environ, most_bytes=MOST_BYTES)
         new: dict[str, BranchState] = {}
-        said: dict[str, str | None] = {}
+        reasons: dict[str, str | None] = {}
         try:
             heads = read_heads(git)
         except Unanswered:
             return {}, dict.fromkeys(places, NO_ANSWER)
         for place in places:
             if place == heads.default:
-                said[place] = None
+                reasons[place] = None
             elif heads.default is None:
-                said[place] = NO_DEFAULT
+                reasons[place] = NO_DEFAULT
             elif place.startswith("@"):
-                said[place] = self._of_commit(git, place[1:], heads)
+                reasons[place] = self._of_commit(git, place[1:], heads)
             else:
-                state, said[place] = self._of_branch(git, root, place, heads, states.get(place))
+                state, reasons[place] = self._of_branch(git, root, place, heads, states.get(place))
                 if state is not None:
                     new[place] = state
-        return new, said
+        return new, reasons
 
     def _of_commit(self, git: Git, commit: str, heads: RepoHeads) -> str | None:
         if not _HASH.fullmatch(commit):
@@ -230,10 +230,10 @@ def is_inside(git: Git, commit: str, heads: RepoHeads) -> bool:
 def _has_commits(git: Git, branch: str) -> bool:
     """By the branch's own log: whether a commit was ever made on it."""
     try:
-        said = git.output("log", "-g", f"-n{MOST_COMMITS}", "--format=%gs", f"refs/heads/{branch}", "--")
+        log = git.output("log", "-g", f"-n{MOST_COMMITS}", "--format=%gs", f"refs/heads/{branch}", "--")
     except Unanswered:
         return False  # it keeps none
-    return any(re.match(r"commit|cherry-pick|am:", line) for line in said.splitlines())
+    return any(re.match(r"commit|cherry-pick|am:", line) for line in log.splitlines())
 
 
 def _is_rewritten(git: Git, tip: str, default: str) -> bool:
@@ -245,8 +245,8 @@ def _is_rewritten(git: Git, tip: str, default: str) -> bool:
     whole = _changes(git.output(*_DIFF, base, tip, "--"))
     names = git.output("diff", "--name-only", "-z", "--no-renames", base, tip, "--").split("\0")
     paths = [name for name in names if name]
-    asked = (f"-n{MOST_COMMITS}", "--no-merges", "--format=%x01", f"{base}..{default}", "--")
-    log = git.output("log", *_LOG, *asked, *(paths if len(paths) <= MOST_PATHS else ()))
+    options = (f"-n{MOST_COMMITS}", "--no-merges", "--format=%x01", f"{base}..{default}", "--")
+    log = git.output("log", *_LOG, *options, *(paths if len(paths) <= MOST_PATHS else ()))
     return bool(whole) and any(_changes(each) == whole for each in log.split("\x01"))
 
 
@@ -257,8 +257,8 @@ _LOG = ("log", "-p", *_QUIET, "--no-notes", "--no-show-signature")[1:]
 
 def _changes(diff: str) -> tuple[str, ...]:
     """The changes in a diff, independent of their position: git's patch-id without context."""
-    kept = []
+    changes = []
     for line in diff.splitlines():
         if line.startswith(("+", "-", "Binary files", "new file", "deleted file", "old mode", "new mode")):
-            kept.append("".join(line.split()))
-    return tuple(kept)
+            changes.append("".join(line.split()))
+    return tuple(changes)

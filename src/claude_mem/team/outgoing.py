@@ -41,9 +41,9 @@ class Parcel(Struct, frozen=True):
     items: tuple[NamedItem, ...]
     unfit: dict[OutboxItem, str]
 
-    def body(self, wanted: Sequence[NamedItem]) -> bytes:
-        chosen = set(wanted)
-        lines = [line for line, item in zip(self.lines, self.items, strict=True) if item in chosen]
+    def body(self, items: Sequence[NamedItem]) -> bytes:
+        selected = set(items)
+        lines = [line for line, item in zip(self.lines, self.items, strict=True) if item in selected]
         return b"".join((*self.heads, *lines))
 
 
@@ -109,8 +109,8 @@ def _leaving(record: Record, machine: str) -> dict[str, Any]:
         left["session_id"] = unique_session(str(left["session_id"]), machine)
     if older := parse_name(str(left.get("supersedes"))):
         left["supersedes"] = name_of(unique_session(older[0], machine), *older[1:])
-    if asked := record.get("asked"):
-        left = prompt_quotes.without_quotes(left, prompt_quotes.prompts_of(str(asked)))
+    if prompts := record.get("asked"):
+        left = prompt_quotes.without_quotes(left, prompt_quotes.prompts_of(str(prompts)))
     return left
 
 

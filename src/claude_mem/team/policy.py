@@ -19,7 +19,7 @@ from claude_mem.team.wire import TeamFailure
 
 FIRST_MS = 5_000
 LONGEST_MS = 5 * 60 * 1000
-LONGEST_TOLD_MS = 60 * 60 * 1000
+LONGEST_RETRY_AFTER_MS = 60 * 60 * 1000
 NOTICE_AFTER_MS = DAY_MS
 
 
@@ -40,9 +40,9 @@ def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Agai
     if failure.status == 401:
         return Stop("The team's server rejected this machine's key: it has expired or was revoked.")
     wait = min(FIRST_MS * 2 ** min(failures - 1, 10), LONGEST_MS)
-    told = failure.retry_after or ""
-    if re.fullmatch(r"[0-9]{1,6}", told):
-        wait = max(wait, min(int(told) * 1000, LONGEST_TOLD_MS))
+    retry_after = failure.retry_after or ""
+    if re.fullmatch(r"[0-9]{1,6}", retry_after):
+        wait = max(wait, min(int(retry_after) * 1000, LONGEST_RETRY_AFTER_MS))
     return Again(now + int(wait * (1 + jitter / 2)))
 
 
@@ -60,12 +60,12 @@ MOST_SHARE_LOST = 0.2
 def held(losses: Sequence[OwnLoss], own: Mapping[int, tuple[int, int]]) -> frozenset[str]:
     """The ids of the forgets that wait for consent: all of a project of which too much would be lost. `own`:
     of each project, how many memories are one's own, and how many such forgets have deleted lately."""
-    lost = Counter[int]()
+    lost_counts = Counter[int]()
     for each in losses:
-        lost[each.project_id] += each.memories
+        lost_counts[each.project_id] += each.memories
     too_much = set()
-    for project, count in lost.items():
-        there, before = own[project]
-        if count + before > max(MOST_LOST, MOST_SHARE_LOST * (there + before)):
+    for project, count in lost_counts.items():
+        remaining, before = own[project]
+        if count + before > max(MOST_LOST, MOST_SHARE_LOST * (remaining + before)):
             too_much.add(project)
     return frozenset(each.id for each in losses if each.project_id in too_much)

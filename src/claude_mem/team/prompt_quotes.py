@@ -25,7 +25,7 @@ MOSTLY = 0.7
 LONGEST = 120  # words of a sentence that are compared in their order
 TITLE = 90
 _SENTENCE = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n+\s*")
-_SENTENCE_ASKED = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
+_SENTENCE_BREAK = lazy_pattern(r"(?<=[.!?…:;])\s+|(?<=[。！？；：])|\s*\n\s*(?=\n|[-*#>\d])")
 """Sentence ends in prompts, whose lines may be broken anywhere."""
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -49,7 +49,7 @@ class Prompts:
 
     def __init__(self, text: str) -> None:
         self._words = _words(text)
-        sentences = [words for words in map(_words, _SENTENCE_ASKED.split(text)) if words]
+        sentences = [words for words in map(_words, _SENTENCE_BREAK.split(text)) if words]
         both = [first + second for first, second in pairwise(sentences)]
         self._sentences = [
             words[at : at + LONGEST]

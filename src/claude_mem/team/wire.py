@@ -41,7 +41,7 @@ class TeamFailure(ClaudeMemError):
 
     def __init__(
         self,
-        says: str,
+        message: str,
         *,
         status: int | None = None,
         code: str = "",
@@ -49,7 +49,7 @@ class TeamFailure(ClaudeMemError):
         retry_after: str | None = None,
     ) -> None:
         self.status, self.code, self.field, self.retry_after = status, code, field, retry_after
-        super().__init__(says)
+        super().__init__(message)
 
     @property
     def is_late(self) -> bool:
@@ -84,14 +84,14 @@ class TeamServer:
     def __init__(self, url: str, key: str, *, ca: str | None = None, calls: OpenCalls | None = None) -> None:
         self._url, self._key, self._ca, self._calls = url, key, ca, calls
 
-    def who(self) -> TeamAnswer:
-        return _read(self._ask("GET", "/api/team"), TeamAnswer)
+    def fetch_team(self) -> TeamAnswer:
+        return _read(self._request("GET", "/api/team"), TeamAnswer)
 
     def push(self, lines: bytes) -> ImportAnswer:
-        return _read(self._ask("POST", "/api/team/push", lines, LINES), ImportAnswer)
+        return _read(self._request("POST", "/api/team/push", lines, LINES), ImportAnswer)
 
     def pull(self, cursor: str, limit: int) -> Pull:
-        return _pull(self._ask("GET", f"/api/team/pull?cursor={quote(cursor, safe='')}&limit={limit}"))
+        return _pull(self._request("GET", f"/api/team/pull?cursor={quote(cursor, safe='')}&limit={limit}"))
 
     def forget(self, names: Sequence[str]) -> tuple[str, ...]:
         """The forgets' ids, in the order of the names; empty: not there, or not for this member to delete."""
@@ -101,7 +101,7 @@ class TeamServer:
         self._post("/api/team/acknowledge", {"ids": ids, "answer": answer})
 
     def forgets(self) -> tuple[ForgetStatus, ...]:
-        return _read(self._ask("GET", "/api/team/forgets"), ForgetsAnswer).items
+        return _read(self._request("GET", "/api/team/forgets"), ForgetsAnswer).items
 
     def leave(self) -> None:
         self._post("/api/team/leave", {})
@@ -109,12 +109,12 @@ class TeamServer:
     def manage(self, method: str, path: str, shape: type[S], body: Struct | None = None) -> S:
         """A request of an admin."""
         sent = None if body is None else msgspec.json.encode(body)
-        return _read(self._ask(method, path, sent, "application/json"), shape)
+        return _read(self._request(method, path, sent, "application/json"), shape)
 
     def _post(self, path: str, body: object) -> bytes:
-        return self._ask("POST", path, msgspec.json.encode(body), "application/json")
+        return self._request("POST", path, msgspec.json.encode(body), "application/json")
 
-    def _ask(self, method: str, path: str, body: bytes | None = None, media_type: str = "") -> bytes:
+    def _request(self, method: str, path: str, body: bytes | None = None, media_type: str = "") -> bytes:
         headers = {"Authorization": f"Bearer {self._key}"}
         if body is not None:
             headers["Content-Type"] = media_type

@@ -63,9 +63,9 @@ def test_a_session_start_is_recorded_and_its_showing_noted_though_the_store_fail
         spool_writer.put(b"SessionStart", payloads.start(), time.time_ns(), context=b"stamp-1")
         with pytest.raises(StoreUnavailable):
             intake.drain()
-        assert intake.spool.weigh()[0] == 1
+        assert intake.spool.measure()[0] == 1
         intake.drain()
-        assert (noted, intake.spool.weigh()[0]) == (["stamp-1"], 0)
+        assert (noted, intake.spool.measure()[0]) == (["stamp-1"], 0)
         assert store.queue.counters()["accepted"] == 1
         assert "set_aside" not in store.queue.counters()
 

@@ -36,7 +36,7 @@ def test_what_hooks_spooled_becomes_a_session_prompts_and_queued_events(parts: S
     )
     assert (session.project, session.pending) == ("proj", 3)
     assert hook_process.spooled(data) == []
-    assert parts.intake.spool.weigh() == (0, 0)
+    assert parts.intake.spool.measure() == (0, 0)
 
 
 def test_a_file_that_is_still_there_after_its_commit_is_taken_once(parts: Services, data: Path) -> None:

@@ -37,9 +37,9 @@ class Shop:
         self.ids = count(1)
 
     def git(self, *words: str) -> str:
-        who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+        fetch_team = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
         done = subprocess.run(
-            ["git", *who, *words], cwd=self.root, check=True, capture_output=True, text=True
+            ["git", *fetch_team, *words], cwd=self.root, check=True, capture_output=True, text=True
         )
         return done.stdout.strip()
 
@@ -237,10 +237,10 @@ def test_git_is_queried_once_for_many_memories_and_again_after_a_while(shop: Sho
     shop.commit("fix")
     for _ in range(3):
         assert len(shop.branches.reasons([shop.memory("fix") for _ in range(5)])) == 5
-    assert shop.branches.times_asked == 1
-    shop.branches.ask_again()
+    assert shop.branches.lookup_count == 1
+    shop.branches.discard_results()
     shop.branches.reasons([shop.memory("fix")])
-    assert shop.branches.times_asked == 2
+    assert shop.branches.lookup_count == 2
 
 
 def test_a_branch_of_the_same_name_as_one_that_was_merged_is_another() -> None:

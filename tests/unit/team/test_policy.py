@@ -27,7 +27,7 @@ def test_each_failure_is_followed_by_a_longer_wait_up_to_a_few_minutes() -> None
 
 def test_a_server_says_itself_when_it_wants_to_be_called_within_reason() -> None:
     assert wait(TeamFailure("Busy.", status=429, retry_after="600"), 1) == 600_000
-    assert wait(TeamFailure("Busy.", status=503, retry_after="999999"), 1) == policy.LONGEST_TOLD_MS
+    assert wait(TeamFailure("Busy.", status=503, retry_after="999999"), 1) == policy.LONGEST_RETRY_AFTER_MS
     assert wait(TeamFailure("Busy.", status=429, retry_after="soon"), 1) == 5_000
 
 
@@ -41,7 +41,7 @@ def test_no_wait_is_shorter_than_the_first_or_longer_than_it_may_be(
     failures: int, jitter: float, told: str
 ) -> None:
     took = wait(TeamFailure("No.", status=500, retry_after=told), failures, jitter)
-    assert policy.FIRST_MS <= took <= policy.LONGEST_TOLD_MS * 1.5
+    assert policy.FIRST_MS <= took <= policy.LONGEST_RETRY_AFTER_MS * 1.5
 
 
 def test_the_user_is_told_once_after_a_day() -> None:

@@ -29,7 +29,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def failure(server: TeamServer) -> TeamFailure:
     with pytest.raises(TeamFailure) as raised:
-        server.who()
+        server.fetch_team()
     return raised.value
 
 
@@ -39,7 +39,7 @@ def test_a_certificate_is_verified_and_a_private_one_is_trusted_if_it_is_named(c
     with ScriptedTeam(tls=tls) as team:
         assert failure(TeamServer(team.url, KEY)).code == "could not be verified (TLS)"
         assert team.requests == []
-        assert TeamServer(team.url, KEY, ca=str(certificate)).who().member == "ada"
+        assert TeamServer(team.url, KEY, ca=str(certificate)).fetch_team().member == "ada"
 
 
 def test_a_file_of_certificates_that_is_not_there_is_a_failure_not_a_crash(tmp_path: Path) -> None:
@@ -122,6 +122,6 @@ def test_a_call_that_is_under_way_ends_when_the_worker_stops() -> None:
     with ScriptedTeam(hang) as team:
         server = TeamServer(team.url, KEY, calls=calls)
         with pytest.raises(TeamFailure):
-            server.who()
+            server.fetch_team()
         with pytest.raises(TeamFailure):
-            server.who()
+            server.fetch_team()

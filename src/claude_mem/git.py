@@ -32,7 +32,7 @@ from claude_mem.model.events import LONGEST_PATH, Origin, worktree_of
 from claude_mem.model.structs import replace
 
 REMEMBER_MS = 2_000
-MOST_REMEMBERED = 256
+MOST_CACHED = 256
 MOST_FILE_BYTES = 64 << 20  # packed-refs of a very large repository
 NO_REF = "refs/heads/.invalid"  # git keeps the branch in a reftable, where only git reads it
 NOWHERE = Origin(key="unknown", name="unknown", root="")
@@ -55,7 +55,7 @@ class Origins:
             return origin
         origin = resolve(Path(cwd))
         head = _checked_out(origin)
-        if len(self._known) >= MOST_REMEMBERED:
+        if len(self._known) >= MOST_CACHED:
             self._known.clear()
         self._known[cwd] = (now, head, origin)
         return origin
@@ -149,8 +149,8 @@ def _config(common: Path) -> configparser.ConfigParser:
 def _remote(config: configparser.ConfigParser) -> str | None:
     """The `origin` remote, else the first one."""
     remotes = [section for section in config.sections() if section.startswith("remote ")]
-    chosen = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
-    url = config.get(chosen, "url", fallback=None) if chosen else None
+    remote_section = 'remote "origin"' if 'remote "origin"' in remotes else next(iter(remotes), None)
+    url = config.get(remote_section, "url", fallback=None) if remote_section else None
     return normalised(url) if url else None
 
 

@@ -48,19 +48,19 @@ def run(*, from_hook: bool, replaces: bool = False) -> int:
     return lifecycle.run(settings.load(), build, from_hook=from_hook, version=__version__, replaced=replaced)
 
 
-def _build(chosen: Settings, *, ignored: list[str], from_hook: bool) -> Services:
+def _build(settings: Settings, *, ignored: list[str], from_hook: bool) -> Services:
     from claude_mem.model.structs import replace
     from claude_mem.wiring.worker_services import build
 
-    services = replace(build(chosen), is_connected=ConnectionCheck(chosen))
-    _note_program(chosen)
-    _note_ignored(ignored, services, is_told=from_hook)
+    services = replace(build(settings), is_connected=ConnectionCheck(settings))
+    _note_program(settings)
+    _note_ignored(ignored, services, notifies=from_hook)
     gc.freeze()
     gc.enable()
     return services
 
 
-def _note_program(chosen: Settings) -> None:
+def _note_program(settings: Settings) -> None:
     """For the hooks of the repository's plugin, which need not search for it then."""
     from contextlib import suppress
 
@@ -68,13 +68,13 @@ def _note_program(chosen: Settings) -> None:
     from claude_mem.files import write_file
     from claude_mem.hook import paths
 
-    here = launcher.this_machine()
+    program = launcher.this_machine()
     with suppress(OSError):
-        write_file(chosen.data_path(paths.PROGRAM), f"{here.interpreter}\n{here.package}\n".encode())
+        write_file(settings.data_path(paths.PROGRAM), f"{program.interpreter}\n{program.package}\n".encode())
 
 
-def _note_ignored(names: list[str], services: Services, *, is_told: bool) -> None:
-    """`doctor` lists them. `is_told`: at the next session start the user is notified of each, once, if it
+def _note_ignored(names: list[str], services: Services, *, notifies: bool) -> None:
+    """`doctor` lists them. `notifies`: at the next session start the user is notified of each, once, if it
     matters with these settings."""
     from contextlib import suppress
 
@@ -82,17 +82,17 @@ def _note_ignored(names: list[str], services: Services, *, is_told: bool) -> Non
     from claude_mem.settings import worker_environment
     from claude_mem.team.membership import KEY_FILE, read_key
 
-    chosen = services.settings
-    joined = read_key(chosen.data_path(KEY_FILE)) is not None
+    settings = services.settings
+    joined = read_key(settings.data_path(KEY_FILE)) is not None
     new: list[str] = []
     with suppress(OSError):
-        worker_environment.note_ignored(names, chosen.data_dir)
-        observer = services.observing.chosen.provider
-        matter = worker_environment.relevant(names, chosen, observer, joined=joined)
-        new = worker_environment.news(matter, chosen.data_dir) if is_told else []
+        worker_environment.note_ignored(names, settings.data_dir)
+        observer = services.observing.choice.provider
+        matter = worker_environment.relevant(names, settings, observer, joined=joined)
+        new = worker_environment.news(matter, settings.data_dir) if notifies else []
     if new:
         leave_notice(
-            chosen.data_dir,
+            settings.data_dir,
             f"claude-mem: {', '.join(new)} in a session's environment: not used, because a repository can "
             "set it. If it is yours, run in a terminal where it is set: claude-mem worker restart",
         )
@@ -101,8 +101,8 @@ def _note_ignored(names: list[str], services: Services, *, is_told: bool) -> Non
 class ConnectionCheck:
     """Whether Claude Code runs our hooks. Its files are read every few seconds at most."""
 
-    def __init__(self, chosen: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        self._chosen, self._clock = chosen, clock
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings, self._clock = settings, clock
         self._found, self._looked = True, float("-inf")
 
     def __call__(self) -> bool:
@@ -111,7 +111,7 @@ class ConnectionCheck:
             from claude_mem.cli.install import is_connected
 
             self._looked = now
-            self._found = is_connected(self._chosen)
+            self._found = is_connected(self._settings)
         return self._found
 
 

@@ -72,13 +72,13 @@ class StoreDamaged(StoreError):
 
 
 class VectorsInUse(StoreError):
-    """`made_by`: the backend and the model that made them; `wanted`: those of this machine."""
+    """`made_by`: the backend and the model that made them; `configured`: those of this machine."""
 
-    def __init__(self, made_by: str, wanted: str) -> None:
-        self.made_by, self.wanted = made_by, wanted
+    def __init__(self, made_by: str, configured: str) -> None:
+        self.made_by, self.configured = made_by, configured
         super().__init__(
             f"Other machines use this database's vectors, which were made with {made_by}. This machine is "
-            f"set to {wanted}, and searches without vectors. Use the same CLAUDE_MEM_EMBEDDER and "
+            f"set to {configured}, and searches without vectors. Use the same CLAUDE_MEM_EMBEDDER and "
             "CLAUDE_MEM_VECTORS on all of them."
         )
 
@@ -108,8 +108,8 @@ class WorkerError(ClaudeMemError):
 class WorkerHung(WorkerError):
     def __init__(self, pid: int | None) -> None:
         self.pid = pid
-        who = f"process {pid}" if pid else "another process"
-        super().__init__(f"A worker ({who}) is not responding. Run: claude-mem worker restart")
+        process = f"process {pid}" if pid else "another process"
+        super().__init__(f"A worker ({process}) is not responding. Run: claude-mem worker restart")
 
 
 class WorkerFailed(WorkerError):

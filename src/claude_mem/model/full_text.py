@@ -58,8 +58,8 @@ def query_words(query: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         for word in (*in_full, *parts):
             if len(parts) == 1 or not word.isdigit():  # a version's digits say nothing alone, but as a phrase
                 words.setdefault(word.lower())
-    telling = [word for word in words if word not in STOP_WORDS] or list(words)
-    return tuple(telling[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
+    content_words = [word for word in words if word not in STOP_WORDS] or list(words)
+    return tuple(content_words[:MOST_WORDS]), tuple(phrases)[:MOST_WORDS]
 
 
 # Words that the names of checks have in common say nothing about what they check.

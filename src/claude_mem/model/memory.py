@@ -268,5 +268,5 @@ def content_key(observation: Observation) -> str | None:
 
 def _plain(text: str | None) -> str:
     words = unicodedata.normalize("NFKC", text or "").casefold().split()
-    bare = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if word not in _BULLETS)
-    return " ".join(word for word in bare if word)
+    stripped = (word.lstrip(_OPENING).rstrip(_CLOSING) for word in words if word not in _BULLETS)
+    return " ".join(word for word in stripped if word)

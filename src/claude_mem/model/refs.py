@@ -187,18 +187,18 @@ class Hit(Struct, frozen=True):
     marks: tuple[str, ...] = ()  # what to know before trusting it: `files changed since`, …
 
 
-def is_of_file(path: str, wanted: str) -> bool:
-    """`wanted` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
-    path, wanted = f"/{plain_path(path)}", plain_path(wanted)
-    if is_glob(wanted):
-        return fnmatchcase(path, f"*/{wanted}")
-    if wanted.endswith("/"):
-        return f"/{wanted}" in path
-    return path.endswith(f"/{wanted}") or f"/{wanted}".endswith(path)
+def is_of_file(path: str, pattern: str) -> bool:
+    """`pattern` is the path or the end of it, a directory above it (`src/`), or a glob (`src/*.py`)."""
+    path, pattern = f"/{plain_path(path)}", plain_path(pattern)
+    if is_glob(pattern):
+        return fnmatchcase(path, f"*/{pattern}")
+    if pattern.endswith("/"):
+        return f"/{pattern}" in path
+    return path.endswith(f"/{pattern}") or f"/{pattern}".endswith(path)
 
 
-def is_glob(wanted: str) -> bool:
-    return any(sign in wanted for sign in "*?[")
+def is_glob(pattern: str) -> bool:
+    return any(sign in pattern for sign in "*?[")
 
 
 def plain_path(path: str) -> str:

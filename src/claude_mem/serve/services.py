@@ -108,7 +108,7 @@ class Observing(Struct, frozen=True):
 
     pump: Pump
     observer: Observer
-    chosen: Choice
+    choice: Choice
     model: Model | None
     store: Store
     clock: Clock
@@ -116,8 +116,8 @@ class Observing(Struct, frozen=True):
     def state(self) -> dict[str, object]:
         """Which observer is used and why, and what is blocking it."""
         return {
-            "provider": self.chosen.provider,
-            "why": self.chosen.why,
+            "provider": self.choice.provider,
+            "why": self.choice.why,
             "paused": self.pump.paused,
             "spentUp": self.observer.spent_up,
             "spentToday": self._spent_today(),

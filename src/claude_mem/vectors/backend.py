@@ -127,12 +127,12 @@ class LazyBackend:
         self._failure: VectorsUnavailable | None = None
 
     def open(self, stamp: str) -> bool:
-        with self._noted():
+        with self._failure_recorded():
             self._ready = self._load().open(stamp)
         return self._ready
 
     def begin(self, stamp: str, before: str | None) -> None:
-        with self._noted():
+        with self._failure_recorded():
             self._load().begin(stamp, before)
         self._ready = True
 
@@ -172,7 +172,7 @@ class LazyBackend:
         return self._made
 
     @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def _failure_recorded(self) -> Iterator[None]:
         """Stores why it could not be opened, for callers that query it."""
         try:
             yield

@@ -59,20 +59,20 @@ def block(rows: Sequence[tuple[int, bytes]]) -> Block:
 
 
 def without(blocks: Blocks, memory_keys: Iterable[int]) -> Blocks:
-    gone = np.fromiter(memory_keys, dtype=np.int64)
-    return tuple(left for left in (_without(one, gone) for one in blocks) if len(left.memory_keys))
+    removed = np.fromiter(memory_keys, dtype=np.int64)
+    return tuple(left for left in (_without(one, removed) for one in blocks) if len(left.memory_keys))
 
 
 def with_(blocks: Blocks, blobs: Mapping[int, bytes]) -> Blocks:
     """Added, or put in the place of those at the same keys."""
     if not blobs:
         return blocks
-    kept = without(blocks, blobs)
+    remaining = without(blocks, blobs)
     added = block(list(blobs.items()))
-    if kept and len(kept[-1].memory_keys) + len(added.memory_keys) <= ROWS:
-        *before, last = kept
+    if remaining and len(remaining[-1].memory_keys) + len(added.memory_keys) <= ROWS:
+        *before, last = remaining
         return (*before, _joined(last, added))
-    return (*kept, added)
+    return (*remaining, added)
 
 
 def size(blocks: Blocks) -> int:
@@ -110,8 +110,8 @@ def _cosines(blocks: Blocks, vector: Vector, total: int) -> NDArray[np.float32]:
     return scores
 
 
-def _without(one: Block, gone: NDArray[np.int64]) -> Block:
-    left = ~np.isin(one.memory_keys, gone)
+def _without(one: Block, removed: NDArray[np.int64]) -> Block:
+    left = ~np.isin(one.memory_keys, removed)
     return one if left.all() else Block(one.memory_keys[left], one.rows[left], one.lengths[left])
 
 
@@ -172,9 +172,9 @@ class Builtin:
         with self._changing, translated_errors():
             agree(self._dimensions().union(vector.size for vector in vectors.values()))
             blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
-            kept = self._table.put(blobs)
+            saved = self._table.put(blobs)
             for scope, held in list(self._held.items()):
-                more = {key: blobs[key] for key, project_id in kept.items() if scope in (None, project_id)}
+                more = {key: blobs[key] for key, project_id in saved.items() if scope in (None, project_id)}
                 self._hold(scope, with_(held, more))
 
     def remove(self, memory_keys: Sequence[int]) -> None:
@@ -194,8 +194,8 @@ class Builtin:
         agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
         found = closest(held, vector, limit)
         with translated_errors():  # what was forgotten a moment ago may still be held
-            there = self._table.existing([memory_key for memory_key, _ in found])
-        return [(memory_key, cosine) for memory_key, cosine in found if memory_key in there]
+            existing = self._table.existing([memory_key for memory_key, _ in found])
+        return [(memory_key, cosine) for memory_key, cosine in found if memory_key in existing]
 
     def cosines(self, vector: Vector, memory_keys: Sequence[int]) -> dict[int, float]:
         with translated_errors():
@@ -296,8 +296,8 @@ class ProjectVectors(Builtin):
         found = [pair for held in blocks for pair in closest(held, vector, limit)]
         best = nlargest(limit, found, key=lambda pair: (pair[1], pair[0]))
         with translated_errors():
-            there = self._table.existing([memory_key for memory_key, _ in best])
-        return [(memory_key, cosine) for memory_key, cosine in best if memory_key in there]
+            existing = self._table.existing([memory_key for memory_key, _ in best])
+        return [(memory_key, cosine) for memory_key, cosine in best if memory_key in existing]
 
     def _read(self, scope: Scope) -> Blocks:
         """Reads projects; those that were read first are dropped to make room."""

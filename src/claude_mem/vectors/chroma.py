@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PREFIX = "claude-mem-"
 OPENING_S = 10.0
 CHANGING_S = 10.0
-ASKING_S = 1.0
+QUERY_S = 1.0
 AT_ONCE = 1_000
 """Chroma's servers reject larger requests, and its SQLite more than a few thousand variables."""
 
@@ -92,7 +92,7 @@ class Chroma:
             "where": where,
             "include": ["distances"],
         }
-        found = self._call("query", ASKING_S, **question)
+        found = self._call("query", QUERY_S, **question)
         close = [(int(id), 1.0 - far) for id, far in zip(found["ids"][0], found["distances"][0], strict=True)]
         return sorted(close, key=lambda pair: (-pair[1], -pair[0]))
 
@@ -100,7 +100,7 @@ class Chroma:
         close: dict[int, float] = {}
         for some in _parts(memory_keys):
             ids = [str(memory_key) for memory_key in some]
-            found = self._call("get", ASKING_S, ids=ids, include=["embeddings"])
+            found = self._call("get", QUERY_S, ids=ids, include=["embeddings"])
             if not found["ids"]:
                 continue
             rows = np.asarray(found["embeddings"], dtype=np.float32)
@@ -110,7 +110,7 @@ class Chroma:
         return close
 
     def count(self) -> int:
-        return int(self._call("count", ASKING_S))
+        return int(self._call("count", QUERY_S))
 
     def clear(self) -> None:
         self._line.call(lambda: self._start(self._stamp, self._stamp), CHANGING_S)

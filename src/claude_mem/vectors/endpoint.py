@@ -66,15 +66,15 @@ class EndpointEmbedder:
     def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
         made: list[Vector] = []
         for start in range(0, len(texts), AT_ONCE):
-            made += self._ask(texts[start : start + AT_ONCE], self._batch_s)
+            made += self._embed_within(texts[start : start + AT_ONCE], self._batch_s)
         return made
 
     def embed_query(self, text: str, within_s: float) -> Vector:
         if self._rests():
-            raise VectorsUnavailable(f"{self._who} failed a moment ago and will be retried soon.")
+            raise VectorsUnavailable(f"{self._description} failed a moment ago and will be retried soon.")
         began = self._clock()
         self._took = None  # should it not come back in time
-        (vector,) = self._ask([self._clean(text)], within_s)
+        (vector,) = self._embed_within([self._clean(text)], within_s)
         self._took = self._clock() - began
         return vector
 
@@ -82,7 +82,7 @@ class EndpointEmbedder:
         """No connection stays open between requests."""
 
     @property
-    def _who(self) -> str:
+    def _description(self) -> str:
         return f"The embedder at {urlsplit(self._url).netloc.rpartition('@')[2]}"
 
     def _rests(self) -> bool:
@@ -100,15 +100,15 @@ class EndpointEmbedder:
         finally:
             self._trying.release()
 
-    def _ask(self, texts: Sequence[str], within_s: float) -> Sequence[Vector]:
+    def _embed_within(self, texts: Sequence[str], within_s: float) -> Sequence[Vector]:
         try:
-            return self._asked(texts, within_s)
+            return self._request(texts, within_s)
         except VectorsUnavailable:
             if within_s > HURRIED_S:  # else it may only be slow
                 self._rest()
             raise
 
-    def _asked(self, texts: Sequence[str], within_s: float) -> Sequence[Vector]:
+    def _request(self, texts: Sequence[str], within_s: float) -> Sequence[Vector]:
         given = {"model": self._model} if self._model else {}
         shortened = [encodable(text[:MOST_CHARACTERS]) for text in texts]
         body = json.dumps({**given, "input": [text if text.strip() else "-" for text in shortened]})
@@ -116,10 +116,12 @@ class EndpointEmbedder:
         found = document(post(self._url, body.encode(), headers, deadline_s=within_s))
         try:
             if not isinstance(found, dict):
-                raise VectorsUnavailable(f"{self._who} {_why(found)}.")
+                raise VectorsUnavailable(f"{self._description} {_why(found)}.")
             return unit(_rows(found, len(texts)), [bool(text.strip()) for text in shortened])
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-            raise VectorsUnavailable(f"{self._who} replied with something other than vectors.") from None
+            raise VectorsUnavailable(
+                f"{self._description} replied with something other than vectors."
+            ) from None
 
 
 def embeddings_url(base: str) -> str:

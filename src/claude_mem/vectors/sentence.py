@@ -50,8 +50,8 @@ class OnnxFolder(LocalModel):
                 f"A sentence model needs onnxruntime (pip install onnxruntime): {error}."
             ) from error
         session, tokenizer = self._open(onnxruntime, Tokenizer)
-        wanted = [each.name for each in session.get_inputs()]
-        if unknown := set(wanted) - set(INPUTS):
+        input_names = [each.name for each in session.get_inputs()]
+        if unknown := set(input_names) - set(INPUTS):
             raise VectorsUnavailable(
                 f"The model in {self._folder} needs other inputs than text: {', '.join(sorted(unknown))}."
             )
@@ -68,7 +68,7 @@ class OnnxFolder(LocalModel):
                 mask[row, : len(tokens)] = 1
             given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
             try:
-                (found,) = session.run([output], {name: given[name] for name in wanted})
+                (found,) = session.run([output], {name: given[name] for name in input_names})
             except Exception as error:
                 raise VectorsUnavailable(f"The model in {self._folder} failed: {error}.") from error
             return _pooled(np, np.asarray(found, dtype=np.float32), mask, takes_first)
@@ -118,14 +118,14 @@ class FastEmbed(LocalModel):
         super().__init__()
         self._named, self._folder = model, folder
         self.name = f"fastembed {model}"
-        self._ask: Model | None = None
+        self._embed_query: Model | None = None
 
     def embed_query(self, text: str, within_s: float) -> Vector:
         """Embeds a query, which some of these models do differently than for texts."""
         del within_s
         self._loaded()
-        assert self._ask is not None
-        return self._ask([encodable(text[:MOST_CHARACTERS])])[0]
+        assert self._embed_query is not None
+        return self._embed_query([encodable(text[:MOST_CHARACTERS])])[0]
 
     def _load(self) -> Model:
         try:
@@ -154,7 +154,7 @@ class FastEmbed(LocalModel):
 
             return embed
 
-        self._ask = made_by(model.query_embed)
+        self._embed_query = made_by(model.query_embed)
         return made_by(lambda texts: model.embed(texts, batch_size=AT_ONCE))
 
 
@@ -163,9 +163,9 @@ def model_file(folder: Path) -> Path:
     if not (folder / TOKENIZER).is_file():
         raise VectorsUnavailable(f"There is no {TOKENIZER} in {folder}.")
     for place in (folder, folder / "onnx"):
-        there = sorted(place.glob("*.onnx"))
-        for file in (*(place / name for name in PREFERRED), *there):
-            if file in there:
+        files = sorted(place.glob("*.onnx"))
+        for file in (*(place / name for name in PREFERRED), *files):
+            if file in files:
                 return file
     raise VectorsUnavailable(f"There is no ONNX file in {folder}.")
 

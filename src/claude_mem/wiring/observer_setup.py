@@ -30,9 +30,9 @@ def choice(settings: Settings) -> Choice:
 
 def model(settings: Settings, provider: str) -> Model | None:
     """The chosen provider's model; None: none is needed."""
-    chosen = registry.BY_NAME.get(provider)
+    found = registry.BY_NAME.get(provider)
     access = replace(_access(settings), is_chosen=settings.provider == provider)
-    return chosen.build(access) if chosen else None
+    return found.build(access) if found else None
 
 
 def _access(settings: Settings) -> Access:
@@ -80,8 +80,8 @@ def build(
 ) -> Observing:
     from claude_mem.serve.services import Observing
 
-    chosen = choice(settings)
-    called = model(settings, chosen.provider)
+    observer_choice = choice(settings)
+    called = model(settings, observer_choice.provider)
     options = ObserverOptions(
         mode=mode,
         verbosity=settings.verbosity,
@@ -98,5 +98,7 @@ def build(
         return store.queue.spent(session_id, now())
 
     observer = Observer(called, observe_offline, options, spent, notify, clean=clean)
-    pump = Pump(store.queue, observer.observe, observer.fall_back, now, notify, provider=chosen.provider)
-    return Observing(pump, observer, chosen, called, store, now)
+    pump = Pump(
+        store.queue, observer.observe, observer.fall_back, now, notify, provider=observer_choice.provider
+    )
+    return Observing(pump, observer, observer_choice, called, store, now)

@@ -114,8 +114,8 @@ def _expire(store: Any) -> None:
 
 
 def _member() -> str | None:
-    who = acting()
-    return who.member if isinstance(who, Identity) else None
+    identity = acting()
+    return identity.member if isinstance(identity, Identity) else None
 
 
 def _never_stale(_: object) -> tuple[str, ...]:

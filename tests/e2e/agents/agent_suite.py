@@ -10,8 +10,8 @@ from pathlib import Path
 
 from tests.e2e.agents.two_sessions import BROKEN, HIDDEN, QUESTION, SECRET, TwoSessions
 from tests.e2e.client import first_session
+from tests.harness.agent_clients.agent_home import AgentHome, internal, sent
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome, internal, sent
 from tests.harness.home_snapshot import picture
 from tests.harness.model_script import Request, Say
 from tests.harness.model_server import ModelServer

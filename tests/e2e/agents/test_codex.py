@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.e2e.agents.agent_suite import AgentSuite
 from tests.e2e.client import first_session
+from tests.harness.agent_clients.agent_home import AgentHome, sent
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome, sent
 from tests.harness.claude import Claude
 from tests.harness.model_script import Say
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.e2e.agents.agent_suite import AgentSuite
+from tests.harness.agent_clients.agent_home import AgentHome
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome
 from tests.harness.model_script import Say
 
 AGENT = "copilot"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.e2e.agents.agent_suite import AgentSuite
 from tests.harness import workers
+from tests.harness.agent_clients.agent_home import AgentHome, internal
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome, internal
 from tests.harness.model_script import Request, Say
 from tests.harness.model_server import ModelServer
 

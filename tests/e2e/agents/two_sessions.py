@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.e2e.client import first_session, session_runs
 from tests.harness import workers
+from tests.harness.agent_clients.agent_home import AgentHome, Ran, internal
 from tests.harness.agent_clients.clients import Client
-from tests.harness.agent_clients.homes import AgentHome, Ran, internal
 from tests.harness.home_snapshot import Picture, picture
 from tests.harness.model_script import Request, Say, Use
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.harness.agent_clients.agent_home import AgentHome
 from tests.harness.agent_clients.clients import CLIENTS, Client
-from tests.harness.agent_clients.homes import AgentHome
 from tests.harness.model_script import Say
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "agents"

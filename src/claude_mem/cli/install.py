@@ -335,7 +335,7 @@ def _uninstall(args: argparse.Namespace) -> int:
 
 def _remove_approvals(data_dir: Path) -> None:
     """Removes the approvals that an install saved, if nothing was recorded."""
-    for name in (paths.ENVIRONMENT, paths.PLACE):
+    for name in (paths.ENVIRONMENT, paths.APPROVED):
         (data_dir / name).unlink(missing_ok=True)
     with suppress(OSError):
         data_dir.rmdir()  # if it is empty

@@ -85,7 +85,7 @@ def _column(content: bytes, which: int) -> dict[str, int]:
 
 def _content() -> bytes:
     try:
-        return paths.content(paths.DROPS, MOST_BYTES, paths.OURS)
+        return paths.content(paths.DROPS, MOST_BYTES, paths.NO_LINKS)
     except OSError:
         return b""  # no file
 

@@ -10,7 +10,7 @@ import posix
 
 CLAUDE_CODE = "claude-code"
 DATABASE = "claude-mem.db"
-BESIDE = "claude-mem-py.db"  # the database where another program has that name: settings/foreign_database.py
+DATABASE_IF_TAKEN = "claude-mem-py.db"  # if another program has that name: settings/foreign_database.py
 SPOOL = "spool"
 LEDGER = "spool/.ledger"
 ASIDE = "spool/aside"
@@ -27,7 +27,7 @@ TOKEN = "token"  # noqa: S105 - the name of the file, not a password
 SIGNED_IN = "signed-in.json"
 SETTINGS = "settings.json"
 ENVIRONMENT = "environment.json"  # settings/worker_environment.py
-PLACE = "place"  # the inode of the data directory that a command of the user approved
+APPROVED = "place"  # the inode of a data directory inside a project, which a command of the user approved
 MOST_SETTINGS = 1 << 20  # bytes; no more are read
 MODES = "modes"
 BACKUPS = "backups"
@@ -46,7 +46,7 @@ PROGRAM = "program"
 ACTIVITY = "activity.flag"
 QUEUE_HISTORY = "queue.history"
 
-OURS = posix.O_NOFOLLOW  # files of our own are no links
+NO_LINKS = posix.O_NOFOLLOW  # for files of our own, which are never links
 
 
 def data_directory(environ: dict[bytes, bytes]) -> bytes:
@@ -87,12 +87,12 @@ IN_PROJECT = (
 def _is_approved(inode: int) -> bool:
     """Whether the user approved the directory, by its inode, which a repository cannot know in advance."""
     try:
-        return content(PLACE, 40) == place(inode)
+        return content(APPROVED, 40) == approval(inode)
     except OSError:
         return False
 
 
-def place(inode: int) -> bytes:
+def approval(inode: int) -> bytes:
     return b"%d\n" % inode
 
 
@@ -162,7 +162,7 @@ def is_there(name: str) -> bool:
 
 def content(file: str | bytes, most: int, flags: int = 0) -> bytes:
     """A file's content, at most its first bytes. Raises OSError, also for anything but a regular file: a pipe
-    would keep its reader waiting. `flags`: OURS for a file of our own."""
+    would keep its reader waiting. `flags`: NO_LINKS for a file of our own."""
     fd = posix.open(file, posix.O_RDONLY | posix.O_CLOEXEC | posix.O_NONBLOCK | flags)
     try:
         if posix.fstat(fd).st_mode & 0o170000 != 0o100000:

@@ -59,7 +59,7 @@ def of_no_session(head: bytes) -> tuple[bytes, bytes | None, bool]:
 
 def _read(file: str) -> tuple[bytes, bytes | None]:
     """The stamp, and the answer if there is something to inject. Raises ValueError for any other file."""
-    stamp, newline, line = paths.content(file, MOST_BYTES, paths.OURS).partition(b"\n")
+    stamp, newline, line = paths.content(file, MOST_BYTES, paths.NO_LINKS).partition(b"\n")
     if not newline or len(stamp) != STAMP or stamp.strip(_HEX):
         raise ValueError("not a rendered context")
     return stamp, worker_link.checked_answer(b"SessionStart", line)

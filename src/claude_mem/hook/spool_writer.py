@@ -114,7 +114,7 @@ def reset_ledger(files: int, size: int, most_files: int, most_bytes: int) -> Non
 def counted_files() -> int:
     """How many files are waiting, according to the ledger."""
     try:
-        return parse_ledger(paths.content(paths.LEDGER, 256, paths.OURS))[1]
+        return parse_ledger(paths.content(paths.LEDGER, 256, paths.NO_LINKS))[1]
     except FileNotFoundError:
         return 0
 

@@ -175,7 +175,7 @@ def _removable() -> Iterator[tuple[str, int]]:
 def _read_regular_file(path: str) -> bytes:
     """Reads a regular file; not a link or a pipe, which other programs could have put there."""
     try:
-        content = paths.content(path, MOST_BYTES + 1, paths.OURS)
+        content = paths.content(path, MOST_BYTES + 1, paths.NO_LINKS)
     except OSError as error:
         if error.errno in TRANSIENT:
             raise

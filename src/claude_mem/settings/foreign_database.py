@@ -30,13 +30,13 @@ CODEX_ TELEGRAM_ CLOUD_SYNC_ SERVER_ QUEUE_ REDIS_ TV_ PRO_ GROK_BOT_ CCS_ALIGN_
 
 def database(data_dir: Path) -> Path:
     """Ours. Only to be called before it is opened: looking at a file drops SQLite's locks on it."""
-    beside = data_dir / paths.BESIDE
+    beside = data_dir / paths.DATABASE_IF_TAKEN
     usual = data_dir / paths.DATABASE
     return beside if beside.exists() or is_foreign_database(usual) else usual
 
 
 def is_shared(data_dir: Path) -> bool:
-    return database(data_dir).name == paths.BESIDE
+    return database(data_dir).name == paths.DATABASE_IF_TAKEN
 
 
 def is_foreign_setting(key: str) -> bool:

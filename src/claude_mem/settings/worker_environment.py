@@ -114,8 +114,8 @@ def approve(environ: Mapping[str, str], data_dir: Path) -> list[str]:
 def _approve_place(data_dir: Path) -> None:
     """Hooks use it also where it is inside a project."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    given = paths.place(data_dir.stat().st_ino)
-    file = data_dir / paths.PLACE
+    given = paths.approval(data_dir.stat().st_ino)
+    file = data_dir / paths.APPROVED
     if not file.is_file() or file.read_bytes() != given:
         write_file(file, given)
 

@@ -44,7 +44,7 @@ def test_another_claude_mem_is_taken_over_and_given_back(home: Claude) -> None:
 
 def test_another_programs_database_is_left_alone_and_what_to_do_is_said(home: Claude) -> None:
     home.data.mkdir()
-    for name in (paths.DATABASE, paths.BESIDE):
+    for name in (paths.DATABASE, paths.DATABASE_IF_TAKEN):
         with closing(sqlite3.connect(home.data / name)) as database:
             database.execute("CREATE TABLE theirs (id INTEGER)")
     before = picture(home.home)

@@ -210,7 +210,7 @@ class Injector(Struct, frozen=True, kw_only=True):
         work = WorkContext(branch=self.origin_of(cwd).branch)
         own = self.store.sessions.find(session) if session else None
         found = self.search(
-            prompt, filters, MOST_CONSIDERED, work, hurried=True, without=own.id if own else None
+            prompt, filters, MOST_CONSIDERED, work, hurried=True, without_session=own.id if own else None
         )
         evidence = reminders.evidence(prompt, found)
         known = reminders.injected_refs(self._injected(session))

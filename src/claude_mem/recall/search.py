@@ -86,48 +86,52 @@ class Search(Struct, frozen=True):
         work: WorkContext | None = None,
         *,
         hurried: bool = False,
-        without: int | None = None,
+        without_session: int | None = None,
     ) -> SearchResults:
-        """The best `most`, the best first. `hurried`: somebody waits, so nothing is loaded for it. `without`:
-        what this session said and did counts for nothing. What is marked wrong is found by those who ask for
-        just that."""
+        """The best `most` memories, the best first. `hurried`: somebody waits, so nothing is loaded for it.
+        `without_session`: a session whose memories are left out. Memories marked
+        wrong are found only if the filters ask for exactly those."""
         filters = replace(filters, wrong=False) if filters.wrong is None else filters
         words, phrases = query_words(query)
-        wording = (
+        text_query = (
             TextQuery(words, phrases, HURRIED_ROWS, is_hurried=True) if hurried else TextQuery(words, phrases)
         )
         # For a waiting caller, only the rarest words are filtered in advance; other results are filtered as
         # they appear.
         key_filter = None if hurried else self.memories.key_filter(filters)
-        matches = self.memories.match(wording, filters.project_id, key_filter)
-        if without is not None:
-            matches = fuse.apart_from(matches, without)
+        matches = self.memories.match(text_query, filters.project_id, key_filter)
+        if without_session is not None:
+            matches = fuse.apart_from(matches, without_session)
         weighed = fuse.weigh(matches)
-        said = _passed(weighed.memories, key_filter)
-        cosines, legs, note = self._closeness(query, filters.project_id, said, hurried, key_filter)
-        if without is not None:
-            cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without}
+        by_words = _passed(weighed.memories, key_filter)
+        cosines, legs, note = self._closeness(query, filters.project_id, by_words, hurried, key_filter)
+        if without_session is not None:
+            cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without_session}
         files = self._files(query, filters, key_filter)
-        lifted = _passed(files, key_filter)
-        only = None if key_filter is None else said.keys() | lifted.keys() | key_filter(cosines)
+        by_files = _passed(files, key_filter)
+        allowed = None if key_filter is None else by_words.keys() | by_files.keys() | key_filter(cosines)
         kinds = filters.kinds
         weight = self.near.weight if self.near else 0.0
-        if not said and not lifted and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
+        if not by_words and not by_files and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
             return SearchResults([], legs, note, unknown=1.0)
         fused = fuse.fuse(
             weighed,
             cosines,
             weight,
             files,
-            only.__contains__ if only is not None else (lambda key: kind_at(key) in kinds) if kinds else None,
+            allowed.__contains__
+            if allowed is not None
+            else (lambda key: kind_at(key) in kinds)
+            if kinds
+            else None,
             file_weight=fuse.ONLY_FILES if query_paths.is_only_paths(query) else 1.0,
         )
         keys = fuse.ranked(fused, RANKED_PER_SESSION)
         chunks = _chunks(keys, HURRIED_CHUNK if hurried else CHUNK)
-        still = filters if key_filter is None else None
-        enough = most, min(most, len(said) + len(lifted))
-        hits = self._hits(chunks, fused, still, work or WorkContext(), enough)
-        if hits and not said and not lifted:
+        unchecked = filters if key_filter is None else None
+        enough = most, min(most, len(by_words) + len(by_files))
+        hits = self._hits(chunks, fused, unchecked, work or WorkContext(), enough)
+        if hits and not by_words and not by_files:
             note = NEAREST
         shared, covered = weighed.shared, weighed.covered
         return SearchResults(hits, legs, note, weighed.strength, weighed.unknown, shared, covered)

@@ -1,5 +1,4 @@
-"""Extracts the memories of a turn: one observation of its work, or of what was found or decided; often
-none."""
+"""Extracts the memories of a turn: often none, or one observation of what was done, found or decided."""
 
 from __future__ import annotations
 

@@ -144,11 +144,11 @@ def dialect(name: str) -> Any:
 
 def limits(agent: Agent) -> str:
     """When an agent's model cannot be shown memory, as a sentence; "" if it always can."""
-    spoken = dialect(agent.name)
-    if spoken is None:
+    hook_dialect = dialect(agent.name)
+    if hook_dialect is None:
         return ""
-    shown_at: frozenset[str] = spoken.INJECTION_EVENTS
-    missing = [words for event, words in _EVENT_NAMES.items() if event not in shown_at]
+    injection_events: frozenset[str] = hook_dialect.INJECTION_EVENTS
+    missing = [words for event, words in _EVENT_NAMES.items() if event not in injection_events]
     if not missing:
         return ""
     return f"{agent.title} cannot inject memory {' or '.join(missing)}; search over MCP works"

@@ -55,7 +55,7 @@ class Connection(ABC):
     data_dir: Path
     program: str | None  # the agent's, if the user chose one
     record: Path
-    made: InstallRecord  # as it was recorded, or as the agent's files show it
+    installed: InstallRecord  # as it was recorded, or as the agent's files show it
     is_recorded: bool
 
     @property
@@ -81,7 +81,7 @@ class Connection(ABC):
     @property
     def folders(self) -> Sequence[str]:
         """That go with the last file in them."""
-        return self.made.folders
+        return self.installed.folders
 
     @abstractmethod
     def without_us(self) -> Mapping[Path, WithoutUs]:
@@ -93,19 +93,19 @@ class Connection(ABC):
 
     def undo_plan(self) -> Plan:
         """What restores the state before the install; later changes stay."""
-        changes, notes, ours = [], [], self.without_us()
-        for path in dict.fromkeys([*ours, *map(Path, self.made.files)]):
-            now, saved = read_text(path), self.made.files.get(str(path))
+        changes, notes, restorers = [], [], self.without_us()
+        for path in dict.fromkeys([*restorers, *map(Path, self.installed.files)]):
+            now, saved = read_text(path), self.installed.files.get(str(path))
             if now is None or (path == self.data_dir / paths.SETTINGS and has_events(self.data_dir)):
                 continue
-            if path in ours:
-                changes.append(Change(path, now, ours[path](now)))
+            if path in restorers:
+                changes.append(Change(path, now, restorers[path](now)))
             elif saved and now == saved.after:
                 changes.append(Change(path, now, saved.before))
             else:
                 notes.append(f"{path} was changed after the installation, so it was left alone.")
         changed = tuple(each for each in changes if each.before != each.after)
-        return Plan(changed, self.undo_steps(), tuple(notes), self.made.restores(changed))
+        return Plan(changed, self.undo_steps(), tuple(notes), self.installed.restores(changed))
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
         """Disconnects the agent; returns what the agent's program refused to do."""
@@ -132,23 +132,23 @@ class Installer(Protocol):
 
     def connections(self, data_dir: Path, program: str | None) -> Sequence[Connection]: ...
 
-    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation: ...
+    def prepare(self, data_dir: Path, program: str | None, options: InstallOptions) -> Installation: ...
 
 
 def record_install(
     journal: Journal,
     record: Path,
-    made: InstallRecord,
+    installed: InstallRecord,
     changes: Sequence[Change],
     without_us: Mapping[Path, WithoutUs],
 ) -> InstallRecord:
     """Before anything is changed, writes down what each file held without us."""
     for path in (record, *(change.path for change in changes)):
-        made = made.with_folders(path)
+        installed = installed.with_folders(path)
     for change in changes:
-        made = made.with_change(change, without_us.get(change.path))
-    journal.write(record, made.as_text())
-    return made
+        installed = installed.with_change(change, without_us.get(change.path))
+    journal.write(record, installed.as_text())
+    return installed
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class FileConnection(Connection):
         return _warnings(self.parts, read_text)
 
     def without_us(self) -> Mapping[Path, WithoutUs]:
-        return _without_us(self.parts, self.made)
+        return _without_us(self.parts, self.installed)
 
 
 class FileInstaller(Struct, frozen=True):
@@ -185,7 +185,7 @@ class FileInstaller(Struct, frozen=True):
             return []
         return [self._connection(Path(found) if found else Path.home() / ".claude-mem", program)]
 
-    def prepare(self, data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
+    def prepare(self, data_dir: Path, program: str | None, options: InstallOptions) -> Installation:
         parts, known = self._parts(data_dir), self.connections(data_dir, program)
         old = [(each, each.undo_plan()) for each in known if each.data_dir != data_dir]
         left = {change.path: change.after for _, undo in old for change in undo.changes}
@@ -193,15 +193,15 @@ class FileInstaller(Struct, frozen=True):
         def read(path: Path) -> str | None:
             return left[path] if path in left else read_text(path)
 
-        new = [Change(path, read(path), text) for path, text in wanted.new_files]
+        new = [Change(path, read(path), text) for path, text in options.new_files]
         missing = (*(each for each in new if each.before != each.after), *_missing(parts, read))
 
         def connect(journal: Journal) -> None:
             for each, undo in old:
                 each.disconnect(journal, undo)
             record = self._record(data_dir)
-            made = load_record(record) or _new_record(parts)
-            record_install(journal, record, made, missing, _without_us(parts, made))
+            installed = load_record(record) or _new_record(parts)
+            record_install(journal, record, installed, missing, _without_us(parts, installed))
             for change in missing:
                 journal.apply(change, ())
 
@@ -210,8 +210,9 @@ class FileInstaller(Struct, frozen=True):
 
     def _connection(self, data_dir: Path, program: str | None) -> FileConnection:
         parts, record = self._parts(data_dir), self._record(data_dir)
-        made = load_record(record)
-        return FileConnection(data_dir, program, record, made or _new_record(parts), made is not None, parts)
+        installed = load_record(record)
+        is_recorded = installed is not None
+        return FileConnection(data_dir, program, record, installed or _new_record(parts), is_recorded, parts)
 
     def _record(self, data_dir: Path) -> Path:
         return data_dir / f"install-{self.agent.name}.json"
@@ -247,8 +248,10 @@ def _named_text(path: Path) -> str | None:
     return read_text(path) if launcher.is_named_in(there.decode("latin-1")) else None
 
 
-def _without_us(parts: Sequence[FilePart], made: InstallRecord) -> dict[Path, WithoutUs]:
-    return {each.path: partial(restored, each.without_us, made.files.get(str(each.path))) for each in parts}
+def _without_us(parts: Sequence[FilePart], installed: InstallRecord) -> dict[Path, WithoutUs]:
+    return {
+        each.path: partial(restored, each.without_us, installed.files.get(str(each.path))) for each in parts
+    }
 
 
 def restored(without_us: WithoutUs, saved: SavedText | None, now: str) -> str | None:

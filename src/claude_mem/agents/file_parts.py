@@ -46,12 +46,12 @@ def json_part(
     """`servers`: the section in which MCP servers are named. `needs`: what the file must say besides."""
 
     def with_us(text: str) -> str:
-        found = wants = settings_file.parsed(text, str(path), strict=False)
+        found = updated = settings_file.parsed(text, str(path), strict=False)
         if hooks:
-            wants = dict(needs or {}) | settings_file.with_hooks(wants, dict(hooks))
+            updated = dict(needs or {}) | settings_file.with_hooks(updated, dict(hooks))
         if server and _may_serve(found):
-            wants = settings_file.with_entry(wants, servers, launcher.SERVER, dict(server))
-        return text if wants == found and text.strip() else settings_file.written(wants, text)
+            updated = settings_file.with_entry(updated, servers, launcher.SERVER, dict(server))
+        return text if updated == found and text.strip() else settings_file.written(updated, text)
 
     def without_us(text: str) -> str | None:
         if not launcher.is_named_in(text):
@@ -89,10 +89,10 @@ def json_part(
 
     def warnings(text: str) -> list[str]:
         found = settings_file.parsed(text, str(path), strict=False)
-        theirs = registration.foreign_hooks(found)
+        foreign = registration.foreign_hooks(found)
         return [
-            *([_FOREIGN.format(path=path)] if theirs else []),
-            *([_TAKEN.format(path=path)] if server and not _may_serve(found) else []),
+            *([_FOREIGN.format(path=path)] if foreign else []),
+            *([_SERVER_NAME_IN_USE.format(path=path)] if server and not _may_serve(found) else []),
         ]
 
     return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)
@@ -107,7 +107,7 @@ _FOREIGN = (
     "{path} also has the hooks of another claude-mem: both record every session. To have one memory, "
     "uninstall the other."
 )
-_TAKEN = (
+_SERVER_NAME_IN_USE = (
     f"{{path}} has an MCP server of yours named {launcher.SERVER}. It was not changed, so the agent cannot "
     "search memory over MCP. Rename it and run claude-mem install again."
 )
@@ -193,32 +193,32 @@ def toml_server(path: Path, machine: Machine) -> FilePart:
         return found.get(launcher.SERVER)
 
     def with_us(text: str) -> str:
-        there = entry(text)
-        if there == tomllib.loads(table)["mcp_servers"][launcher.SERVER] or (
-            there is not None and not launcher.is_our_server(there)
+        current = entry(text)
+        if current == tomllib.loads(table)["mcp_servers"][launcher.SERVER] or (
+            current is not None and not launcher.is_our_server(current)
         ):
             return text  # up to date, or somebody's own
-        if there is not None and (updated := _updated(text, there)):
+        if current is not None and (updated := _updated(text, current)):
             return updated
-        left = (without_us(text) or "") if there is not None else text
+        left = (without_us(text) or "") if current is not None else text
         gap = "" if not left else "\n" if left.endswith("\n") else "\n\n"
-        wants = left + gap + table
+        new_text = left + gap + table
         try:
-            entry(wants)
+            entry(new_text)
         except Malformed:  # what an inline table holds is all there is
             return text
-        return wants
+        return new_text
 
-    def _updated(text: str, there: dict[str, Any]) -> str | None:
+    def _updated(text: str, current: dict[str, Any]) -> str | None:
         """Replaces our lines, and keeps the user's lines in our table, such as a timeout; None: too
         complex."""
         before, inside, rest = _split(text)
         own = [line for line in inside if not line.startswith(("command", "args", "env"))]
-        wants = before + table + "".join([*own, *rest])
-        ours = tomllib.loads(table)["mcp_servers"][launcher.SERVER]
-        theirs = {key: value for key, value in there.items() if key not in ("command", "args", "env")}
+        new_text = before + table + "".join([*own, *rest])
+        our_fields = tomllib.loads(table)["mcp_servers"][launcher.SERVER]
+        user_fields = {key: value for key, value in current.items() if key not in ("command", "args", "env")}
         try:
-            return wants if theirs and entry(wants) == theirs | ours else None
+            return new_text if user_fields and entry(new_text) == user_fields | our_fields else None
         except Malformed:
             return None
 
@@ -236,14 +236,14 @@ def toml_server(path: Path, machine: Machine) -> FilePart:
         return before, lines[1:end], lines[end:]
 
     def data_dir_in(text: str) -> str | None:
-        if not launcher.is_named_in(text) or not launcher.is_our_server(there := entry(text)):
+        if not launcher.is_named_in(text) or not launcher.is_our_server(current := entry(text)):
             return None
-        return str(there.get("env", {}).get("CLAUDE_MEM_DATA_DIR", ""))
+        return str(current.get("env", {}).get("CLAUDE_MEM_DATA_DIR", ""))
 
     def warnings(text: str) -> list[str]:
-        there = entry(text)
-        if launcher.is_our_server(there):
+        current = entry(text)
+        if launcher.is_our_server(current):
             return []
-        return [(_INLINE if there is None else _TAKEN).format(path=path)]
+        return [(_INLINE if current is None else _SERVER_NAME_IN_USE).format(path=path)]
 
     return FilePart(path, with_us, without_us, data_dir_in, warnings=warnings)

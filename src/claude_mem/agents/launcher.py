@@ -33,12 +33,12 @@ _PLACED = re.compile(r"""setdefault\(b"CLAUDE_MEM_DATA_DIR", (b'(?:[^'\\]|\\.)*'
 _BRIDGE = "claude_mem/cli/bridge/stdio.py"
 _STARTS = ("context", "setup", "sessionStart", "SessionStart")
 """The verbs of hooks that run when a session starts."""
-_GONE = (
+_MISSING = (
     "claude-mem is not recording: its program is missing or broken, but Claude Code still "
     "runs its hooks. Reinstall it (claude-mem uninstall then removes them), or remove them with "
     "/plugin or in settings.json."
 )
-_GONE_ELSEWHERE = (
+_MISSING_OTHER = (
     "claude-mem is not recording: its program is missing or broken, but its hooks still "
     "run. Reinstall it; claude-mem uninstall then removes them."
 )
@@ -61,8 +61,8 @@ def hook_program(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE)
     """The program of every hook. It is on the command line, not in a file: Python exits with 2 if a script is
     missing, which the client takes as "block the user's prompt". Only a session's start reports a missing
     program."""
-    gone = _when_gone(verb, agent)
-    otherwise = f"posix.write(1, {gone.encode()!a}), " if gone else ""
+    missing = _missing_answer(verb, agent)
+    otherwise = f"posix.write(1, {missing.encode()!a}), " if missing else ""
     place = _PLACE.format(data_dir=ascii(os.fsencode(machine.data_dir))) if machine.data_dir else ""
     return _LAUNCHER.format(package=ascii(machine.package), place=place, otherwise=otherwise)
 
@@ -80,22 +80,22 @@ def hook_line(machine: Machine, verb: str = "hook", agent: str = CLAUDE_CODE) ->
     """The same as a self-contained shell command: some agents only support commands, or run the hooks in
     another agent's settings. The shell executes the interpreter; if that is missing, it exits with 0, and a
     session's start reports it."""
-    words, gone = hook_command(machine, verb, agent), _when_gone(verb, agent)
-    otherwise = f"echo {shlex.quote(gone)}; " if gone else ""
+    words, missing = hook_command(machine, verb, agent), _missing_answer(verb, agent)
+    otherwise = f"echo {shlex.quote(missing)}; " if missing else ""
     return f"[ -x {shlex.quote(words[0])} ] && exec {shlex.join(words)}; {otherwise}exit 0"
 
 
-def _when_gone(verb: str, agent: str) -> str:
+def _missing_answer(verb: str, agent: str) -> str:
     """The answer of a session's start, in the agent's format: to its user or, if that is not possible, to its
     model. "": this hook does not answer."""
     if verb not in _STARTS:
         return ""
     if agent == CLAUDE_CODE:
-        return json.dumps({"systemMessage": _GONE})
+        return json.dumps({"systemMessage": _MISSING})
     dialect = importlib.import_module(f"claude_mem.agents.{FOLDERS[agent]}")
     shape = getattr(dialect, "answer", as_claude_code)
-    said = shape("SessionStart", "", _GONE_ELSEWHERE, "") or shape("SessionStart", _GONE_ELSEWHERE, "", "")
-    return json.dumps(said)
+    answer = shape("SessionStart", "", _MISSING_OTHER, "") or shape("SessionStart", _MISSING_OTHER, "", "")
+    return json.dumps(answer)
 
 
 STDIO = {"type": "stdio"}

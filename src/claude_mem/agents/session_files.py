@@ -40,14 +40,14 @@ class TranscriptSession:
         self.cwd: str | None = None
         self.branch: str | None = None
         self.turn: str | None = None  # its id, where the agent's hooks name one
-        self.is_ours = True  # not a subagent's, whose caller has what came of it
+        self.is_main_session = True  # not a subagent's, whose caller has what came of it
         self.at = 0
         self._line, self._nth = "", 0
         self._number = 0
         self._prompt: tuple[str | None, str] | None = None
         self._calls: dict[str, tuple[object, object]] = {}
-        self._said: list[str] = []
-        self._said_at: tuple[int, str] | None = None
+        self._messages: list[str] = []
+        self._message_at: tuple[int, str] | None = None
         self._is_started = is_started
         self._emitted: list[TranscriptEvent] = []
 
@@ -78,24 +78,24 @@ class TranscriptSession:
         self._calls.clear()
         self._emit("UserPromptSubmit", prompt=text)
 
-    def say(self, text: object) -> None:
+    def agent_message(self, text: object) -> None:
         if isinstance(text, str) and text.strip():
-            self._said.append(text.strip())
-            self._said_at = self._said_at or (self.at, self._line)
+            self._messages.append(text.strip())
+            self._message_at = self._message_at or (self.at, self._line)
 
-    def call(self, id: object, tool: object, given: object) -> None:
+    def call(self, id: object, tool: object, tool_input: object) -> None:
         """Adds a tool call; messages before it are messages between tool calls."""
-        if self._said_at:
-            self._emit("AgentMessage", self._said_at, message=self._take_said())
-        self._calls[str(id)] = tool, given
+        if self._message_at:
+            self._emit("AgentMessage", self._message_at, message=self._take_messages())
+        self._calls[str(id)] = tool, tool_input
         if len(self._calls) > MOST_CALLS:
             del self._calls[next(iter(self._calls))]
 
     def answer(self, id: object, response: object, *, failed: bool = False) -> None:
-        found = self._calls.pop(str(id), None)
-        if found is None:
+        call = self._calls.pop(str(id), None)
+        if call is None:
             return
-        use = {"tool_name": found[0], "tool_input": found[1], "tool_use_id": str(id)}
+        use = {"tool_name": call[0], "tool_input": call[1], "tool_use_id": str(id)}
         response = transcript_lines.without_pictures(response)
         if failed:
             self._emit("PostToolUseFailure", **use, error=response)
@@ -103,9 +103,9 @@ class TranscriptSession:
             self._emit("PostToolUse", **use, tool_response=response)
 
     def end_turn(self) -> None:
-        if self._said_at:
+        if self._message_at:
             self._emit(
-                "Stop", self._said_at, stop_hook_active=False, last_assistant_message=self._take_said()
+                "Stop", self._message_at, stop_hook_active=False, last_assistant_message=self._take_messages()
             )
 
     def close(self) -> None:
@@ -120,8 +120,8 @@ class TranscriptSession:
         emitted, self._emitted = self._emitted, []
         return emitted
 
-    def _take_said(self) -> str:
-        text, self._said, self._said_at = "\n\n".join(self._said), [], None
+    def _take_messages(self) -> str:
+        text, self._messages, self._message_at = "\n\n".join(self._messages), [], None
         return text
 
     def _emit(self, event: str, when: tuple[int, str] | None = None, /, **fields: object) -> None:
@@ -150,7 +150,7 @@ def read_message(session: TranscriptSession, message: Fields, typed: Callable[[s
     parts = message["content"] if isinstance(message["content"], list) else []
     text = "\n".join(each["text"] for each in parts if each["type"] == "text")
     if message["role"] == "assistant":
-        session.say(text)
+        session.agent_message(text)
     for each in parts:
         if each["type"] == "tool_use":
             session.call(each["id"], each["name"], each["input"])
@@ -213,7 +213,7 @@ class SessionFiles(Struct, frozen=True):
                 self.read_line(session, fields)
             except (TypeError, KeyError, AttributeError, ValueError) as error:
                 tally.lost(number, f"unexpected format: {type(error).__name__}")
-            if not session.is_ours:
+            if not session.is_main_session:
                 return
             yield from session.take_events()
         if over:
@@ -277,7 +277,7 @@ def words_in(stop: Event, files: SessionFiles, path: Path, raw_lines: Iterator[b
 
 
 class _SessionTurn(EndedTurn):
-    kept = ("AgentMessage", "PostToolUseFailure")
+    included_events = ("AgentMessage", "PostToolUseFailure")
 
     def __init__(self, stop: Event, files: SessionFiles, path: Path) -> None:
         super().__init__(stop)
@@ -297,7 +297,7 @@ class _SessionTurn(EndedTurn):
                 name = self._files.name(fields) or hashlib.sha256(raw).hexdigest()[:32]
                 session.begin_line(0, at, name)
                 self._files.read_line(session, fields)
-            if not session.is_ours:
+            if not session.is_main_session:
                 self.found, self.last = [], ""
                 return
             self._take(session.take_events())

@@ -25,29 +25,29 @@ APPROVAL = (
 )
 
 
-def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Iterable[Path] = ()) -> Plan:
+def plan(place: InstallPaths, options: InstallOptions, read: ReadText, older: Iterable[Path] = ()) -> Plan:
     """The changes from what `read` finds to what is wanted; `older` files of ours are removed if this version
     does not have them. Raises Malformed."""
     texts = plugin_texts()
     before = read(place.settings)
     found = settings_file.parsed(before or "", str(place.settings))
-    wants, notes = _taken_over(found) if wanted.take_over else found, list[str]()
+    updated, notes = _taken_over(found) if options.take_over else found, list[str]()
     files: dict[Path, str | None] = dict.fromkeys(older)
-    files |= dict(wanted.new_files)
+    files |= dict(options.new_files)
     steps: list[Step] = []
-    if wanted.plugin:
+    if options.plugin:
         made = registration.marketplace(texts, place.machine, place.command, __version__)
         files |= {place.marketplace / path: text for path, text in made.items()}
-        wants = settings_file.without_hooks(wants, launcher.is_ours)
+        updated = settings_file.without_hooks(updated, launcher.is_ours)
         if place.client is None:
-            wants = declared(wants, place.marketplace)
+            updated = declared(updated, place.marketplace)
         elif declared(found, place.marketplace) != found:
             # The client already knows it, perhaps disabled; then undoing the install must not remove it.
             new = [adding(place), installing(place)]
             steps += [Step(step.words) for step in new] if is_plugin(found) else new
         own = {ALIAS}
     else:
-        wants = settings_file.with_hooks(undeclared(wants), registration.hooks(place.machine))
+        updated = settings_file.with_hooks(undeclared(updated), registration.hooks(place.machine))
         own = {path for path in texts if path.startswith(("commands/", "skills/"))}
         served, serving_steps = _served(place, read)
         files |= served
@@ -60,16 +60,16 @@ def plan(place: InstallPaths, wanted: InstallOptions, read: ReadText, older: Ite
             files[path] = text
         elif there != text:
             notes.append(f"{path} is your own file and was not changed.")
-    if "statusLine" in wants and not is_status_line(wants):
-        if wanted.status_line:
+    if "statusLine" in updated and not is_status_line(updated):
+        if options.status_line:
             notes.append(
                 f"You already have a status line. To add a segment, have it run: {place.command} statusline"
             )
-    elif wanted.status_line or "statusLine" in wants:
-        line = wants.get("statusLine", {"type": "command"})
-        wants = wants | {"statusLine": line | {"command": f"{place.command} statusline"}}
-    if wants != found:
-        files[place.settings] = settings_file.written(wants, before or "")
+    elif options.status_line or "statusLine" in updated:
+        line = updated.get("statusLine", {"type": "command"})
+        updated = updated | {"statusLine": line | {"command": f"{place.command} statusline"}}
+    if updated != found:
+        files[place.settings] = settings_file.written(updated, before or "")
     changes = [Change(path, read(path), text) for path, text in files.items()]
     return Plan(tuple(each for each in changes if each.before != each.after), tuple(steps), tuple(notes))
 
@@ -202,12 +202,12 @@ def _restored(left: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
         return left
     merged = dict(left.get("hooks", {}))
     for event, groups in before["hooks"].items():
-        theirs = [
+        foreign_groups = [
             group | {"hooks": foreign}
             for group in groups
             if (foreign := [hook for hook in group.get("hooks", []) if registration.is_foreign_hook(hook)])
         ]
-        merged |= {event: [*merged.get(event, []), *theirs]} if theirs else {}
+        merged |= {event: [*merged.get(event, []), *foreign_groups]} if foreign_groups else {}
     return left | {"hooks": merged}
 
 

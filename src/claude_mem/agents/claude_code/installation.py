@@ -35,11 +35,11 @@ class ClaudeCodeConnection(Connection):
     @property
     def how(self) -> str:
         origin = f" from {self.repository}" if self.repository else ""
-        return f"{'as a plugin' if self.made.plugin else 'by settings'}{origin} ({self.made.scope})"
+        return f"{'as a plugin' if self.installed.plugin else 'by settings'}{origin} ({self.installed.scope})"
 
     @property
     def why_left(self) -> str | None:
-        if self.made.scope == "project" and self.place.folder != Path.cwd() / ".claude":
+        if self.installed.scope == "project" and self.place.folder != Path.cwd() / ".claude":
             return f"in {self.place.folder.parent}: claude-mem repair"
         if read_settings(self.place.settings).get("enabledPlugins", {}).get(registration.PLUGIN_ID) is False:
             return (
@@ -51,23 +51,24 @@ class ClaudeCodeConnection(Connection):
     def is_current(self) -> bool:
         if self.repository:  # its hooks say so at a session's start if it is of another version
             return True
-        wanted = InstallOptions(self.made.scope, self.made.plugin, take_over=False, status_line=False)
-        return install_plan.plan(self.place, wanted, read_text).is_empty
+        scope, plugin = self.installed.scope, self.installed.plugin
+        options = InstallOptions(scope, plugin, take_over=False, status_line=False)
+        return install_plan.plan(self.place, options, read_text).is_empty
 
     @property
     def folders(self) -> Sequence[str]:
         place = self.place
         of_plugin = {folder for file in _plugin_files(place) for folder in file.parents}
         own = (str(each) for each in of_plugin if each.is_relative_to(place.marketplace))
-        return (*self.made.folders, *own)
+        return (*self.installed.folders, *own)
 
     def without_us(self) -> Mapping[Path, WithoutUs]:
         place = self.place
         # The MCP server's entry goes too, unless the client itself removes it.
         is_served = not place.client_owns_servers and launcher.is_our_server(_server(place))
         return {
-            place.settings: _without_us(place, self.made),
-            place.servers: self.unserved if is_served else lambda now: now,
+            place.settings: _without_us(place, self.installed),
+            place.servers: self.without_our_server if is_served else lambda now: now,
             **dict.fromkeys(_plugin_files(place), lambda _: None),
         }
 
@@ -75,31 +76,31 @@ class ClaudeCodeConnection(Connection):
         place = self.place
         if place.client is None:
             return ()
-        found, there = read_settings(place.settings), _server(place)
+        found, server = read_settings(place.settings), _server(place)
         steps = []
         if registration.PLUGIN_ID in found.get("enabledPlugins", {}):
             steps.append(install_plan.reverse(install_plan.installing(place)))
         if registration.MARKETPLACE in found.get("extraKnownMarketplaces", {}):
             steps.append(install_plan.reverse(install_plan.adding(place)))
-        if place.client_owns_servers and launcher.is_our_server(there):
-            steps.append(install_plan.reverse(install_plan.serving(place, there)))
-            steps += [install_plan.serving(place, self.made.server)] if self.made.server else []
+        if place.client_owns_servers and launcher.is_our_server(server):
+            steps.append(install_plan.reverse(install_plan.serving(place, server)))
+            steps += [install_plan.serving(place, self.installed.server)] if self.installed.server else []
         return tuple(steps)
 
-    def unserved(self, now: str) -> str | None:
+    def without_our_server(self, now: str) -> str | None:
         """The text of the servers' file without ours."""
         path = self.place.servers
-        saved = self.made.files.get(str(path))
+        saved = self.installed.files.get(str(path))
         if saved and saved.after == now:
             return saved.before
         before = settings_file.parsed((saved and saved.before) or "", str(path))
         found = settings_file.parsed(now, str(path))
-        theirs = before.get("mcpServers", {}).get(launcher.SERVER) or self.made.server
-        if theirs:
-            wants = settings_file.with_entry(found, "mcpServers", launcher.SERVER, theirs)
+        previous = before.get("mcpServers", {}).get(launcher.SERVER) or self.installed.server
+        if previous:
+            updated = settings_file.with_entry(found, "mcpServers", launcher.SERVER, previous)
         else:
-            wants = settings_file.without_entry(found, "mcpServers", launcher.SERVER)
-        return settings_file.written(wants, now)
+            updated = settings_file.without_entry(found, "mcpServers", launcher.SERVER)
+        return settings_file.written(updated, now)
 
     def disconnect(self, journal: Journal, plan: Plan) -> list[str]:
         place = self.place
@@ -134,10 +135,10 @@ def connections(data_dir: Path, program: str | None) -> list[ClaudeCodeConnectio
 
 def _recorded(data_dir: Path, program: str | None) -> ClaudeCodeConnection | None:
     here = agent.locate(data_dir, program, "user")
-    if (made := load_record(here.record)) is None:
+    if (installed := load_record(here.record)) is None:
         return None
-    there = replace(here, scope=made.scope, folder=Path(made.folder), config=made.config)
-    return ClaudeCodeConnection(data_dir, program, there.record, made, True, there)
+    there = replace(here, scope=installed.scope, folder=Path(installed.folder), config=installed.config)
+    return ClaudeCodeConnection(data_dir, program, there.record, installed, True, there)
 
 
 def _may_be_in(here: InstallPaths) -> bool:
@@ -158,83 +159,84 @@ def _in_settings(here: InstallPaths) -> ClaudeCodeConnection | None:
     if recorded and recorded.place.folder == here.folder:
         return recorded
     there = replace(here, data_dir=data_dir)
-    made = agent.new_record(there, plugin=install_plan.is_plugin(settings))
+    installed = agent.new_record(there, plugin=install_plan.is_plugin(settings))
     for name, text in agent.plugin_texts().items():  # what the lost record must have held
         path = there.folder / name
         if install_plan.is_our_text(read_text(path) or "", text):
             folders = [str(each) for each in path.parents if there.folder in each.parents]
-            made = replace(made, folders=(*made.folders, *folders))
-            made = made.with_change(Change(path, None, registration.fill_in(text, there.command)))
-    return ClaudeCodeConnection(data_dir, here.program, there.record, made, False, there, repository)
+            installed = replace(installed, folders=(*installed.folders, *folders))
+            installed = installed.with_change(Change(path, None, registration.fill_in(text, there.command)))
+    return ClaudeCodeConnection(data_dir, here.program, there.record, installed, False, there, repository)
 
 
-def prepare(data_dir: Path, program: str | None, wanted: InstallOptions) -> Installation:
+def prepare(data_dir: Path, program: str | None, options: InstallOptions) -> Installation:
     """Plans an install. There is one connection at a time, because two would run every hook twice. Raises
     Malformed."""
-    here = agent.locate(data_dir, program, wanted.scope)
-    new = agent.new_record(here, plugin=wanted.plugin)
+    here = agent.locate(data_dir, program, options.scope)
+    new = agent.new_record(here, plugin=options.plugin)
     old: list[tuple[ClaudeCodeConnection, Plan]] = []
     left: dict[Path, str | None] = {}
     for each in connections(data_dir, program):
-        same = (each.made.plugin, each.made.scope, each.made.folder) == (new.plugin, new.scope, new.folder)
+        record = each.installed
+        same = (record.plugin, record.scope, record.folder) == (new.plugin, new.scope, new.folder)
         if same and each.is_recorded and each.data_dir == data_dir:
             continue
         undo = each.undo_plan()
         old.append((each, undo))
         left |= {change.path: change.after for change in undo.changes}
         if undo.steps and each.place.client_owns_servers and (now := read_text(each.place.servers)):
-            left[each.place.servers] = each.unserved(now)
+            left[each.place.servers] = each.without_our_server(now)
 
     def read(path: Path) -> str | None:
         return left[path] if path in left else read_text(path)
 
-    theirs = registration.foreign(settings_file.parsed(read(here.settings) or "", str(here.settings)))
+    foreign = registration.foreign(settings_file.parsed(read(here.settings) or "", str(here.settings)))
     has_line = any(install_plan.is_status_line(read_settings(each.place.settings)) for each, _ in old)
-    wanted = replace(
-        wanted, take_over=wanted.take_over and bool(theirs), status_line=wanted.status_line or has_line
+    options = replace(
+        options, take_over=options.take_over and bool(foreign), status_line=options.status_line or has_line
     )
-    older = [path for path in _plugin_files(here) if path not in left] if wanted.plugin else []
-    plan = install_plan.plan(here, wanted, read, older)
+    older = [path for path in _plugin_files(here) if path not in left] if options.plugin else []
+    plan = install_plan.plan(here, options, read, older)
 
     def connect(journal: Journal) -> None:
         for each, undo in old:
             each.disconnect(journal, undo)
-        _connect(journal, here, plan, by_plugin=wanted.plugin)
+        _connect(journal, here, plan, by_plugin=options.plugin)
 
-    return Installation(old, plan, theirs if wanted.take_over else "", here.client, connect)
+    return Installation(old, plan, foreign if options.take_over else "", here.client, connect)
 
 
 def _connect(journal: Journal, place: InstallPaths, plan: Plan, *, by_plugin: bool) -> None:
-    made = load_record(place.record) or agent.new_record(place, plugin=by_plugin)
-    now, there = read_text(place.settings), _server(place)
-    if place.client_owns_servers and there is not None and not launcher.is_our_server(there):
-        made = replace(made, server=there)
+    installed = load_record(place.record) or agent.new_record(place, plugin=by_plugin)
+    now, server = read_text(place.settings), _server(place)
+    if place.client_owns_servers and server is not None and not launcher.is_our_server(server):
+        installed = replace(installed, server=server)
     # The settings too if only the client changes them.
     changes = [Change(place.settings, now, now), *plan.changes]
-    ours = {place.settings: _without_us(place, made)}
-    made = record_install(journal, place.record, made, changes, ours)
+    restorers = {place.settings: _without_us(place, installed)}
+    installed = record_install(journal, place.record, installed, changes, restorers)
     for change in plan.changes:
         journal.apply(change, [str(change.path.parent)])
     for step in plan.steps:
         if printed := journal.run(place.run, step, place.settings):
             hint = " To install without a plugin: claude-mem install --settings" if by_plugin else ""
             raise ClaudeMemError(f"{_refusal(step, printed)}\nNothing was changed.{hint}")
-    by_client = replace(made.files[str(place.settings)], after=read_text(place.settings))
-    made = replace(made, files={**made.files, str(place.settings): by_client})
-    journal.write(place.record, made.as_text())
+    by_client = replace(installed.files[str(place.settings)], after=read_text(place.settings))
+    installed = replace(installed, files={**installed.files, str(place.settings): by_client})
+    journal.write(place.record, installed.as_text())
 
 
-def _without_us(place: InstallPaths, made: InstallRecord) -> WithoutUs:
+def _without_us(place: InstallPaths, installed: InstallRecord) -> WithoutUs:
     """Of the settings."""
-    path, saved = str(place.settings), made.files.get(str(place.settings))
+    path, saved = str(place.settings), installed.files.get(str(place.settings))
 
     def without_us(now: str) -> str | None:
         found = settings_file.parsed(now, path)
         before = settings_file.parsed(saved.before or "", path) if saved else None
-        wants = install_plan.restored(found, before)
-        if saved and wants == before:
+        updated = install_plan.restored(found, before)
+        if saved and updated == before:
             return saved.before
-        return now if wants == found else settings_file.written(wants, now)
+        return now if updated == found else settings_file.written(updated, now)
 
     return partial(restored, without_us, saved)
 

@@ -157,24 +157,24 @@ def _transcript(path: Path, of_agents: dict[tuple[Path, str], list[Path]]) -> Tr
     stem = path.name.partition(".")[0]
     named: str | None = None
     cwd: str | None = None
-    spoken: Line | None = None
+    first_message: Line | None = None
     for line in islice(transcript_lines.read(path, LineTally()), _SESSION_HEAD):
         named = line.text("sessionId") if named is None or line.text("sessionId") == stem else named
         cwd = cwd or line.text("cwd")
-        spoken = spoken or (line if "message" in line.fields else None)
-        if named == stem and cwd and spoken:
+        first_message = first_message or (line if "message" in line.fields else None)
+        if named == stem and cwd and first_message:
             break
-    if named is None or spoken is None:
+    if named is None or first_message is None:
         return None
-    mine = (*subagent_files(path), *of_agents.get((path.parent, named), ()))
+    files = (*subagent_files(path), *of_agents.get((path.parent, named), ()))
     return Transcript(
         session=named,
         path=path,
-        size=sum(file.stat().st_size for file in (path, *mine)),
-        first_at=spoken.at,
-        last_at=max(last_at(path) or 0, spoken.at),
+        size=sum(file.stat().st_size for file in (path, *files)),
+        first_at=first_message.at,
+        last_at=max(last_at(path) or 0, first_message.at),
         cwd=cwd,
-        agents=mine,
+        agents=files,
     )
 
 

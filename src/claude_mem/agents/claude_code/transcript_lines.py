@@ -38,7 +38,8 @@ SILENT = frozenset(
 
 _TYPE_FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_-]{1,40})"')
 _ATTACHED = b'"attachment":{'
-_TELLING = (b"queued_command", b'"SessionStart:')  # what is read of the attachments, which are half of a file
+# What is read of the attachments, which are half of a file.
+_READ_ATTACHMENTS = (b"queued_command", b'"SessionStart:')
 _UUID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
@@ -55,7 +56,7 @@ class LineTally(Struct):
         if len(self.shown) < MOST_SHOWN:
             self.shown.append((number, why))
 
-    def strange(self, type: object) -> None:
+    def count_unknown(self, type: object) -> None:
         name = type[:40] if isinstance(type, str) else "no type"
         self.unknown[name if name in self.unknown or len(self.unknown) < MOST_TYPES else "others"] += 1
 
@@ -102,7 +103,7 @@ def lines(numbered: Iterable[tuple[int, bytes]], at: int, tally: LineTally) -> I
         kind = fields.get("type")
         if not isinstance(kind, str) or kind not in READ:
             if not isinstance(kind, str) or kind not in SILENT:
-                tally.strange(kind)
+                tally.count_unknown(kind)
             continue
         stamp = epoch(fields.get("timestamp"))
         at = stamp if stamp is not None else at
@@ -139,9 +140,9 @@ def is_silent(raw: bytes, tally: LineTally) -> bool:
         if kind in SILENT:
             return True
         if kind not in READ:
-            tally.strange(kind)
+            tally.count_unknown(kind)
             return True
-    return _ATTACHED in raw[:_TYPE_WITHIN] and not any(mark in raw for mark in _TELLING)
+    return _ATTACHED in raw[:_TYPE_WITHIN] and not any(mark in raw for mark in _READ_ATTACHMENTS)
 
 
 def parsed(raw: bytes, number: int, tally: LineTally) -> dict[str, object] | None:

@@ -43,7 +43,7 @@ def words_of(stop: Event, within_s: float = WITHIN_S) -> TurnWords:
 class EndedTurn(ABC):
     """The turn that an event ends, as much of it as was found."""
 
-    kept: tuple[str, ...] = ("AgentMessage",)  # events that no hook reports
+    included_events: tuple[str, ...] = ("AgentMessage",)  # events that no hook reports
 
     def __init__(self, stop: Event) -> None:
         self.began = False  # its prompt was found
@@ -55,10 +55,10 @@ class EndedTurn(ABC):
     def read(self, raw_lines: Iterator[bytes]) -> None: ...
 
     def words(self) -> TurnWords:
-        room, during_turn = MOST_CHARACTERS, []
+        remaining, during_turn = MOST_CHARACTERS, []
         for event in reversed(self.found[-MOST_MESSAGES:]):
-            room -= len(str(event.payload.get("message", "")))
-            if room < 0:
+            remaining -= len(str(event.payload.get("message", "")))
+            if remaining < 0:
                 break
             during_turn.append(event)
         return TurnWords(tuple(reversed(during_turn)), self.last or None)
@@ -69,7 +69,7 @@ class EndedTurn(ABC):
             return
         if event.event == "UserPromptSubmit":
             self.began, self.found, self.last = True, [], ""
-        elif event.event in self.kept:
+        elif event.event in self.included_events:
             self.found.append(event)
         elif event.event == "Stop":
             self.last = str(event.payload["last_assistant_message"])

@@ -122,7 +122,7 @@ class Chain(Struct):
     seen: dict[str, None] = field(default_factory=dict)
     message: object = None  # the id of the current one, which takes a line for each of its blocks
     texts: list[str] = field(default_factory=list)
-    spoken: Line | None = None  # the first line of these texts
+    first_line: Line | None = None  # the first line of these texts
     ending: TranscriptEvent | None = None  # the turn's end, if the last message was its last
     over: bool = False  # it was; clients that did not write why a message ended leave it to what follows
     boundary: Line | None = None  # of a compaction whose summary has not come yet
@@ -220,7 +220,7 @@ class Chain(Struct):
             return
         if message.get("id") != self.message:
             yield from self._stop()  # over, and sent on by a hook: that was one end already
-            self.message, self.texts, self.spoken = message.get("id"), [], None
+            self.message, self.texts, self.first_line = message.get("id"), [], None
         calls = False
         for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
             if not isinstance(part, Mapping):
@@ -231,21 +231,21 @@ class Chain(Struct):
                     del self.calls[next(iter(self.calls))]
             elif part.get("type") == "text" and isinstance(part.get("text"), str):
                 self.texts.append(str(part["text"]))
-                self.spoken = self.spoken or line
+                self.first_line = self.first_line or line
         reason = message.get("stop_reason")
         self.ending = None
         if message.get("model") == "<synthetic>":  # the client's own words
-            self.texts, self.spoken = [], None
+            self.texts, self.first_line = [], None
         elif calls:
-            yield from self._said()
+            yield from self._flush_message()
         elif reason in _OVER or (reason is None and self.texts):
             self.ending, self.over = self._end_of_turn(line), reason is not None
 
-    def _said(self) -> Iterator[TranscriptEvent]:
+    def _flush_message(self) -> Iterator[TranscriptEvent]:
         """The main agent's message, after which it went on. A subagent's are left out: its report covers
         them."""
-        text, line = "\n\n".join(self.texts).strip(), self.spoken
-        self.texts, self.spoken = [], None
+        text, line = "\n\n".join(self.texts).strip(), self.first_line
+        self.texts, self.first_line = [], None
         if text and line and not self.agent_id:
             yield self._event("AgentMessage", line, message=text)
 
@@ -332,11 +332,11 @@ class Chain(Struct):
         if self.ending and (self.over or followed):
             yield self.ending
         elif self.ending is None or not closing:
-            yield from self._said()
+            yield from self._flush_message()
         self._quiet()
 
     def _quiet(self) -> None:
-        self.texts, self.spoken, self.ending, self.over = [], None, None, False
+        self.texts, self.first_line, self.ending, self.over = [], None, None, False
 
     def _event(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:
         payload: dict[str, object] = {

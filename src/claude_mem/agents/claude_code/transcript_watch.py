@@ -38,7 +38,7 @@ Mark = tuple[int, int]
 
 class _File(Struct):
     mark: Mark
-    taken: set[str] = field(default_factory=set)  # events, by id, since this process began
+    emitted: set[str] = field(default_factory=set)  # events, by id, since this process began
     not_before: float = 0.0
     turns: MemoryMarks = field(default_factory=MemoryMarks)
 
@@ -122,10 +122,10 @@ class TranscriptFollower:
             return 0
         file = self._files.setdefault(path, _File((0, 0)))
         began, fresh = self._clock(), 0
-        events = (event for event in transcripts.read(path, over=False) if event.id not in file.taken)
+        events = (event for event in transcripts.read(path, over=False) if event.id not in file.emitted)
         while piece := list(islice(events, MOST_AT_ONCE)):
             fresh += self._accept(piece, file.turns)
-            file.taken.update(each.id for each in piece)
+            file.emitted.update(each.id for each in piece)
         file.mark = mark  # of before it was read: what came meanwhile is read the next time
         now = self._clock()
         file.not_before = now + SHARE * (now - began)

@@ -29,7 +29,7 @@ MOST_SIDES = 64  # chains of subagents in one file that are open at once
 
 _USE = b'"type":"tool_use"'
 _ENDS = (b'"stop_reason":"end_turn"', b'"stop_reason":"stop_sequence"')
-_SAYS = b'"type":"text"'
+_TEXT = b'"type":"text"'
 
 Timed = tuple[int, TranscriptEvent | None]
 __all__ = ["count", "find", "projects_folder", "read"]
@@ -52,7 +52,7 @@ def count(transcript: Transcript) -> tuple[int, int]:
             for _, raw in transcript_lines.raw_lines(path, tally):
                 if not transcript_lines.is_silent(raw, tally):
                     uses += raw.count(_USE)
-                    turns += path == transcript.path and _SAYS in raw and any(end in raw for end in _ENDS)
+                    turns += path == transcript.path and _TEXT in raw and any(end in raw for end in _ENDS)
     return uses, turns
 
 

@@ -26,7 +26,7 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if payload.get("parent_agent_id"):
         return None
     roots, root = payload.get("workspaceRoots"), _object(payload, "sessionContext").get("rootSessionId")
-    spoken = {
+    fields = {
         "session_id": root or payload.get("taskId"),  # its file has the former
         "cwd": roots[0] if isinstance(roots, list) and roots else None,
         "hook_event_name": event,
@@ -35,21 +35,21 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     }
     call = _object(payload, "tool_result") or _object(payload, "tool_call")
     if call:
-        spoken |= {"tool_name": call.get("name"), "tool_input": call.get("input")}
-        spoken["tool_use_id"] = call.get("id")
+        fields |= {"tool_name": call.get("name"), "tool_input": call.get("input")}
+        fields["tool_use_id"] = call.get("id")
     if event == "PostToolUse" and call.get("error"):
-        spoken |= {"hook_event_name": "PostToolUseFailure", "error": call["error"]}
+        fields |= {"hook_event_name": "PostToolUseFailure", "error": call["error"]}
     elif event == "PostToolUse":
-        spoken["tool_response"] = call.get("output")
+        fields["tool_response"] = call.get("output")
     elif event == "UserPromptSubmit":
-        spoken["prompt"] = _object(payload, "userPromptSubmit").get("prompt")
+        fields["prompt"] = _object(payload, "userPromptSubmit").get("prompt")
     elif event == "Stop":
-        spoken["last_assistant_message"] = _object(payload, "turn").get("outputText")
+        fields["last_assistant_message"] = _object(payload, "turn").get("outputText")
     elif event == "StopFailure":
-        spoken["error"] = _object(payload, "error").get("name")
+        fields["error"] = _object(payload, "error").get("name")
     elif event == "SessionEnd":
-        spoken["reason"] = payload.get("reason")
-    return {key: value for key, value in spoken.items() if value is not None}
+        fields["reason"] = payload.get("reason")
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def answer(event: str, context: str, message: str, reason: str) -> dict[str, object]:

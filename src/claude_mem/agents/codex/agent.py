@@ -43,47 +43,54 @@ _EXIT = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTIL
 
 def _name(line: Fields) -> object:
     """A line's name, which is the same in a fork, because that begins with a copy."""
-    said = line.get("payload") or {}
-    turn = said.get("turn_id") or said.get("internal_chat_message_metadata_passthrough", {}).get("turn_id")
-    item = said.get("call_id") or said.get("id") or said.get("item", {}).get("id") or said.get("type")
+    payload = line.get("payload") or {}
+    turn = payload.get("turn_id") or payload.get("internal_chat_message_metadata_passthrough", {}).get(
+        "turn_id"
+    )
+    item = (
+        payload.get("call_id")
+        or payload.get("id")
+        or payload.get("item", {}).get("id")
+        or payload.get("type")
+    )
     return f"{turn}-{item}" if turn and item else None
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:
-    said = line.get("payload", {})
-    kind = said.get("type")
+    payload = line.get("payload", {})
+    kind = payload.get("type")
     match line.get("type"):
         case "session_meta":
-            session.follow(said.get("id"), said.get("cwd"), (said.get("git") or {}).get("branch"))
-            session.is_ours = said.get("thread_source", "user") == "user"
+            session.follow(payload.get("id"), payload.get("cwd"), (payload.get("git") or {}).get("branch"))
+            session.is_main_session = payload.get("thread_source", "user") == "user"
         case "turn_context":
-            session.follow(cwd=said.get("cwd"))
-            session.turn = said.get("turn_id") or session.turn
+            session.follow(cwd=payload.get("cwd"))
+            session.turn = payload.get("turn_id") or session.turn
         case "event_msg" if kind == "task_started":
-            session.turn = said.get("turn_id") or session.turn
+            session.turn = payload.get("turn_id") or session.turn
         case "event_msg" if kind == "user_message":
-            session.prompt(said["message"])
-        case "event_msg" if kind == "item_completed" and said["item"]["type"] == "UserMessage":
-            session.prompt("\n".join(each["text"] for each in said["item"]["content"] if "text" in each))
+            session.prompt(payload["message"])
+        case "event_msg" if kind == "item_completed" and payload["item"]["type"] == "UserMessage":
+            session.prompt("\n".join(each["text"] for each in payload["item"]["content"] if "text" in each))
         case "event_msg" if kind == "task_complete":
             session.end_turn()
-        case "response_item" if kind == "message" and said["role"] == "assistant":
-            session.say("\n".join(each["text"] for each in said["content"] if "text" in each))
+        case "response_item" if kind == "message" and payload["role"] == "assistant":
+            session.agent_message("\n".join(each["text"] for each in payload["content"] if "text" in each))
         case "response_item" if kind == "function_call":
-            session.call(said["call_id"], *_used(said["name"], json.loads(said["arguments"])))
+            session.call(payload["call_id"], *_used(payload["name"], json.loads(payload["arguments"])))
         case "response_item" if kind == "custom_tool_call":
-            session.call(said["call_id"], said["name"], {"command": said["input"]})
+            session.call(payload["call_id"], payload["name"], {"command": payload["input"]})
         case "response_item" if kind in ("function_call_output", "custom_tool_call_output"):
-            text = said["output"] if isinstance(said["output"], str) else json.dumps(said["output"])
+            text = payload["output"] if isinstance(payload["output"], str) else json.dumps(payload["output"])
             code = _EXIT.search(text[:300])
-            session.answer(said["call_id"], _output(text), failed=bool(code and code[1] != "0"))
+            session.answer(payload["call_id"], _output(text), failed=bool(code and code[1] != "0"))
 
 
-def _used(tool: str, given: Fields) -> tuple[str, Fields]:
+def _used(tool: str, arguments: Fields) -> tuple[str, Fields]:
     """As its hooks name it: whatever runs a command is Bash."""
-    command = given.get("cmd", given.get("command"))
+    command = arguments.get("cmd", arguments.get("command"))
     if tool not in _SHELLS or not command:
-        return tool, given
+        return tool, arguments
     if isinstance(command, list):
         is_script = len(command) == 3 and command[1] in ("-c", "-lc")
         command = command[2] if is_script else shlex.join(map(str, command))

@@ -42,8 +42,8 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if isinstance(answered, dict):
         payload["tool_response"] = {_ANSWER.get(key, key): value for key, value in answered.items()}
     if event == "Stop" and "last_assistant_message" not in payload:
-        said = _last_message(payload.get("transcript_path"))
-        payload |= {"last_assistant_message": said} if said else {}
+        message = _last_message(payload.get("transcript_path"))
+        payload |= {"last_assistant_message": message} if message else {}
     if event == "SessionStart":
         payload.pop("initial_prompt", None)  # it comes again, as a prompt
         if payload.get("source") == "new":
@@ -63,9 +63,9 @@ def _last_message(transcript: object) -> str:
             data = line.get("data")
             if line.get("type") == "user.message" or member(data, "toolRequests"):
                 break
-            said = member(data, "content")
-            if line.get("type") == "assistant.message" and isinstance(said, str) and said.strip():
-                return said
+            text = member(data, "content")
+            if line.get("type") == "assistant.message" and isinstance(text, str) and text.strip():
+                return text
         if not transcript:
             break
         time.sleep(_TRY_EVERY_S)

@@ -50,21 +50,21 @@ def _data_dir_in(text: str) -> str | None:
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:
-    said = line.get("data") or {}
+    data = line.get("data") or {}
     match line.get("type"):
         case "session.start" | "session.resume":
-            where = said.get("context") or {}
-            session.follow(said.get("sessionId"), where.get("cwd"), where.get("branch"))
+            context = data.get("context") or {}
+            session.follow(data.get("sessionId"), context.get("cwd"), context.get("branch"))
         case "user.message":
-            session.prompt(said["content"])
+            session.prompt(data["content"])
         case "assistant.message":
-            session.say(said.get("content"))
+            session.agent_message(data.get("content"))
         case "tool.execution_start":
-            session.call(said["toolCallId"], said["toolName"], said.get("arguments"))
+            session.call(data["toolCallId"], data["toolName"], data.get("arguments"))
         case "tool.execution_complete":
-            answered = said.get("result") or said.get("error") or {}
-            text = answered.get("content", answered.get("message"))
-            session.answer(said["toolCallId"], text, failed=said.get("success") is False)
+            result = data.get("result") or data.get("error") or {}
+            text = result.get("content", result.get("message"))
+            session.answer(data["toolCallId"], text, failed=data.get("success") is False)
 
 
 READER = SessionFiles(NAME, lambda: home() / "session-state", "events.jsonl", _read_line)

@@ -40,5 +40,5 @@ def answer(event: str, context: str, message: str, reason: str) -> dict[str, obj
     del message
     if event == "beforeSubmitPrompt" and reason:
         return {"continue": False, "user_message": reason}
-    said: dict[str, object] = {"additional_context": context} if context else {}
-    return {"continue": True} | said if said and event == "beforeSubmitPrompt" else said
+    output: dict[str, object] = {"additional_context": context} if context else {}
+    return {"continue": True} | output if output and event == "beforeSubmitPrompt" else output

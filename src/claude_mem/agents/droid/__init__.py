@@ -17,9 +17,9 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
 
         for line in last_lines(payload.get("transcript_path")):
             message = member(line, "message")
-            said = texts(member(message, "content"))
-            if member(message, "role") == "assistant" and said:
-                return payload | {"last_assistant_message": said}
+            text = texts(member(message, "content"))
+            if member(message, "role") == "assistant" and text:
+                return payload | {"last_assistant_message": text}
             if _is_prompt(line):
                 break
     return payload

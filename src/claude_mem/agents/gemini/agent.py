@@ -45,25 +45,25 @@ def gemini_agent(
 
 def _last_versions(path: Path, tally: LineTally) -> Numbered:
     """Of each message the last, in the order in which they were begun."""
-    held: tuple[int, dict[str, Any]] | None = None
+    previous: tuple[int, dict[str, Any]] | None = None
     for number, line in json_lines(path, tally):
         if "$set" in line:
             continue
-        if held and line.get("id") != held[1].get("id"):
-            yield held
-        held = number, line
-    if held:
-        yield held
+        if previous and line.get("id") != previous[1].get("id"):
+            yield previous
+        previous = number, line
+    if previous:
+        yield previous
 
 
 def _read_line(session: TranscriptSession, line: Fields) -> None:
     if "projectHash" in line:
         session.follow(line.get("sessionId"))
-        session.is_ours = line.get("kind", "main") == "main"
+        session.is_main_session = line.get("kind", "main") == "main"
     elif line.get("type") == "user":
         session.prompt(_text(line["content"]))
     elif line.get("type") == "gemini":
-        session.say(_text(line["content"]))
+        session.agent_message(_text(line["content"]))
         for call in line.get("toolCalls", ()):
             session.call(call["id"], call["name"], call["args"])
             answers = [each["functionResponse"]["response"] for each in call.get("result") or ()]

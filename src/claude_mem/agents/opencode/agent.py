@@ -92,7 +92,7 @@ def _read_line(session: TranscriptSession, line: Fields) -> None:
         session.turn = line["of"]
         session.prompt(_unquoted(part["text"]))
     elif part["type"] == "text" and message["role"] == "assistant":
-        session.say(part["text"])
+        session.agent_message(part["text"])
     elif part["type"] == "tool" and part["state"]["status"] in ("completed", "error"):
         state = part["state"]
         session.call(part["callID"], part["tool"], state["input"])

@@ -26,13 +26,14 @@ def _read_line(session: TranscriptSession, line: Fields) -> None:
         case "user" if line.get("provenance", "real_user") == "real_user":
             session.prompt("\n".join(texts))
         case "assistant":
-            session.say("\n".join(texts))
+            session.agent_message("\n".join(texts))
             for call in (each["functionCall"] for each in parts if "functionCall" in each):
                 session.call(call["id"], call["name"], call["args"])
         case "tool_result":
             for answer in (each["functionResponse"] for each in parts if "functionResponse" in each):
-                said = answer["response"]
-                session.answer(answer["id"], said.get("error", said.get("output")), failed="error" in said)
+                response = answer["response"]
+                output = response.get("error", response.get("output"))
+                session.answer(answer["id"], output, failed="error" in response)
 
 
 READER = SessionFiles(NAME, lambda: home() / "projects", "*.jsonl", _read_line, lambda line: line.get("uuid"))

@@ -16,7 +16,7 @@ EVENTS = {
 }
 KEYS = {"trajectory_id": "session_id", "execution_id": "prompt_id"}
 INJECTION_EVENTS: frozenset[str] = frozenset()
-SAID = "### Planner Response"
+RESPONSE_HEADING = "### Planner Response"
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
@@ -27,8 +27,9 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if event == "UserPromptSubmit":
         payload["prompt"] = info.get("user_prompt")
     elif event == "Stop":
-        said = str(info.get("response") or "").rpartition(SAID)[2]  # all that was done since the prompt
-        payload["last_assistant_message"] = said.strip()
+        # All that was done since the prompt.
+        response = str(info.get("response") or "").rpartition(RESPONSE_HEADING)[2]
+        payload["last_assistant_message"] = response.strip()
     elif action == "post_mcp_tool_use":
         payload["tool_name"] = f"mcp__{info.get('mcp_server_name')}__{info.get('mcp_tool_name')}"
         payload["tool_input"] = info.get("mcp_tool_arguments")

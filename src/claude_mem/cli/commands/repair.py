@@ -201,7 +201,7 @@ def _reconnected(agent: Agent, connection: Connection) -> Fault:
         return Fault("client", says, why)
 
     def mend() -> None:
-        wanted = InstallOptions(connection.made.scope, connection.made.plugin, take_over=False)
+        wanted = InstallOptions(connection.installed.scope, connection.installed.plugin, take_over=False)
         prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
         with Journal() as journal:
             prepared.connect(journal)

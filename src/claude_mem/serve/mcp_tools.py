@@ -1,4 +1,5 @@
-"""The MCP tools: their parameters, the queries they run, and their compact answers."""
+"""The MCP tools: the queries they run, and their compact answers. Their parameters are in
+`api/tool_arguments.py`."""
 
 from __future__ import annotations
 

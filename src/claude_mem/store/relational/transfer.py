@@ -19,15 +19,7 @@ from claude_mem.model.records import FIELDS, FLAG, FOREIGN, INT, LIST, REQUIRED,
 from claude_mem.model.refs import TYPES, Source
 from claude_mem.store.relational import observations, projects
 from claude_mem.store.relational.part import Connection, Part, Row, added, execute, transaction
-from claude_mem.store.relational.rows import (
-    Value,
-    array,
-    batches,
-    columns,
-    session_digest,
-    text,
-    value_of,
-)
+from claude_mem.store.relational.rows import Value, array, batches, columns, session_digest, text, value_of
 from claude_mem.store.values import ExportSelection, ImportResult, Revision
 
 LONGEST = 1 << 20  # characters of a text: far more than anything that capture keeps

@@ -71,7 +71,7 @@ class TestTheContext:
         assert text == told["text"]
         assert text.startswith(f"<{fence.TAG}>\n")
         assert text.endswith(f"\n</{fence.TAG}>")
-        assert fence.SAID_OF_ALL in text
+        assert fence.DISCLAIMER in text
         assert "gears" in told["plain"]
         assert fence.TAG not in told["plain"]
 

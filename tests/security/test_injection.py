@@ -12,7 +12,7 @@ from tests.harness.growth import Finish, assert_steps_grow_with_length, many_lon
 
 from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.privacy import tags
-from claude_mem.recall.fence import SAID_OF_ALL, TAG, fenced
+from claude_mem.recall.fence import DISCLAIMER, TAG, fenced
 from claude_mem.recall.reminders import render_file, render_prompt
 from claude_mem.recall.session_start import LastSession, Rendered, StartMaterial, render_start
 
@@ -138,7 +138,7 @@ def test_what_was_only_read_is_told_as_that_with_its_date_and_id(subtests: pytes
 @pytest.mark.parametrize("way", WAYS)
 def test_what_we_add_says_what_it_is_and_asks_for_nothing(way: str) -> None:
     text = WAYS[way]("A harmless title").text
-    assert SAID_OF_ALL in text.splitlines()[1]
+    assert DISCLAIMER in text.splitlines()[1]
     theirs = r"A harmless title|branch never merged|The README says: |It goes on .*? must\."
     ours = re.sub(theirs, "", text).lower()
     orders = (

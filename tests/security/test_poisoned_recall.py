@@ -10,7 +10,7 @@ from tests.harness.model_script import Say
 from tests.harness.model_server import ModelServer
 
 from claude_mem.privacy import tags
-from claude_mem.recall.fence import SAID_OF_ALL, TAG
+from claude_mem.recall.fence import DISCLAIMER, TAG
 
 CANARY = "canary-recalled-7f3a"
 README = "/home/u/proj/README.md"
@@ -128,7 +128,7 @@ def fenced_texts(told: dict[str, hook_process.Answered]) -> list[str]:
         assert inside.startswith(f"<{TAG}>\n")
         assert inside.endswith(f"\n</{TAG}>")
         assert inside.lower().count(TAG) == 2 + inside.lower().count(f"‹/{TAG}"), "the fence's own tags alone"
-        assert SAID_OF_ALL in inside
+        assert DISCLAIMER in inside
         # All of it is taken out again when the client's record of it comes back to us.
         assert tags.strip(f"before {inside} after") == ("before  after", None, False)
     assert found

@@ -82,8 +82,8 @@ def _folded(session: str, hits: Sequence[Hit], fold: Fold) -> SessionHits:
             shown[card.ref] = replace(hit, card=card, marks=fold.marks(card))
     ordered = _without_title(_ordered(shown.values()))
     # Memories that the user saved share a session without belonging together: show all of them.
-    kept = [hit for at, hit in enumerate(ordered) if at < fold.most or hit.card.source == "user"]
-    return SessionHits(session, kept, folded, len(ordered) - len(kept))
+    listed = [hit for at, hit in enumerate(ordered) if at < fold.most or hit.card.source == "user"]
+    return SessionHits(session, listed, folded, len(ordered) - len(listed))
 
 
 def _without_title(hits: list[Hit]) -> list[Hit]:
@@ -115,8 +115,8 @@ def without_question(hits: Iterable[Hit], query: str, now: int) -> list[Hit]:
     query_words = _words(query)
 
     def is_question(card: Card) -> bool:
-        is_only_asked = card.ref.kind == "prompt" or (card.ref.kind == "summary" and not card.text.strip())
-        if not is_only_asked or not 0 <= now - card.created_at < JUST_NOW_MS:
+        is_prompt_only = card.ref.kind == "prompt" or (card.ref.kind == "summary" and not card.text.strip())
+        if not is_prompt_only or not 0 <= now - card.created_at < JUST_NOW_MS:
             return False
         words = _words(card.text or card.title)
         shared = len(query_words & words)
@@ -130,7 +130,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 SNIPPET = 240
-SPOKEN = ("stop", "said", "subagent_stop")
+AGENT_MESSAGES = ("stop", "said", "subagent_stop")
 """Evidence that is the agent's own words."""
 _OWN = ("id", "session_id", "project", "project_id", "title", "created_at", "created_at_epoch")
 _HIDDEN = ("claude_session_id", "content_key", "seen_again", "author", *_OWN)
@@ -208,10 +208,10 @@ def _project_values(each: Project) -> Json:
 
 def snippet(card: Card, words: Sequence[str]) -> str:
     """The sentence that matches the query, otherwise the one that adds most to the title."""
-    wanted = frozenset(words)
-    if card.ref.kind == "evidence" and card.type not in SPOKEN:
-        return label.matched_line(card.text, SNIPPET, wanted)
-    return label.matched(card.title, card.text, SNIPPET, wanted)
+    query_words = frozenset(words)
+    if card.ref.kind == "evidence" and card.type not in AGENT_MESSAGES:
+        return label.matched_line(card.text, SNIPPET, query_words)
+    return label.matched(card.title, card.text, SNIPPET, query_words)
 
 
 _CURSOR = re.compile(r"(\d{1,15})-([spe]?\d{1,12})", re.ASCII)

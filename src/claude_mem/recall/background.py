@@ -73,40 +73,40 @@ class ContextFiles(Struct):
             return self._step()
 
     def _step(self) -> bool:
-        news = self.store.statistics.news(self._marks)
-        if news.marks == self._marks and not self._outdated:
+        update = self.store.statistics.news(self._marks)
+        if update.marks == self._marks and not self._outdated:
             return False
-        if news.changed and self._marks is not None:
-            self.clear(news.changed)
-        changed = {project.id: project for project in self._changed(news)}
+        if update.changed and self._marks is not None:
+            self.clear(update.changed)
+        changed = {project.id: project for project in self._changed(update)}
         for project in changed.values():
             self.render(project)
-        self._render_compacted(news, changed)
+        self._render_compacted(update, changed)
         if self._marks is None:
             self.drop_unknown()  # an earlier worker's, which may contain what was forgotten since
-        self._marks = news.marks
+        self._marks = update.marks
         self._outdated.clear()
         return True
 
-    def _render_compacted(self, news: News, changed: Mapping[int, Project]) -> None:
+    def _render_compacted(self, update: News, changed: Mapping[int, Project]) -> None:
         """Renders the contexts of compacted sessions again whenever there is something new: most of what
         preceded a compaction is observed while it runs."""
-        for project_id, session in news.compacted:
+        for project_id, session in update.compacted:
             self._compacted.pop(session, None)
             self._compacted[session] = project_id
         for session in list(self._compacted)[:-COMPACTED]:
             del self._compacted[session]
-        just_now = {session for _, session in news.compacted}
+        just_now = {session for _, session in update.compacted}
         for session, project_id in self._compacted.items():
             if session in just_now or project_id in changed:
                 project = changed.get(project_id) or self.store.projects.by_id(project_id)
                 if project is not None:
                     self.render_session(project, session)
 
-    def _changed(self, news: News) -> list[Project]:
+    def _changed(self, update: News) -> list[Project]:
         if self._marks is None:
             return list(map(self.relocated, self.store.projects.newest(AT_START)))
-        found = map(self.store.projects.by_id, {*news.projects, *self._outdated})
+        found = map(self.store.projects.by_id, {*update.projects, *self._outdated})
         return [self.relocated(project) for project in found if project is not None]
 
     def is_due(self) -> bool:

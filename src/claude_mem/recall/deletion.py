@@ -52,19 +52,19 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
     on_forget: Callable[[], None]
     """Called when something was deleted."""
 
-    def forget(self, wanted: api.ForgetRequest, *, dry_run: bool) -> api.ForgetAnswer:
-        selected = self._selection(wanted)
+    def forget(self, request: api.ForgetRequest, *, dry_run: bool) -> api.ForgetAnswer:
+        selected = self._selection(request)
         while self.drain():
             pass
         self._check(selected.refs)
         plan = self.store.deletion.plan(selected)
         of_others = self._of_others(plan)
-        request = self._request(selected, plan)
+        deletion = self._request(selected, plan)
         sample = [answers.result(Hit(card, 0.0)) for card in self._sample(plan)]
         if dry_run:
-            counts, reports = self._count(plan), self.copies.look(request)
+            counts, reports = self._count(plan), self.copies.look(deletion)
         else:
-            counts, reports = self._delete(plan, request, exports=wanted.exports)
+            counts, reports = self._delete(plan, deletion, exports=request.exports)
         copies = [one for one in reports if one.kind in ("backup", "quarantine")]
         return api.ForgetAnswer(
             dry_run=dry_run,
@@ -121,9 +121,9 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
             cards += self.store.memories.list_cards(of_session, limit=SAMPLE - len(cards))
         return cards
 
-    def names_of_others(self, wanted: api.ForgetRequest) -> list[str]:
+    def names_of_others(self, request: api.ForgetRequest) -> list[str]:
         """The names, in the team, of memories that other members wrote."""
-        plan = self.store.deletion.plan(self._selection(wanted))
+        plan = self.store.deletion.plan(self._selection(request))
         found = self.store.memories.details(plan.refs).values()
         names = [name_of_card(card, columns) for card, columns in found if card.author is not None]
         return [*filter(None, names), *map(name_of_session, self._sessions_of_others(plan))]
@@ -148,28 +148,28 @@ class MemoryDeleter(Struct, frozen=True, kw_only=True):
         vectors = sum(kinds[kind] for kind in WITHOUT_EVIDENCE)
         return Forgotten(*(len(plan.sessions), *(kinds[kind] for kind in KINDS), vectors))
 
-    def _selection(self, wanted: api.ForgetRequest) -> Selection:
-        if wanted.is_empty:
+    def _selection(self, request: api.ForgetRequest) -> Selection:
+        if request.is_empty:
             raise InvalidInput("refs", f"Specify at least one of: {', '.join(api.FORGET_BY)}.")
         refs = []
-        for text in dict.fromkeys(map(str, wanted.ids)):
+        for text in dict.fromkeys(map(str, request.ids)):
             ref = Ref.parse(text)
             if ref is None:
                 raise InvalidInput("refs", f"{text!r} is not a memory id such as 12 or s3.")
             refs.append(ref)
         filters = self.resolver.filters(
             FilterRequest(
-                project=wanted.project, session=wanted.session, since=wanted.since, until=wanted.until
+                project=request.project, session=request.session, since=request.since, until=request.until
             )
         )
         return Selection(
             refs=tuple(refs),
             session=filters.session,
             project_id=filters.project_id,
-            file=wanted.file or None,
+            file=request.file or None,
             since=filters.since,
             until=filters.until,
-            text=wanted.text or None,
+            text=request.text or None,
         )
 
 
@@ -229,12 +229,12 @@ def _content_test(request: DeletionRequest) -> ContentTest | None:
     if not needles and wording is None:
         return None
 
-    def is_meant(content: bytes) -> bool:
+    def is_match(content: bytes) -> bool:
         if any(needle in content for needle in needles):
             return True
         return wording is not None and wording.is_in(content.decode(errors="replace"))
 
-    return is_meant
+    return is_match
 
 
 _RECORD_KINDS = {"observation": "observation", "summary": "summary", "prompt": "prompt", "evidence": "event"}

@@ -36,12 +36,12 @@ LEADING = 600
 """How many are sorted first, because callers rarely need more of thousands."""
 
 
-class Weighed(Struct, frozen=True):
+class WordScores(Struct, frozen=True):
     """The scores by words."""
 
     memories: dict[int, float]  # by memory
-    said: dict[int, float]  # by session: the best of what was said and understood in it
-    whole: dict[int, float]  # by session; of the words that were weighed everywhere
+    prose: dict[int, float]  # by session: the best of what was said and understood in it
+    session_scores: dict[int, float]  # by session; of the words that were weighed everywhere
     strength: float  # the best memory's, in words that a single session has
     unknown: float  # the share of the words that no memory has
     shared: frozenset[str]  # the words that the best memory has
@@ -86,16 +86,16 @@ class Fused(Struct, frozen=True):
         }
 
 
-def weigh(matches: TextMatches) -> Weighed:
+def score_words(matches: TextMatches) -> WordScores:
     sizes = matches.sizes
     memories: dict[int, float] = {}
-    said: dict[int, float] = {}
+    prose: dict[int, float] = {}
     for each in matches.matched:
         counts = PHRASE if each.is_phrase else 1.0
         _add(memories, each.scores, counts)
         if each.rows is None and each.said:  # how much it tells among what was said
             counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
-        _add(said, each.said, counts)
+        _add(prose, each.said, counts)
     mean = max(1, sizes.said) / max(1, len(sizes.sessions))
     unseen = idf(1, len(sizes.sessions))
     words = [each for each in matches.matched if not each.is_phrase]
@@ -103,29 +103,29 @@ def weigh(matches: TextMatches) -> Weighed:
     counted: list[tuple[float, Counter[int]]] = []  # of those that were weighed everywhere
     for each in words:
         times = Counter(sessions_at(each.scores))
-        telling = idf(len(times), len(sizes.sessions)) if times else unseen
-        rarity.append(telling)
+        weight = idf(len(times), len(sizes.sessions)) if times else unseen
+        rarity.append(weight)
         if each.rows is None:
-            counted.append((telling, times))
+            counted.append((weight, times))
     # What each session's length adds to a word's count, beneath the line.
     lengths = {
         session: SATURATION * (sizes.sessions.get(session, mean) / mean) ** BY_LENGTH
         for session in set[int]().union(*(times for _, times in counted))
     }
-    whole = dict.fromkeys(lengths, 0.0)
-    for telling, times in counted:
+    session_scores = dict.fromkeys(lengths, 0.0)
+    for weight, times in counted:
         for session, n in times.items():
-            whole[session] += telling * (n * (SATURATION + 1) / (n + lengths[session]))
+            session_scores[session] += weight * (n * (SATURATION + 1) / (n + lengths[session]))
     best = max(memories, key=memories.__getitem__, default=-1)
-    of_best = [(each, telling) for each, telling in zip(words, rarity, strict=True) if best in each.scores]
-    return Weighed(
+    of_best = [(each, weight) for each, weight in zip(words, rarity, strict=True) if best in each.scores]
+    return WordScores(
         memories,
-        _best(said),
-        whole,
+        _best(prose),
+        session_scores,
         strength=memories.get(best, 0.0) / unseen,
         unknown=sum(not each.scores for each in words) / max(1, len(words)),
         shared=frozenset(each.word.rstrip("*") for each, _ in of_best),
-        covered=sum(telling for _, telling in of_best) / (sum(rarity) or 1.0),
+        covered=sum(weight for _, weight in of_best) / (sum(rarity) or 1.0),
     )
 
 
@@ -142,27 +142,29 @@ def apart_from(matches: TextMatches, session: int) -> TextMatches:
 
 
 def fuse(
-    weighed: Weighed,
+    word_scores: WordScores,
     cosines: Mapping[int, float],
     weight: float,
     files: Mapping[int, float],
-    is_asked: Callable[[int], bool] | None = None,
+    is_allowed: Callable[[int], bool] | None = None,
     *,
     file_weight: float = 1.0,
 ) -> Fused:
     """`is_asked`: whether a memory may be shown. What speaks for its session counts either way."""
-    words, best_words = _scaled(weighed.memories)
+    words, best_words = _scaled(word_scores.memories)
     near, best_near = _closeness(cosines, weight)
     named, best_named = _scaled(files, file_weight)
-    said, whole = (_times(leg, 1 / _deviation(leg)) for leg in (weighed.said, weighed.whole))
-    sessions = _sum(best_words, said, whole, best_near, best_named)
-    if is_asked is None:
+    prose, session_scores = (
+        _times(leg, 1 / _deviation(leg)) for leg in (word_scores.prose, word_scores.session_scores)
+    )
+    sessions = _sum(best_words, prose, session_scores, best_near, best_named)
+    if is_allowed is None:
         own = _sum(words, near, named)
         # Few sessions have more than their words, and only those can beat the best by words.
         best = _best({key: own[key] for key in (*near, *named)}, best_words)
         return Fused(words, near, named, sessions, own, best)
     words, near, named = (
-        {key: score for key, score in leg.items() if is_asked(key)} for leg in (words, near, named)
+        {key: score for key, score in leg.items() if is_allowed(key)} for leg in (words, near, named)
     )
     own = _sum(words, near, named)
     return Fused(words, near, named, sessions, own, _best(own))

@@ -29,7 +29,7 @@ from claude_mem.recall.staleness import RepoFacts, Touch
 from claude_mem.store.base import Projects
 
 WITHIN_S = 2.0  # all questions together
-ASK_AGAIN_S = 60.0  # after no answer, though nothing has changed
+RETRY_AFTER_S = 60.0  # after no answer, though nothing has changed
 MOST_COMMITS = 5_000
 MOST_COMMITS_WITH_FILES = 2_000
 MOST_FILES_OF_A_COMMIT = 300  # a formatter or a vendored library: it says little about any of them
@@ -54,17 +54,17 @@ class Repository:
         # The top of the tree, its git directory, and the one that worktrees share.
         self._places: tuple[Path, Path, Path] | None = None
         self._state: tuple[object, ...] = ()
-        self._asked_at = 0.0
+        self._read_at = 0.0
         self._facts: RepoFacts | None = None
-        self.times_asked = 0
+        self.reads = 0
 
     def facts(self) -> RepoFacts | None:
         """None: no git, no repository, no commit yet, or no answer in time."""
         with self._lock:
-            state, waited = self._current_state(), time.monotonic() - self._asked_at
-            if state != self._state or (self._facts is None and waited > ASK_AGAIN_S):
-                self._ask()
-                self._asked_at = time.monotonic()
+            state, waited = self._current_state(), time.monotonic() - self._read_at
+            if state != self._state or (self._facts is None and waited > RETRY_AFTER_S):
+                self._update()
+                self._read_at = time.monotonic()
             return self._facts
 
     def _current_state(self) -> tuple[object, ...]:
@@ -75,9 +75,9 @@ class Repository:
         files = (own / "HEAD", own / "logs/HEAD", common / "packed-refs", common / "reftable/tables.list")
         return tuple(map(_stamp, (*files, *_folders(common / "refs"))))
 
-    def _ask(self) -> None:
+    def _update(self) -> None:
         deadline = time.monotonic() + self._within_s
-        self.times_asked += 1
+        self.reads += 1
         self._facts = None
         try:
             if self._places is None:

@@ -62,9 +62,11 @@ def journal(records: Iterable[Record], tz: tzinfo) -> Iterator[str]:
             case "summary":
                 sessions[record["session_id"]].summaries.append(record)
     for key, name in projects.items():
-        mine = [each for each in sessions.values() if each.record["project"] == key and not each.is_empty()]
-        if mine:
-            yield from _project(name, mine, replaced, tz)
+        project_sessions = [
+            each for each in sessions.values() if each.record["project"] == key and not each.is_empty()
+        ]
+        if project_sessions:
+            yield from _project(name, project_sessions, replaced, tz)
 
 
 def _project(name: str, sessions: list[_Session], replaced: set[str], tz: tzinfo) -> Iterator[str]:

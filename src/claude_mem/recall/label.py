@@ -97,16 +97,16 @@ def title(card: Card, cap: int = _LONGEST_TITLE) -> str:
     return flowing(card.title, cap) or flowing(card.text, cap) or "(untitled)"
 
 
-def files(card: Card, said: str) -> str:
+def files(card: Card, text: str) -> str:
     """`[pump.py, queue/__init__.py +3]`: those it changed, else those it is about, that were not said."""
     about = [
         PurePosixPath(path.replace("\\", "/")) for path in dict.fromkeys(card.files_modified or card.files)
     ]
-    unsaid = [path for path in about if path.name not in said]
-    if not unsaid:
+    unmentioned = [path for path in about if path.name not in text]
+    if not unmentioned:
         return ""
-    shown = dict.fromkeys(quoted(_short(path, about), _LONGEST_FILE) for path in unsaid[:_MOST_FILES])
-    more = len(unsaid) - len(shown)
+    shown = dict.fromkeys(quoted(_short(path, about), _LONGEST_FILE) for path in unmentioned[:_MOST_FILES])
+    more = len(unmentioned) - len(shown)
     return f"[{', '.join(shown)}{f' +{more}' if more else ''}]"
 
 
@@ -143,11 +143,11 @@ def origin(source: str, author: str | None) -> str:
 def marks(hit: Hit, reader: str | None = None) -> str:
     """` (files changed since; by ada; read, not verified)`, or nothing."""
     card = hit.card
-    said = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
-    said += filter(None, (byline(card.author, card.client, reader), origin(card.source, card.author)))
+    notes = [f"{mark}: {card.branch}" if mark == NEVER_MERGED and card.branch else mark for mark in hit.marks]
+    notes += filter(None, (byline(card.author, card.client, reader), origin(card.source, card.author)))
     if card.superseded_by is not None:
-        said.append(f"superseded by #{card.superseded_by}")
-    shown = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in said)
+        notes.append(f"superseded by #{card.superseded_by}")
+    shown = dict.fromkeys(quoted(mark, _LONGEST_MARK) for mark in notes)
     return f" ({'; '.join(shown)})" if shown else ""
 
 
@@ -165,12 +165,12 @@ _LONG_SCRIPT = (
 )
 _FEWEST_WORDS = 5
 # Reasons, pitfalls and rules, which a reader cannot see in the code itself.
-_TELLING = """
+_REASON_WORDS = """
 because since therefore cause caused causes fails failed broke breaks
 must never always only unless until otherwise requires required beware
 gotcha race deadlock instead fix fixed workaround rejected chose decided
 """
-_REASONS = frozenset(_TELLING.split())
+_REASONS = frozenset(_REASON_WORDS.split())
 _JSON_STRING = lazy_pattern(r'"(?P<text>(?:[^"\\]|\\.)*)(?:"|$)(?P<colon>\s*:)?')
 _CONCRETE = lazy_pattern(r"`|\d|\w_\w|\w\(\)|\w/\w|[a-z][A-Z]")
 
@@ -213,9 +213,9 @@ def matched(title: str, text: str, cap: int, words: Collection[str]) -> str:
     best, most = "", 0
     for sentence in (part for complete in _sentences(text) for part in complete.split("; ")):
         found = len(stems & _stems(sentence))
-        if found <= most or not _says_something(sentence):
+        if found <= most or not _is_informative(sentence):
             continue
-        if len((said := _words(sentence)) & known) < _ALIKE * len(said):
+        if len((sentence_words := _words(sentence)) & known) < _ALIKE * len(sentence_words):
             best, most = sentence, found
     return quoted(_ended(best), cap) if best else beyond(title, text, cap, words)
 
@@ -259,10 +259,10 @@ def _sentences(text: str) -> list[str]:
     found = []
     for point in points(text[:_MOST_READ]):
         found += _SENTENCES.split(_REQUEST.sub("", point))
-    return [sentence for sentence in found if _says_something(sentence)]
+    return [sentence for sentence in found if _is_informative(sentence)]
 
 
-def _says_something(sentence: str) -> bool:
+def _is_informative(sentence: str) -> bool:
     """Whether a sentence is informative: `+18 −1, docs` is not, nor is a list of files that are already
     named."""
     return len(_PLAIN.findall(sentence)) >= _FEWEST_WORDS or bool(re.search(_LONG_SCRIPT, sentence))

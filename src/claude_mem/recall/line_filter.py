@@ -81,11 +81,11 @@ _HALF = lazy_pattern(r".*\b(?:now|only|also|always|never|as|is|are) (?:\w+s|\w+e
 
 def stands_alone(title: str, text: str = "") -> bool:
     """Whether a title is understandable without context. `text`: the text it was cut from."""
-    said = title.strip()
-    if any(each.match(said) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(said):
+    title = title.strip()
+    if any(each.match(title) for each in (_TALK, _PASSED, _QUESTION, _SYMPTOM)) or _ASIDE.search(title):
         return False
-    label = len(said.split()) < 3 and not _FILE.search(said)
-    return _names(said) >= (1 if label else 2) and not _is_cut(said, text)
+    label = len(title.split()) < 3 and not _FILE.search(title)
+    return _names(title) >= (1 if label else 2) and not _is_cut(title, text)
 
 
 _DEED = lazy_pattern(r"(?:\w+ed|wrote|rewrote|made|built|set|split|put|cut|hid|kept)\b", re.I)
@@ -105,24 +105,24 @@ _POINTS = lazy_pattern(
 def is_specific(title: str, text: str = "") -> bool:
     """The same for a title that was cut from a message, not written as one. A change that names its place
     needs few words; a mere statement needs more, or its subject is unclear."""
-    said = title.strip()
-    if _POINTS.search(said) or not is_task(said) or not stands_alone(said, text):
+    title = title.strip()
+    if _POINTS.search(title) or not is_task(title) or not stands_alone(title, text):
         return False
-    concrete = _CONCRETE.search(said) is not None
-    if _DEED.match(said):
+    concrete = _CONCRETE.search(title) is not None
+    if _DEED.match(title):
         least = 2 if concrete else 4
-    elif _WISH.match(said):
+    elif _WISH.match(title):
         least = 2 if concrete else 3
     else:
-        least = 3 if _NOW.search(said) else 5
-    return _names(said) >= least
+        least = 3 if _NOW.search(title) else 5
+    return _names(title) >= least
 
 
-def _names(said: str) -> int:
+def _names(text: str) -> int:
     """How many words name something specific. A script without spaces is not split."""
-    if not said.isascii() and re.search(_SCRIPTS_WITHOUT_SPACES, said):
+    if not text.isascii() and re.search(_SCRIPTS_WITHOUT_SPACES, text):
         return 9
-    found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(said)}
+    found = {word.casefold().rstrip(".'’/-") for word in _WORD.findall(text)}
     return sum(1 for word in found if word and word not in _EMPTY and not _HASH.fullmatch(word))
 
 
@@ -132,13 +132,13 @@ _ADDS = lazy_pattern(
 )
 
 
-def _is_cut(said: str, text: str) -> bool:
+def _is_cut(title: str, text: str) -> bool:
     """Whether it ends too early: in the middle of a phrase, or with a verb whose sentence continues."""
-    at = text.casefold().find(said.casefold())
-    rest = text[at + len(said) :] if at >= 0 else ""
+    at = text.casefold().find(title.casefold())
+    rest = text[at + len(title) :] if at >= 0 else ""
     if not re.match(r" [\w`(\"“]", rest):
         return False
-    return _HALF.match(said) is not None or _ADDS.match(rest) is None
+    return _HALF.match(title) is not None or _ADDS.match(rest) is None
 
 
 _BOILERPLATE = lazy_pattern(
@@ -164,9 +164,9 @@ _FOUND = lazy_pattern(r"(?:the )?root cause\b", re.I)
 
 def is_task(request: str) -> bool:
     """Whether a request states a task, not an errand, boilerplate or a finding."""
-    said = request.strip()
-    errand = len(said) < 240 and _ERRAND.match(said)
-    return not (errand or _BOILERPLATE.match(said) or _FOUND.match(said))
+    request = request.strip()
+    errand = len(request) < 240 and _ERRAND.match(request)
+    return not (errand or _BOILERPLATE.match(request) or _FOUND.match(request))
 
 
 _COMMIT_SUBJECT = lazy_pattern(
@@ -194,12 +194,12 @@ _BARE = lazy_pattern(r"(?:\w+ ){0,2}not (?:yet )?\w+(?: yet| completed?)?[.!]?",
 
 def is_open(step: str) -> bool:
     """Whether it is something that is left to do: no commit, no deed, no option or advice, no question."""
-    said = step.strip()
+    step = step.strip()
     return not (
-        said.endswith(("?", "？"))
-        or _BARE.fullmatch(said)
-        or _COMMIT_SUBJECT.match(said)
-        or any(each.match(said) for each in (_PAST, _OFFERED, _TALK))
+        step.endswith(("?", "？"))
+        or _BARE.fullmatch(step)
+        or _COMMIT_SUBJECT.match(step)
+        or any(each.match(step) for each in (_PAST, _OFFERED, _TALK))
     )
 
 

@@ -90,13 +90,13 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             found = self.engine(query, filters, FIRST_FOUND if end < FIRST_FOUND // 3 else MOST_FOUND + 1)
             if len(found.hits) > MOST_FOUND and end >= MOST_FOUND:
                 found = replace(found, note=f"{found.note or ''} {MORE_EXIST}".strip())
-            saying = without_question(found.hits[:MOST_FOUND], query, self.clock())
+            relevant = without_question(found.hits[:MOST_FOUND], query, self.clock())
             fold = Fold(
                 partial(self._memories_of, filters),
                 self.check_staleness,
                 MOST_FOUND if filters.session or filters.kinds else LISTED_PER_SESSION,
             )
-            for group in by_session(saying, None if "evidence" in filters.kinds else fold):
+            for group in by_session(relevant, None if "evidence" in filters.kinds else fold):
                 groups.append(group)
                 if sum(len(each.hits) for each in groups) > end:
                     break
@@ -325,8 +325,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> EventsAnswer:
         found = self._session(session)
         counts = self.store.memories.count_by_kind(found["claude_session_id"])
-        wanted = tuple(kind for kind in KINDS if kind in kinds)
-        filters = Filters(session=found["claude_session_id"], kinds=wanted)
+        selected_kinds = tuple(kind for kind in KINDS if kind in kinds)
+        filters = Filters(session=found["claude_session_id"], kinds=selected_kinds)
         after = answers.parse_cursor(page.cursor)
         refs = self.store.memories.refs(filters, limit=page.limit + 1, newest_first=False, after=after)
         items = self._details(refs[: page.limit])
@@ -334,7 +334,7 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             session=answers.session(found),
             items=items,
             next=answers.cursor_after(items) if len(refs) > page.limit else None,
-            total=sum(counts[kind] for kind in wanted or KINDS),
+            total=sum(counts[kind] for kind in selected_kinds or KINDS),
             counts=counts,
             first_at_epoch=found["created_at_epoch"],
             last_at_epoch=found["updated_at_epoch"],
@@ -406,12 +406,13 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
         """Possible duplicates; the user decides whether they are."""
         filters = Filters(project_id=project_id, kinds=("observation",), superseded=False)
         hits = self.engine(title, filters, 2 * MOST_DUPLICATES, hurried=True).hits
-        ours = _title_words(title)
+        title_words = _title_words(title)
         alike = [
             hit
             for hit in hits
             if hit.card.ref != ref
-            and len(ours & _title_words(hit.card.title)) >= ALIKE * len(ours | _title_words(hit.card.title))
+            and len(title_words & _title_words(hit.card.title))
+            >= ALIKE * len(title_words | _title_words(hit.card.title))
         ]
         return [answers.result(hit) for hit in alike[:MOST_DUPLICATES]]
 

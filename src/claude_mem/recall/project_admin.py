@@ -16,7 +16,7 @@ from claude_mem.recall.background import OnChange
 from claude_mem.store.base import Store
 from claude_mem.store.values import Project, ProjectDetails
 
-MOST_ASKED = 8
+MOST_CHECKED = 8
 """Repositories that are queried for a commit: each may take git a while."""
 
 
@@ -75,7 +75,7 @@ def _moved(
     rest = [one for one in others if one not in alike]
     commit = project.last_commit
     if commit:
-        for one in [*alike, *rest][:MOST_ASKED]:
+        for one in [*alike, *rest][:MOST_CHECKED]:
             if has_commit(one.root, commit):
                 return _hint(project, one, f"{project.root} is gone, and its last commit is in {one.root}")
     if len(alike) == 1 and not (project.remote and alike[0].remote):

@@ -79,8 +79,10 @@ def path_inside(path: str, *roots: str) -> str:
     return path
 
 
-def _is_same_file(remembered: str, short: str) -> bool:
+def _is_same_file(stored: str, short: str) -> bool:
     """The same file, not one of the same name elsewhere. Remembered from another worktree it has a longer
     path; a name without a folder is too little to recognize it by."""
-    ours, theirs = plain_path(short), plain_path(remembered)
-    return ours == theirs or ("/" in ours and remembered.startswith("/") and theirs.endswith(f"/{ours}"))
+    path, stored_path = plain_path(short), plain_path(stored)
+    return path == stored_path or (
+        "/" in path and stored.startswith("/") and stored_path.endswith(f"/{path}")
+    )

@@ -114,20 +114,20 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     """The same hits, with what says the same said once, and what a session has beyond its three best behind
     what others have that is comparably good. Those put behind are given no more than those before them have:
     a list is in the order of its scores."""
-    said = _Said()
-    best = _different_bests(hits, said)
+    seen = _SeenContent()
+    best = _different_bests(hits, seen)
     shown: list[Hit] = []
     surplus: list[Hit] = []
     of_session: Counter[str] = Counter()
     for hit in hits:
         is_best = hit.card.ref in best
-        if not is_best and said.has(hit.card):
+        if not is_best and seen.has(hit.card):
             continue
         if of_session[hit.card.session] < BEST_PER_SESSION:
             of_session[hit.card.session] += 1
             shown.append(hit)
             if not is_best:
-                said.add(hit.card)
+                seen.add(hit.card)
         else:
             surplus.append(hit)
     ordered = [(hit.score, hit) for hit in shown]
@@ -137,22 +137,22 @@ def spread(hits: Sequence[Hit]) -> list[Hit]:
     return [replace(hit, score=score) for (_, hit), score in zip(ordered, scores, strict=True)]
 
 
-def _different_bests(hits: Sequence[Hit], said: _Said) -> set[Ref]:
+def _different_bests(hits: Sequence[Hit], seen_content: _SeenContent) -> set[Ref]:
     """Of each session its best memory, which stays though a session before it has the same among its lesser
     ones; not if it is that session's best, too."""
     seen: set[str] = set()
     best: set[Ref] = set()
     for hit in hits:
-        if hit.card.session not in seen and not said.has(hit.card):
+        if hit.card.session not in seen and not seen_content.has(hit.card):
             best.add(hit.card.ref)
-            said.add(hit.card)
+            seen_content.add(hit.card)
         seen.add(hit.card.session)
     return best
 
 
-class _Said:
-    """What has been said. Titles are looked up by their words: comparing each with each takes longer than
-    the rest of a search."""
+class _SeenContent:
+    """The memories that were listed already. Titles are looked up by their words: comparing each with each
+    takes longer than the rest of a search."""
 
     def __init__(self) -> None:
         self._exactly: set[tuple[object, ...]] = set()

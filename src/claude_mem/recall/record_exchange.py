@@ -194,17 +194,17 @@ class Importer(Struct, frozen=True, kw_only=True):
                 places.append(place)
         done = self.transfer.absorb(fitting, own=own)
         refused += [(places[number], why) for number, why in done.refused]
-        taken, known = dict(done.taken), dict(done.known)
+        imported, already_known = dict(done.taken), dict(done.known)
         if plain:
             saved = self.import_observations([record for _, record in plain])
-            taken["observation"] = taken.get("observation", 0) + (saved.imported or 0)
-            known["observation"] = known.get("observation", 0) + (saved.skipped or 0)
+            imported["observation"] = imported.get("observation", 0) + (saved.imported or 0)
+            already_known["observation"] = already_known.get("observation", 0) + (saved.skipped or 0)
             refused += [(plain[error.index][0], error.message) for error in saved.errors or ()]
-        if any(taken.values()):
+        if any(imported.values()):
             self.catch_up()
         return ImportResult(
-            {kind: count for kind, count in taken.items() if count},
-            {kind: count for kind, count in known.items() if count},
+            {kind: count for kind, count in imported.items() if count},
+            {kind: count for kind, count in already_known.items() if count},
             tuple(sorted(refused)),
         )
 

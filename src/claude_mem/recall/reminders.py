@@ -205,10 +205,10 @@ def _gist_line(
     with_files: bool,
 ) -> str:
     card = hit.card
-    said = gist(card.title, card.text, most, words) or label.title(card)
-    files = label.files(card, said) if with_files else ""
+    text = gist(card.title, card.text, most, words) or label.title(card)
+    files = label.files(card, text) if with_files else ""
     head = f"- {label.name(card.ref)} {label.dated(card.created_at, now, tz)} {label.kind(card)}"
-    return f"{head}: {said}{f' {files}' if files else ''}{label.marks(hit, reader)}"
+    return f"{head}: {text}{f' {files}' if files else ''}{label.marks(hit, reader)}"
 
 
 MOST_FILE_LINES = 6
@@ -223,11 +223,11 @@ _LESSONS = frozenset(("bugfix", "decision", "discovery"))
 def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
     """The memories of a file that are injected, in order: lessons, then changes, newest first."""
     base = PurePosixPath(path.replace("\\", "/")).name.lower()
-    kept = [hit for hit in hits if _is_worth(hit.card, base, now)]
-    kept.sort(
+    lessons = [hit for hit in hits if _is_worth(hit.card, base, now)]
+    lessons.sort(
         key=lambda hit: (not hit.card.pinned, not _is_lesson(hit.card), bool(hit.marks), -hit.card.created_at)
     )
-    return tuple(kept[:MOST_FILE_LINES])
+    return tuple(lessons[:MOST_FILE_LINES])
 
 
 def _is_lesson(card: Card) -> bool:
@@ -329,8 +329,8 @@ def _repeated(runs: Sequence[Run]) -> list[Run]:
     with_error = [run for run in runs if run.error]
     if not with_error:
         return []
-    said = _NUMBERS.sub("0", with_error[-1].error or "")
-    same = [run for run in with_error if _NUMBERS.sub("0", run.error or "") == said]
+    last_error = _NUMBERS.sub("0", with_error[-1].error or "")
+    same = [run for run in with_error if _NUMBERS.sub("0", run.error or "") == last_error]
     return same if len(same) >= FAILED_OFTEN else []
 
 
@@ -367,7 +367,7 @@ def _error(columns: dict[str, object]) -> str | None:
 
 def _find_fix(memories: Memories, failed: Card, passed: Card) -> Card | None:
     """The first observation after the failure, in the session in which the command then succeeded."""
-    wanted = Filters(
+    filters = Filters(
         session=passed.session, kinds=("observation",), since=failed.created_at, superseded=False, wrong=False
     )
-    return next(iter(memories.list_cards(wanted, limit=1, newest_first=False)), None)
+    return next(iter(memories.list_cards(filters, limit=1, newest_first=False)), None)

@@ -1,6 +1,6 @@
 """The search, the same for HTTP, MCP, the command line and hooks.
 
-    __call__ > Memories.match    by words; `fuse.weigh` scores them
+    __call__ > Memories.match    by words; `fuse.score_words` scores them
              > _closeness        by vectors
              > _files            by the files that the query names
              > fuse.fuse         one score for each memory
@@ -102,8 +102,8 @@ class Search(Struct, frozen=True):
         matches = self.memories.match(text_query, filters.project_id, key_filter)
         if without_session is not None:
             matches = fuse.apart_from(matches, without_session)
-        weighed = fuse.weigh(matches)
-        by_words = _passed(weighed.memories, key_filter)
+        word_scores = fuse.score_words(matches)
+        by_words = _passed(word_scores.memories, key_filter)
         cosines, legs, note = self._closeness(query, filters.project_id, by_words, hurried, key_filter)
         if without_session is not None:
             cosines = {key: cosine for key, cosine in cosines.items() if session_at(key) != without_session}
@@ -115,7 +115,7 @@ class Search(Struct, frozen=True):
         if not by_words and not by_files and max(cosines.values(), default=0.0) * weight < SAME_MEANING:
             return SearchResults([], legs, note, unknown=1.0)
         fused = fuse.fuse(
-            weighed,
+            word_scores,
             cosines,
             weight,
             files,
@@ -133,8 +133,8 @@ class Search(Struct, frozen=True):
         hits = self._hits(chunks, fused, unchecked, work or WorkContext(), enough)
         if hits and not by_words and not by_files:
             note = NEAREST
-        shared, covered = weighed.shared, weighed.covered
-        return SearchResults(hits, legs, note, weighed.strength, weighed.unknown, shared, covered)
+        shared, covered = word_scores.shared, word_scores.covered
+        return SearchResults(hits, legs, note, word_scores.strength, word_scores.unknown, shared, covered)
 
     def _closeness(
         self,
@@ -197,10 +197,10 @@ class Search(Struct, frozen=True):
     ) -> list[Hit]:
         """Looks on for those that say what was asked, though as many were found by meaning alone. `filters`:
         what is still to be left out; `enough`: how many in all, and of those that say it."""
-        now, (most, saying) = self.clock(), enough
+        now, (most, least_matching) = self.clock(), enough
         hits: list[Hit] = []
-        said = looked_at = 0
-        while (len(hits) < most or said < saying) and looked_at < MOST_LOOKED_AT:
+        matching = looked_at = 0
+        while (len(hits) < most or matching < least_matching) and looked_at < MOST_LOOKED_AT:
             chunk = next(chunks, None)
             if chunk is None:
                 break
@@ -212,7 +212,7 @@ class Search(Struct, frozen=True):
                     marks = self.check_staleness(card)
                     prior = rank.prior(card, now, work, penalty(marks))
                     parts = fused.parts(key)
-                    said += key in fused.words or key in fused.files
+                    matching += key in fused.words or key in fused.files
                     hits.append(Hit(card, sum(parts.values()) * prior, parts | {"prior": prior}, marks))
         ordered = with_newer(rank.ordered(rank.answers_first(rank.newest_copies(hits))))
         return (rank.spread(ordered[:MOST_SPREAD]) + ordered[MOST_SPREAD:])[:most]

@@ -167,20 +167,20 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
     for step in open_steps((*start.last, *start.earlier))[:_MOST_STEPS]:
         origin = f"{label.name(step.ref)}, " if step.ref else ""
         mark = f"; {step.mark}" if step.mark else ""
-        said = f"- {step.text} ({origin}{label.age(step.when, now, tz)}{mark})"
-        yield _Line(_OPEN, said, step.ref)
-    known = _Known(text for last in start.last for text in (last.completed, last.learned))
+        text = f"- {step.text} ({origin}{label.age(step.when, now, tz)}{mark})"
+        yield _Line(_OPEN, text, step.ref)
+    used = _UsedClauses(text for last in start.last for text in (last.completed, last.learned))
     for last in start.last:
-        known.add(last.outcomes[-_MOST_OUTCOMES:])
+        used.add(last.outcomes[-_MOST_OUTCOMES:])
     for before in start.earlier[:_MOST_SESSIONS]:
-        if (outcome := _outcome(before)) and known.is_news(outcome):
-            known.add(before.outcomes[-2:])
+        if (outcome := _outcome(before)) and used.add_if_new(outcome):
+            used.add(before.outcomes[-2:])
             named = f" {label.name(before.ref)}" if before.ref else ""
             by = label.byline(before.author, before.client, start.reader)
             notes = "; ".join(filter(None, (by, before.mark)))
             mark = f" ({notes})" if notes else ""
-            said = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
-            yield _Line("Earlier sessions:", said, before.ref, before.outcomes[-2:])
+            text = f"- {label.day(before.when, tz)}{named}: {outcome}{mark}"
+            yield _Line("Earlier sessions:", text, before.ref, before.outcomes[-2:])
     shown = {last.ref for last in start.last}
     for hit in start.pinned[:_MOST_PINNED]:
         shown.add(hit.card.ref)
@@ -199,7 +199,7 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         and not any(mark.startswith(NEWER) for mark in hit.marks)
         and (hit.card.is_users_wish or _is_understood(hit.card))
         and not identifiers(label.title(hit.card)) & gone
-        and known.is_news(label.title(hit.card))
+        and used.add_if_new(label.title(hit.card))
     ]
     fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
     decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.is_users_wish]
@@ -234,20 +234,20 @@ _DECIDED = "Decisions still in effect:"
 _TITLES = "Other work, most relevant first (#id date type: title [files] ~tokens to read in full):"
 
 
-class _Known:
+class _UsedClauses:
     """The clauses that were already used: a line that repeats one is left out."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._said = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
+        self._clauses = {_bare(clause) for text in texts for clause in _CLAUSE.split(text)}
 
     def add(self, outcomes: Iterable[SessionFinding]) -> None:
-        self._said.update(_bare(each.title) for each in outcomes)
+        self._clauses.update(_bare(each.title) for each in outcomes)
 
-    def is_news(self, text: str) -> bool:
+    def add_if_new(self, text: str) -> bool:
         bare = _bare(text)
-        if bare in self._said:
+        if bare in self._clauses:
             return False
-        self._said.add(bare)
+        self._clauses.add(bare)
         return True
 
 
@@ -270,23 +270,23 @@ def _summary(last: LastSession, number: int, now: int, tz: tzinfo, reader: str |
     head += f" ({last.mark})" if last.mark else ""
     # The newest summary covers only the last turn; the titles cover the whole session.
     outcomes = last.outcomes[-_MOST_OUTCOMES:]
-    known = _Known(())
-    known.add(last.outcomes)
-    again = not known.is_news(last.request) or last.request.casefold() in last.completed.casefold()
+    used = _UsedClauses(())
+    used.add(last.outcomes)
+    again = not used.add_if_new(last.request) or last.request.casefold() in last.completed.casefold()
     again = again or any(repeats(last.request, each.title.casefold()) for each in outcomes)
     shows_request = last.is_reader or (is_task(last.request) and not again)
     learned = "; ".join(each for each in _CLAUSE.split(last.learned) if stands_alone(each))
     if last.is_cut and outcomes:
         learned = ""  # what it came to is in its titles
-    rest = [each for each in _CLAUSE.split(last.completed) if known.is_news(each) and stands_alone(each)]
+    rest = [each for each in _CLAUSE.split(last.completed) if used.add_if_new(each) and stands_alone(each)]
     if last.is_cut and not outcomes:
         rest = rest if any(map(is_specific, rest[:2])) else []
     is_whole = len(outcomes) < 2 and not last.is_cut
-    titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(said) for said in rest)]
+    titles = [each.title for each in outcomes if not any(_bare(each.title) in _bare(part) for part in rest)]
     done = last.completed if is_whole and last.completed else "; ".join([*titles, *rest])
     came = "Done" if last.completed or any(each.is_deed for each in outcomes) else "Found"
-    asked = "Task" if last.author else "Asked"  # another's request is none of the reader's user
-    for what, text in ((asked, last.request if shows_request else ""), (came, done), ("Learned", learned)):
+    task = "Task" if last.author else "Asked"  # another's request is none of the reader's user
+    for what, text in ((task, last.request if shows_request else ""), (came, done), ("Learned", learned)):
         if line := flowing(text.strip("; "), _LONGEST_FIELD):
             yield _Line(f"{head}:", f"- {what}: {line}", last.ref, outcomes if what == came else ())
 
@@ -326,8 +326,8 @@ def _entry(hit: Hit, when: str, reader: str | None) -> str:
     card = hit.card
     title = label.title(card)
     files = label.files(card, title)
-    said = f"- {label.name(card.ref)} {when} {label.kind(card)}: {title}"
-    return f"{said}{f' {files}' if files else ''} ~{label.cost(card)}{label.marks(hit, reader)}"
+    entry = f"- {label.name(card.ref)} {when} {label.kind(card)}: {title}"
+    return f"{entry}{f' {files}' if files else ''} ~{label.cost(card)}{label.marks(hit, reader)}"
 
 
 def _sections(shown: Sequence[_Line]) -> Iterator[str]:
@@ -339,7 +339,7 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
     refs = {ref for line in shown for ref in line.refs}
     left_out = {hit.card.ref for hit in (*start.pinned, *start.relevant)} - refs
     more = f"{len(left_out)} more not shown. " if left_out else ""
-    kept = (
+    totals = (
         f"In total: {_many(start.observations, 'observation')}, {_many(start.sessions, 'session')}. "
         if start.sessions
         else ""
@@ -347,7 +347,7 @@ def _closing(start: StartMaterial, shown: Sequence[_Line]) -> str:
     named = [ref for line in shown for ref in line.refs]
     example = next((ref for ref in named if ref.kind == "observation"), named[0] if named else "ID")
     return (
-        f"{more}{kept}Full text: MCP tools get_observations (by id), search, timeline; "
+        f"{more}{totals}Full text: MCP tools get_observations (by id), search, timeline; "
         f"or `claude-mem show {example}`."
     )
 

@@ -38,7 +38,7 @@ NEWER = "newer on this: #"
 
 _PENALTIES = {FILES_CHANGED: 0.85, FILES_GONE: 0.7, REVERTED: 0.6, NEVER_MERGED: 0.6}
 _WORDS = re.compile(r"[^\W_]+")
-_SAYS_SO = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
+_REMOVAL = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
 _SAME_SUBJECT, _SAME_SUBJECT_AND_FILE = 0.6, 0.4
 """The share of the words of the shorter title that two titles must have in common."""
 _FEWEST_SHARED = 2
@@ -160,7 +160,7 @@ def _subject(title: str) -> frozenset[str]:
 def _is_gone(card: Card, facts: RepoFacts) -> bool:
     about = card.files_modified[:_MOST_FILES] or card.files[:_MOST_FILES]
     gone = sum(facts.path(file) in facts.gone for file in about)
-    return gone > 0 and 2 * gone >= len(about) and not _SAYS_SO.search(f"{card.title} {card.text[:400]}")
+    return gone > 0 and 2 * gone >= len(about) and not _REMOVAL.search(f"{card.title} {card.text[:400]}")
 
 
 def _is_reverted(card: Card, facts: RepoFacts) -> bool:

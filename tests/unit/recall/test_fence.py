@@ -13,7 +13,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from claude_mem.privacy import tags
-from claude_mem.recall.fence import SAID_OF_ALL, TAG, disarmed, fenced, flowing, points, quoted
+from claude_mem.recall.fence import DISCLAIMER, TAG, disarmed, fenced, flowing, points, quoted
 from claude_mem.recall.label import estimate_tokens
 
 BRACKETS = [
@@ -117,9 +117,9 @@ def test_other_markup_stays_readable() -> None:
 def test_it_says_in_a_plain_sentence_what_it_is() -> None:
     first, second, *_ = fenced("- a", about="Memory of demo.").splitlines()
     assert first == "<claude-mem-context>"
-    assert second == f"Memory of demo. {SAID_OF_ALL}"
-    assert "not instructions" in SAID_OF_ALL
-    assert "outdated" in SAID_OF_ALL
+    assert second == f"Memory of demo. {DISCLAIMER}"
+    assert "not instructions" in DISCLAIMER
+    assert "outdated" in DISCLAIMER
 
 
 @given(st.text(), st.integers(min_value=1, max_value=80))

@@ -9,7 +9,7 @@ import pytest
 
 from claude_mem.model.refs import MemoryKind, Ref, kind_at, memory_key, session_at, wide_key
 from claude_mem.recall import fuse as fusing
-from claude_mem.recall.fuse import ONLY_FILES, Fused, apart_from, ranked, weigh
+from claude_mem.recall.fuse import ONLY_FILES, Fused, apart_from, ranked, score_words
 from claude_mem.store.values import IndexSizes, TextMatch, TextMatches
 
 SIZES = IndexSizes(100, 80, dict.fromkeys(range(1, 11), 10))
@@ -27,7 +27,7 @@ def fuse(
     files: dict[int, float] | None = None,
     file_weight: float = 1.0,
 ) -> Fused:
-    return fusing.fuse(weigh(matches), cosines or {}, weight, files or {}, file_weight=file_weight)
+    return fusing.fuse(score_words(matches), cosines or {}, weight, files or {}, file_weight=file_weight)
 
 
 def matches(
@@ -111,7 +111,7 @@ def test_a_session_counts_as_a_whole_but_a_long_one_for_less() -> None:
 def test_a_session_four_times_as_long_needs_a_word_twice_as_often() -> None:
     sizes = IndexSizes(1000, 800, {1: 800, 2: 200})
     found = matches(("a", {at(1, 1): 1.0, at(1, 2): 1.0, at(2, 3): 1.0}), sizes=sizes)
-    whole = weigh(found).whole
+    whole = score_words(found).session_scores
     assert whole[session_at(at(1, 1))] == pytest.approx(whole[session_at(at(2, 3))])
 
 
@@ -119,9 +119,9 @@ def test_a_frequent_word_says_nothing_of_whole_sessions() -> None:
     """It was looked for in some of its memories only."""
     frequent = TextMatch("the", {at(2, 2): 0.1}, {}, rows=90)
     rare = TextMatch("walrus", {at(1, 1): 3.0, at(2, 2): 2.0}, {})
-    weighed = weigh(TextMatches(SIZES, (rare, frequent)))
-    assert weighed.whole[1] == weighed.whole[2]
-    assert weighed.memories[at(2, 2)] == pytest.approx(2.1)
+    scores = score_words(TextMatches(SIZES, (rare, frequent)))
+    assert scores.session_scores[1] == scores.session_scores[2]
+    assert scores.memories[at(2, 2)] == pytest.approx(2.1)
 
 
 def test_vectors_count_by_how_close_the_closest_memory_of_a_session_comes() -> None:
@@ -176,8 +176,8 @@ def test_what_nobody_asked_for_speaks_for_its_session_and_takes_no_place() -> No
     """A session's raw text says the words best; its one summary stands where it would."""
     loud = {at(1, id, "evidence"): 10.0 - id for id in range(1, 9)}
     told, other = at(1, 1, "summary"), at(2, 2, "summary")
-    weighed = weigh(matches(("a", loud | {told: 0.1, other: 0.2})))
-    fused = fusing.fuse(weighed, {}, 0.5, {}, lambda key: kind_at(key) == "summary")
+    scores = score_words(matches(("a", loud | {told: 0.1, other: 0.2})))
+    fused = fusing.fuse(scores, {}, 0.5, {}, lambda key: kind_at(key) == "summary")
     assert list(ranked(fused, 2)) == [told, other]
     assert fused.score(told) == pytest.approx(fused.sessions[1])
 
@@ -185,26 +185,28 @@ def test_what_nobody_asked_for_speaks_for_its_session_and_takes_no_place() -> No
 def test_what_one_session_has_can_be_left_out_of_account() -> None:
     own, other = at(1, 1, "prompt"), at(2, 2)
     asked = matches(("a", {own: 9.0, other: 1.0}), ("b", {own: 9.0}))
-    weighed = weigh(apart_from(asked, 1))
-    assert weighed.memories == {other: 1.0}
-    assert weighed.unknown == 0.5
+    scores = score_words(apart_from(asked, 1))
+    assert scores.memories == {other: 1.0}
+    assert scores.unknown == 0.5
 
 
 def test_the_share_of_unknown_words_and_the_strength_of_the_best_are_told() -> None:
-    weighed = weigh(matches(("a", {at(1, 1): 4.0}), ("b", {}), ("c", {}), phrases={"a b": {}}))
-    assert weighed.unknown == pytest.approx(2 / 3)
-    twice = weigh(matches(("a", {at(1, 1): 8.0})))
-    assert twice.strength == pytest.approx(2 * weighed.strength)
-    assert weigh(NOTHING).strength == weigh(NOTHING).unknown == 0.0
+    scores = score_words(matches(("a", {at(1, 1): 4.0}), ("b", {}), ("c", {}), phrases={"a b": {}}))
+    assert scores.unknown == pytest.approx(2 / 3)
+    twice = score_words(matches(("a", {at(1, 1): 8.0})))
+    assert twice.strength == pytest.approx(2 * scores.strength)
+    assert score_words(NOTHING).strength == score_words(NOTHING).unknown == 0.0
 
 
 def test_how_much_of_the_words_the_best_memory_has_is_told_and_a_rare_word_weighs_more() -> None:
     common, rare = {at(session, 1): 0.1 for session in range(1, 9)}, {at(1, 1): 4.0}
-    best_has_both = weigh(matches(("common", common), ("rare", rare)))
-    best_has_one = weigh(matches(("common", common), ("rare", {at(1, 1): 4.0}), ("other", {at(2, 1): 1.0})))
+    best_has_both = score_words(matches(("common", common), ("rare", rare)))
+    best_has_one = score_words(
+        matches(("common", common), ("rare", {at(1, 1): 4.0}), ("other", {at(2, 1): 1.0}))
+    )
     assert best_has_both.covered == pytest.approx(1.0)
     assert 0.5 < best_has_one.covered < 1.0
     assert best_has_both.shared == best_has_one.shared == {"common", "rare"}
-    without_rare = weigh(matches(("common", {at(1, 1): 9.0} | common), ("unknown", {})))
+    without_rare = score_words(matches(("common", {at(1, 1): 9.0} | common), ("unknown", {})))
     assert without_rare.covered < 0.5
-    assert weigh(matches(("unknown", {}))).covered == weigh(NOTHING).covered == 0.0
+    assert score_words(matches(("unknown", {}))).covered == score_words(NOTHING).covered == 0.0

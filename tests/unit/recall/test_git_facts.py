@@ -38,7 +38,7 @@ def test_it_is_asked_once_until_a_commit_a_branch_a_tag_or_a_checkout_changes_so
     first = repository.facts()
     assert first is not None
     assert repository.facts() is first
-    assert repository.times_asked == 1
+    assert repository.reads == 1
     changes: tuple[Callable[[], str], ...] = (
         lambda: made.commit(NOW + 1000, "a.py"),
         lambda: made.git("branch", "topic/deep/one"),
@@ -51,7 +51,7 @@ def test_it_is_asked_once_until_a_commit_a_branch_a_tag_or_a_checkout_changes_so
         change()
         repository.facts()
         repository.facts()
-        assert repository.times_asked == times
+        assert repository.reads == times
 
 
 def test_no_repository_no_commit_no_folder_and_no_git_are_no_facts(made: Made, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_git_that_hangs_is_given_up_on_and_not_asked_again_for_the_same_state(
     repository = Repository(made.root, within_s=0.2, environ={"PATH": path})
     assert repository.facts() is None
     assert repository.facts() is None
-    assert repository.times_asked == 1
+    assert repository.reads == 1
 
 
 def test_an_untrusted_configuration_runs_nothing(made: Made, tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def _mark(count: int) -> str:
 _HUNK = lazy_pattern(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@ ?(.*)")
 _FILE = lazy_pattern(r"^diff --git ", re.MULTILINE)
 # Made by a program: they are not informative.
-_MADE = ("go.sum", "lock", "lock.json", "lock.yaml", ".snap", ".min.js")
-_SAYS = ("new file mode", "deleted file mode", "rename from", "rename to", "Binary files")
+_GENERATED = ("go.sum", "lock", "lock.json", "lock.yaml", ".snap", ".min.js")
+_FILE_NOTES = ("new file mode", "deleted file mode", "rename from", "rename to", "Binary files")
 
 
 def diff(text: str, cap: int) -> str | None:
@@ -80,11 +80,11 @@ def _of_file(part: str) -> Iterator[str]:
     head, *lines = part.splitlines() or [""]
     path = head.rpartition(" b/")[2].strip('"')
     at = next((number for number, each in enumerate(lines) if each.startswith("@@ ")), len(lines))
-    said = [each for each in lines[:at] if each.startswith(_SAYS)]
+    file_notes = [each for each in lines[:at] if each.startswith(_FILE_NOTES)]
     changed = [each for each in lines[at:] if each[:1] in ("+", "-", "@") and each[1:].strip()]
     added, removed = (sum(each.startswith(sign) for each in changed) for sign in "+-")
-    yield f"{path} (+{added} −{removed}){'; ' if said else ''}{'; '.join(said)}"
-    if not path.endswith(_MADE):
+    yield f"{path} (+{added} −{removed}){'; ' if file_notes else ''}{'; '.join(file_notes)}"
+    if not path.endswith(_GENERATED):
         yield from (_HUNK.sub(r"@\1 \2", each).rstrip() for each in changed)
 
 
@@ -132,7 +132,7 @@ _DROPPED = lazy_pattern(
     r"|site_admin|type|user_view_type|performed_via_github_app|pageInfo|total|position|original_\w+"
     r"|(?:updated|submitted|created|closed|published|pushed)(?:_at|At)|diff_hunk|is_default|default)$"
 )
-_WHO = ("author", "user", "login", "name", "assignee", "owner", "actor")
+_PEOPLE = ("author", "user", "login", "name", "assignee", "owner", "actor")
 _BOILERPLATE = lazy_pattern(
     r"^[-*] \[[ xX]\] (?:I|The commit|Tests for|Docs).*$|^\[[^\]\n]+\]: \S+$|\r", re.MULTILINE
 )
@@ -168,10 +168,10 @@ def _labelled_fields(value: object, most: int, depth: int = DEEPEST) -> Iterator
         return
     fields = {key: _short(each) for key, each in value.items() if each and not _DROPPED.search(str(key))}
     brief = {key: each for key, each in fields.items() if isinstance(each, str) and len(each) <= SHORT}
-    names = sorted((key for key in brief if key not in _WHO), key=lambda key: key != "title")
-    who = "".join(f"{each}: " for key, each in brief.items() if key in _WHO)
+    names = sorted((key for key in brief if key not in _PEOPLE), key=lambda key: key != "title")
+    people = "".join(f"{each}: " for key, each in brief.items() if key in _PEOPLE)
     if brief:
-        yield f"{who}{', '.join(f'{key} {brief[key]}' for key in names)}".strip()
+        yield f"{people}{', '.join(f'{key} {brief[key]}' for key in names)}".strip()
     for key in [key for key in fields if key not in brief]:
         lines = list(
             _labelled_fields(fields[key], most if isinstance(fields[key], str) else MOST_COMMENT, depth - 1)

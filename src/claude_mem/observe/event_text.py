@@ -48,7 +48,7 @@ MOST_REPLY = 500  # of a machine's answer in JSON
 MOST_SNAPSHOT = 240  # of a page's structure, a browser's console
 MOST_PLAN = 4_000
 MOST_CHATTER = 500  # of a check that found nothing
-MOST_SAID = 4_000
+MOST_MESSAGE = 4_000
 MOST_ON_THE_WAY = 600
 FIRST_LINES = 5
 LINE_CAP = 160
@@ -76,12 +76,12 @@ def _message(event: Event) -> Piece | None:
     text = event.text or ""
     match event.kind:
         case Kind.PROMPT if text:
-            return Piece("User", elide(text, MOST_SAID), Value.TOP)
+            return Piece("User", elide(text, MOST_MESSAGE), Value.TOP)
         case Kind.SAID if text:
             return Piece("Assistant, on the way", elide(text, MOST_ON_THE_WAY), Value.MIDDLE)
         case Kind.STOP if text:
             head = "The turn failed" if is_clients_notice(text) else "Assistant's last message"
-            return Piece(head, elide(text, MOST_SAID), Value.TOP)
+            return Piece(head, elide(text, MOST_MESSAGE), Value.TOP)
         case Kind.STOP_FAILURE:
             return Piece(
                 "The turn failed", elide(f"{event.note or ''}\n{text}".strip(), MOST_ERROR), Value.HIGH

@@ -36,7 +36,7 @@ class Limits(Struct, frozen=True):
 
 class ExhaustedBudget(Struct, frozen=True):
     period: str  # day or session
-    says: str  # one sentence
+    message: str  # one sentence
 
 
 class ObserverOptions(Struct, frozen=True):
@@ -81,7 +81,7 @@ class Observer:
         self._lock = threading.Lock()
         self._calls: dict[int, _Call] = {}  # by session
         self._announced: set[tuple[str, int]] = set()
-        self.spent_up: str | None = None
+        self.budget_message: str | None = None
         """Which budget is used up, as one sentence, if the last batch was not sent to the model for that
         reason."""
 
@@ -130,16 +130,16 @@ class Observer:
         """Whether the budget allows a call, including the calls that are running now."""
         with self._lock:
             spent = self._spent(session_id)
-            spent_up = exhausted_budget(spent, self._options.limits, self._pending_calls(session_id, spent))
-            self.spent_up = spent_up.says if spent_up else None
-            if spent_up is None:
+            exhausted = exhausted_budget(spent, self._options.limits, self._pending_calls(session_id, spent))
+            self.budget_message = exhausted.message if exhausted else None
+            if exhausted is None:
                 characters = len(question.system) + len(question.user)
                 estimate = characters // CHARACTERS_PER_TOKEN + MOST_OUTPUT
                 self._calls[session_id] = _Call(estimate, spent.session_tokens)
-            news = spent_up is not None and self._is_news(spent_up, session_id)
-        if spent_up and news:
-            self._notify(f"{spent_up.says} The offline observer takes over.")
-        return spent_up is None
+            is_first = exhausted is not None and self._is_first_notice(exhausted, session_id)
+        if exhausted and is_first:
+            self._notify(f"{exhausted.message} The offline observer takes over.")
+        return exhausted is None
 
     def _answered(self, session_id: int, spend: CallCost | None) -> None:
         """The call counts until its cost is recorded, which the caller does together with the outcome."""
@@ -155,12 +155,12 @@ class Observer:
                 del self._calls[id]
         return pending_spend(sum(call.tokens for call in self._calls.values()), spent)
 
-    def _is_news(self, spent_up: ExhaustedBudget, session_id: int) -> bool:
+    def _is_first_notice(self, exhausted: ExhaustedBudget, session_id: int) -> bool:
         """True once a day, or once per session."""
-        key = (spent_up.period, self._today() if spent_up.period == "day" else session_id)
-        is_news = key not in self._announced
+        key = (exhausted.period, self._today() if exhausted.period == "day" else session_id)
+        is_first = key not in self._announced
         self._announced.add(key)
-        return is_news
+        return is_first
 
 
 def exhausted_budget(
@@ -175,8 +175,8 @@ def exhausted_budget(
             if most is not None and used + pending >= most:
                 due = words.partition(" of ")[0].format(pending)
                 waits = f", with {due} for calls under way" if used < most else ""
-                says = f"{_WORDS[period]} budget is spent: {words.format(used, most)}{waits}."
-                return ExhaustedBudget(period, says)
+                message = f"{_WORDS[period]} budget is spent: {words.format(used, most)}{waits}."
+                return ExhaustedBudget(period, message)
     return None
 
 

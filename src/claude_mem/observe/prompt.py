@@ -29,8 +29,8 @@ SHORT_REQUEST = 120  # "yes, the second": what it answers is shown beside it
 MOST_BEFORE = 1_500
 MOST_RECORDED = 30
 MOST_NAME = 120
-SAID_SHARE = 5  # of the events' characters, one in so many for what was said on the way
-SHORTEST_SAID = 80
+MESSAGE_SHARE = 5  # of the events' characters, one in so many for the messages between tool calls
+SHORTEST_MESSAGE = 80
 AROUND = 24  # what divides one event from the next
 LONG_BODY = 400  # a subagent's message, a page: not repeated
 
@@ -157,7 +157,7 @@ def _user(batch: Batch, seen: Sequence[ParsedEvent], budget: int, ask: str) -> s
         sections.append(("request", elide(batch.request, MOST_REQUEST)))
     titles = [line(title, MOST_NAME) for title in batch.recorded[-MOST_RECORDED:]]
     sections.append(("already recorded", _bullets(titles) or "(nothing yet)"))
-    pieces = merged(_pieces(batch, _as_it_went(seen), budget // SAID_SHARE))
+    pieces = merged(_pieces(batch, _as_it_went(seen), budget // MESSAGE_SHARE))
     sections += [(each.head, each.body) for each in fit(_numbered(pieces), budget)]
     mark = _mark(sections)
     quoted = "\n".join(f"=== {mark} {head}\n{body}".rstrip() for head, body in sections)
@@ -187,25 +187,25 @@ def _as_it_went(seen: Sequence[ParsedEvent]) -> Sequence[ParsedEvent]:
     return sorted(seen, key=lambda each: each.event.at)
 
 
-def _pieces(batch: Batch, seen: Sequence[ParsedEvent], said_share: int) -> list[Piece]:
-    """`said_share`: how many characters all that was said on the way may have."""
-    said = sum(each.event.kind is Kind.SAID for each in seen)
+def _pieces(batch: Batch, seen: Sequence[ParsedEvent], message_budget: int) -> list[Piece]:
+    """`message_budget`: how many characters all messages between tool calls may have."""
+    messages = sum(each.event.kind is Kind.SAID for each in seen)
     base = base_of(batch.events)
     planned = [each.call for each in seen if _is_plan(each) and each.call]
     pieces: list[Piece] = []
-    for each_seen in seen:
-        event = each_seen.event
+    for parsed in seen:
+        event = parsed.event
         if event.kind is Kind.PROMPT and event.text == batch.request:
             continue  # it stands above all events
-        if _is_plan(each_seen):
-            if each_seen.call is planned[-1] and (steps := condense.plan(planned)):
+        if _is_plan(parsed):
+            if parsed.call is planned[-1] and (steps := condense.plan(planned)):
                 pieces.append(Piece("The agent's plan", elide(steps, MOST_OUTPUT), Value.MIDDLE))
             continue
-        each = piece(each_seen, base)
+        each = piece(parsed, base)
         if each is None:
             continue
         if event.kind is Kind.SAID:
-            each = replace(each, body=elide(each.body, max(said_share // said, SHORTEST_SAID)))
+            each = replace(each, body=elide(each.body, max(message_budget // messages, SHORTEST_MESSAGE)))
         pieces.append(each)
     return pieces
 

@@ -171,10 +171,10 @@ def read(text: str) -> Observed | Nothing | Unreadable:
         findings = Findings(tuple(observations[:MOST_BLOCKS]), tuple(summaries[:MOST_BLOCKS]))
         return Observed(findings, empty, skipped)
     # A reply that was cut off before its first complete field had content: it is not "nothing".
-    if not damaged and _says_nothing(text, found):
+    if not damaged and _is_empty_reply(text, found):
         return Nothing(empty, skipped)
-    ours = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
-    problem = "has tags without text" if ours else "is not in the expected format"
+    has_our_tags = any(tag.name in BLOCKS or tag.name == WRAPPER for tag in found)
+    problem = "has tags without text" if has_our_tags else "is not in the expected format"
     return Unreadable(_unreadable_reason(f"The model's reply {problem}", text))
 
 
@@ -297,12 +297,12 @@ def _skip_reason(text: str, found: Sequence[Tag]) -> str | None:
     for tag in found:
         if tag.name == SKIP and not tag.closing:
             given = _REASON.search(text[tag.start : tag.end])
-            said = one_line(plain_text(given[1] if given else _inside(text, found, tag) or ""))
-            return shortened(said, MOST_PREVIEW)
+            reason = one_line(plain_text(given[1] if given else _inside(text, found, tag) or ""))
+            return shortened(reason, MOST_PREVIEW)
     return None
 
 
-def _says_nothing(text: str, found: Sequence[Tag]) -> bool:
+def _is_empty_reply(text: str, found: Sequence[Tag]) -> bool:
     for tag in found:
         if tag.name in EMPTY and not tag.closing:
             return True

@@ -119,7 +119,7 @@ class Observing(Struct, frozen=True):
             "provider": self.choice.provider,
             "why": self.choice.why,
             "paused": self.pump.paused,
-            "spentUp": self.observer.spent_up,
+            "spentUp": self.observer.budget_message,
             "spentToday": self._spent_today(),
         }
 

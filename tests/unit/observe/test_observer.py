@@ -101,9 +101,9 @@ def test_past_its_budget_a_session_is_observed_offline_and_others_by_the_model()
     rig = Rig(Limits(session_tokens=150))
     assert [rig.observe(1), rig.observe(1)] == [Nothing(), Nothing()]
     assert rig.observe(1) == OFFLINE
-    assert rig.observer.spent_up == "This session's budget is spent: 200 of 150 tokens."
+    assert rig.observer.budget_message == "This session's budget is spent: 200 of 150 tokens."
     assert rig.observe(2) == Nothing()
-    assert rig.observer.spent_up is None
+    assert rig.observer.budget_message is None
 
 
 def test_a_spent_budget_is_told_once_for_each_session_however_they_alternate() -> None:
@@ -153,7 +153,7 @@ def test_two_who_ask_together_do_not_both_pass_a_budget_with_room_for_one(
         assert begun.wait(DEADLINE_S)
         try:
             assert rig.observe(2) == OFFLINE
-            assert "for calls under way" in (rig.observer.spent_up or "")
+            assert "for calls under way" in (rig.observer.budget_message or "")
         finally:
             may_end.set()
         outcome, spend = first.result(DEADLINE_S)
@@ -207,7 +207,7 @@ def test_below_its_limits_a_call_is_allowed() -> None:
 def test_each_budget_that_is_spent_is_named_with_its_figures() -> None:
     def said(spent: SpentSoFar, limits: Limits) -> str | None:
         found = exhausted_budget(spent, limits)
-        return found.says if found else None
+        return found.message if found else None
 
     assert said(SpentSoFar(daily_tokens=201_344), Limits(daily_tokens=200_000)) == (
         "Today's budget is spent: 201,344 of 200,000 tokens."

@@ -52,12 +52,12 @@ _TOTALS = words("unittest rspec phpunit maven gradle ctest")  # their first numb
 
 def read_run(framework: str, output: str, code_failed: bool) -> TestRun | None:
     """The run that an output describes. `framework`: the runner the command named, or ''."""
-    spoke = [runner for runner, lines in _FORMATS.items() if lines["seen"].search(output)]
-    others = [runner for runner in spoke if runner not in ("go test", "tap")]
-    runner = framework if framework in spoke else next(iter(others), "")
+    matching = [runner for runner, lines in _FORMATS.items() if lines["seen"].search(output)]
+    others = [runner for runner in matching if runner not in ("go test", "tap")]
+    runner = framework if framework in matching else next(iter(others), "")
     if not runner:
-        said = False if code_failed or re.search(r"^(?:FAIL\b|FAILED\b|not ok )", output, re.M) else None
-        return TestRun(framework, said) if framework else None
+        ok = False if code_failed or re.search(r"^(?:FAIL\b|FAILED\b|not ok )", output, re.M) else None
+        return TestRun(framework, ok) if framework else None
     passed, failed, skipped = (_count(runner, name, output) for name in ("passed", "failed", "skipped"))
     failing = unique((shortened(name, 120) for name in _FORMATS[runner]["failing"].findall(output)), 12)
     failed = (len(failing) or failed) if runner == "go test" else failed
@@ -86,7 +86,7 @@ class Check(Struct, frozen=True):
         return self.run.counts if self.run else _OUTCOMES[self.ok]
 
     @property
-    def told(self) -> str:
+    def fact(self) -> str:
         """A fact in one line: the command and its result."""
         return f"{self.command if len(self.command) <= 80 else self.key}: {self.outcome}"
 
@@ -174,23 +174,23 @@ def why(output: str) -> tuple[str, ...]:
     return unique((shortened(line, _ERROR) for line in found), 3)
 
 
-def _matching(wanted: re.Pattern[str], lines: list[str]) -> list[str]:
-    return [line.strip() for line in lines[:_LINES] if len(line) < 500 and wanted.match(line.strip())]
+def _matching(regex: re.Pattern[str], lines: list[str]) -> list[str]:
+    return [line.strip() for line in lines[:_LINES] if len(line) < 500 and regex.match(line.strip())]
 
 
-_MADE = re.compile(
+_COMMIT_LINE = re.compile(
     r"^\[(?P<branch>[^\]]{1,200}?)(?: \(root-commit\))? (?P<sha>[0-9a-f]{7,40})\] (?P<subject>.+)$", re.M
 )
 _STAT = re.compile(r"^ ?(\d+ files? changed(?:, \d+ insertions?\(\+\))?(?:, \d+ deletions?\(-\))?)", re.M)
 _MODE = re.compile(r"^ (?:create|delete) mode \d+ (.+)$", re.M)
 _TRAILER = re.compile(r"^(?:[A-Z][\w-]+(?:-[Bb]y|-[Ii]d)?: |🤖|\[?Generated with |Entire-)", re.M)
 _SHORT_M = re.compile(r"-[a-zA-Z]{0,8}m")  # -m, and in a cluster: -am, -qam
-_SAYS_NOTHING = pattern("commit", "says_nothing")
+_TRIVIAL = pattern("commit", "says_nothing")
 
 
 def is_trivial(subject: str) -> bool:
     """“wip”, “Address review: 7 findings”: whether a subject does not describe the work."""
-    return _SAYS_NOTHING.fullmatch(subject) is not None
+    return _TRIVIAL.fullmatch(subject) is not None
 
 
 class Commit(Struct):
@@ -204,7 +204,7 @@ class Commit(Struct):
     files: list[str] = field(default_factory=list)
 
     @property
-    def told(self) -> str:
+    def fact(self) -> str:
         where = " ".join(part for part in (self.sha, f"on {self.branch}" if self.branch else "") if part)
         return f"commit {where}" + (f": {self.stat}" if self.stat else "") if where else ""
 
@@ -216,7 +216,7 @@ def commits(at: int, ran: Ran, simples: list[SimpleCommand]) -> list[Commit]:
         for simple in simples
         if simple.program == "git" and simple.sub == "commit" and "--dry-run" not in simple.words
     ]
-    made = list(_MADE.finditer(ran.output)) if calls else []
+    made = list(_COMMIT_LINE.finditer(ran.output)) if calls else []
     if not calls or (not made and (ran.failed or ran.interrupted)):
         return []
     stats = _STAT.findall(ran.output)
@@ -250,7 +250,7 @@ def _message(call: SimpleCommand) -> tuple[str, str]:
     return subject, "\n\n".join(part for part in paragraphs if part and not _TRAILER.match(part))
 
 
-def taken_back(simple: SimpleCommand) -> int:
+def undone_commits(simple: SimpleCommand) -> int:
     """How many of the last commits this command undoes."""
     if simple.program != "git" or simple.sub != "reset":
         return 0

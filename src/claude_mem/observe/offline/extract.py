@@ -38,35 +38,37 @@ class Offline:
 
     def observe(self, batch: Batch, seen: Sequence[ParsedEvent]) -> Findings:
         """`seen`: the batch's events, read."""
-        kept: list[Observation] = []
+        observations: list[Observation] = []
         replaced: list[tuple[str, str]] = []
         summaries: list[Summary] = []
-        told = {("decision", title) for title in batch.recorded}  # a wish, before its turn went on
+        recorded = {("decision", title) for title in batch.recorded}  # a wish, before its turn went on
         for turn in turns(batch, seen):
-            fresh = [each for each in _observe(turn) if each.title and (each.type, each.title) not in told]
-            for new in fresh:
-                before = [*batch.recorded, *(each.title or "" for each in kept)]
+            found = [
+                each for each in _observe(turn) if each.title and (each.type, each.title) not in recorded
+            ]
+            for new in found:
+                before = [*batch.recorded, *(each.title or "" for each in observations)]
                 old = set(_overruled(turn, new, before))
-                twins = [each for each in kept if each.title == new.title]
+                twins = [each for each in observations if each.title == new.title]
                 files = prose.unique(path for each in (*twins, new) for path in each.files_modified)
-                kept = [each for each in kept if each.title not in old and each not in twins]
+                observations = [each for each in observations if each.title not in old and each not in twins]
                 replaced += [(new.title or "", title) for title in batch.recorded if title in old]
-                kept.append(replace(new, files_modified=files) if twins else new)
+                observations.append(replace(new, files_modified=files) if twins else new)
             if turn.stopped and batch.wants_summary:
-                ended = summarize(turn, fresh)
+                ended = summarize(turn, found)
                 summaries += [ended] if ended else []
         titled = (titles.of_prompt(each.request) for each in summaries if each.request)
-        gone = tuple(dict.fromkeys(replaced))
-        return Findings(tuple(kept), tuple(summaries), replaces=gone, title=next(titled, None))
+        replaces = tuple(dict.fromkeys(replaced))
+        return Findings(tuple(observations), tuple(summaries), replaces=replaces, title=next(titled, None))
 
 
 def _overruled(turn: Turn, new: Observation, before: Sequence[str]) -> Iterator[str]:
     """The titles of this session's observations that the new one takes the place of."""
     if turn.commits:  # it describes again, and better, what an earlier turn had left uncommitted
-        told = prose.content_words(f"{new.title} {new.narrative} {turn.message}")
+        new_words = prose.content_words(f"{new.title} {new.narrative} {turn.message}")
         for title in before:
             words = prose.content_words(title)
-            if title == new.title or (len(words) > 3 and len(words & told) >= 0.7 * len(words)):
+            if title == new.title or (len(words) > 3 and len(words & new_words) >= 0.7 * len(words)):
                 yield title
     if request.refutes(turn.request) or _CONCEDES.match(turn.message):
         yield from before[-1:]
@@ -89,16 +91,16 @@ def _observe(turn: Turn) -> Iterator[Observation]:
 
 
 def _worked(turn: Turn, changes: list[FileChange]) -> Iterator[Observation]:
-    telling = [commit for commit in turn.commits if not is_trivial(commit.subject)]
-    if 0 < len(telling) <= MOST_COMMITS:
-        for commit in telling:
-            only = len(telling) == 1
-            mine = [each for each in changes if only or not commit.files or each.path in commit.files]
-            yield _change(turn, mine, commit)
+    descriptive = [commit for commit in turn.commits if not is_trivial(commit.subject)]
+    if 0 < len(descriptive) <= MOST_COMMITS:
+        for commit in descriptive:
+            only = len(descriptive) == 1
+            committed = [each for each in changes if only or not commit.files or each.path in commit.files]
+            yield _change(turn, committed, commit)
         return
     if not turn.commits and _is_red(turn, changes):
         return
-    if observation := _uncommitted(turn, changes, telling):
+    if observation := _uncommitted(turn, changes, descriptive):
         yield observation
 
 
@@ -137,24 +139,24 @@ def _change(
     narrative = prose.paragraph(body, NARRATIVE) or _narrative(turn.message, turn.request, sentence, title)
     files = prose.unique([*(change.path for change in changes), *(commit.files if commit else ())])
     kind = (type_of_commit(commit.subject) if commit else None) or _type(turn, title, changes)
-    said = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
-    told = [
+    stated = [each for each in _stated(turn.message, title) if each.rstrip(".") not in narrative]
+    facts = [
         *_users(turn),
-        *said[: FACTS - 3],
+        *stated[: FACTS - 3],
         *_checked(turn, changes),
         _where(changes) if changes else "",
-        *([commit.told] if commit else [f"{each.told} {each.subject}" for each in commits[:3]]),
+        *([commit.fact] if commit else [f"{each.fact} {each.subject}" for each in commits[:3]]),
         *turn.still_failing(),
     ]
-    weighed = any(prose.chooses(each) for each in (*said, *prose.sentences(narrative)))
+    trade_off = any(prose.chooses(each) for each in (*stated, *prose.sentences(narrative)))
     concepts = ("problem-solution",) if kind == "bugfix" else ()
     return Observation(
         kind,
         title,
         _subtitle(turn, title),
         narrative or None,
-        _bounded(told),
-        (*concepts, "what-changed", *(("trade-off",) if weighed else ())),
+        _bounded(facts),
+        (*concepts, "what-changed", *(("trade-off",) if trade_off else ())),
         (),
         files,
     )
@@ -166,8 +168,8 @@ def _type(turn: Turn, title: str, changes: list[FileChange]) -> ObservationType:
         return "change"
     if found := type_of_commit(title) or type_of_commit(request.condensed(turn.request, TITLE)):
         return found
-    wanted = request.plan_heading(turn.request) or turn.request[:400]
-    if FIXES.search(wanted) or _BROKEN.search(wanted[:160]) or _CURED.search(turn.message[:400]):
+    task = request.plan_heading(turn.request) or turn.request[:400]
+    if FIXES.search(task) or _BROKEN.search(task[:160]) or _CURED.search(turn.message[:400]):
         return "bugfix"
     return "feature" if any(change.created for change in code) else "change"
 
@@ -179,7 +181,7 @@ def _checked(turn: Turn, changes: list[FileChange]) -> Iterator[str]:
     passed = [check for check in turn.last_checks() if check.ok and check.at > after]
     for last in ([check for check in passed if check.kind == "test"] or passed)[-1:]:
         bad = next((c for c in turn.checks if c.key == last.key and c.ok is False and c.run), None)
-        yield prose.shortened(f"{last.told}{_before(bad, last, after) if bad else ''}", FACT)
+        yield prose.shortened(f"{last.fact}{_before(bad, last, after) if bad else ''}", FACT)
 
 
 def _before(bad: Check, last: Check, after: int) -> str:
@@ -213,21 +215,21 @@ def _decided(turn: Turn) -> Iterator[Observation]:
         if title := title or titles.from_message(turn.plan, turn.request, worked=False)[0]:
             yield _decision(turn, title, "an accepted plan", _stated(turn.plan, title), turn.plan)
     for rule in turn.rules[:1]:
-        if rule.created and (said := _RULE.search(rule.text[:2_000])):
+        if rule.created and (match := _RULE.search(rule.text[:2_000])):
             body = rule.text.split("\n---\n", 1)[-1]
-            yield _decision(turn, said[1], "a rule of this project", _stated(body, said[1]), body)
+            yield _decision(turn, match[1], "a rule of this project", _stated(body, match[1]), body)
 
 
 def _decision(turn: Turn, title: str, what: str, facts: Sequence[str], text: str) -> Observation:
-    told = _bounded([*facts, *([] if turn.plan else _stated(text, title)[:3])])
+    points = _bounded([*facts, *([] if turn.plan else _stated(text, title)[:3])])
     narrative = _narrative(text, "", "", title) or None
-    return Observation("decision", prose.shortened(title, TITLE), what, narrative, told, ("why-it-exists",))
+    return Observation("decision", prose.shortened(title, TITLE), what, narrative, points, ("why-it-exists",))
 
 
 def _found(turn: Turn) -> Iterator[Observation]:
     """What the agent reports at the end of a turn that changed nothing, unless an errand was run."""
-    least = _DRAFT if turn.edits else _LOOKED if turn.steps else _SAID
-    if request.is_chore(turn.request) or not _weighs(turn.message, *least):
+    least = _AFTER_DRAFT if turn.edits else _AFTER_STEPS if turn.steps else _WITHOUT_STEPS
+    if request.is_chore(turn.request) or not _is_substantial(turn.message, *least):
         return
     title, sentence = titles.from_message(turn.message, turn.request, worked=False)
     narrative = _narrative(turn.message, turn.request, sentence, title)
@@ -235,31 +237,32 @@ def _found(turn: Turn) -> Iterator[Observation]:
     facts = _bounded([*_users(turn), *stated, *turn.still_failing()])
     if not title or not (facts or len(prose.sentences(narrative)) > 1):
         return
-    weighed = any(prose.chooses(each) for s in statements(turn.message) for each in prose.sentences(s.text))
+    trade_off = any(prose.chooses(each) for s in statements(turn.message) for each in prose.sentences(s.text))
     learned = (s for s in statements(turn.message) if s.topic == "learned")
     cause = any("cause" in f"{s.lead} {s.heading}".lower() for s in learned)
     read = prose.unique([*_PATHS.findall(turn.message[:20_000]), *filter(is_inside, turn.opened)], 20)
     worked = (type_of_commit(title) or "change") if titles.says_done(title) else None
     yield Observation(
-        worked or ("decision" if weighed and not cause else "discovery"),
+        worked or ("decision" if trade_off and not cause else "discovery"),
         title,
         _subtitle(turn, title),
         narrative or None,
         facts,
-        ("problem-solution",) if cause else ("trade-off",) if weighed else ("how-it-works",),
+        ("problem-solution",) if cause else ("trade-off",) if trade_off else ("how-it-works",),
         read,
     )
 
 
-_LOOKED, _SAID, _DRAFT = (240, 3), (500, 4), (1_200, 6)  # the last: texts outside of the project
+# The last: texts outside of the project.
+_AFTER_STEPS, _WITHOUT_STEPS, _AFTER_DRAFT = (240, 3), (500, 4), (1_200, 6)
 
 
-def _weighs(text: str, length: int, least: int) -> bool:
+def _is_substantial(text: str, length: int, least: int) -> bool:
     """Whether there are enough concrete statements, and not just a list of what could be done."""
     if len(text) < length or _UNDER_WAY.search(text[:300]):
         return False
     found = statements(text)
-    told = [
+    concrete = [
         sentence
         for s in found
         if s.topic not in AHEAD
@@ -267,18 +270,18 @@ def _weighs(text: str, length: int, least: int) -> bool:
         if prose.informs(sentence) and prose.is_concrete(sentence) and not prose.is_status(sentence)
     ]
     proposed = sum(len(s.text) for s in found if s.topic in AHEAD)
-    return len(told) >= least and proposed * 2 < sum(len(s.text) for s in found)
+    return len(concrete) >= least and proposed * 2 < sum(len(s.text) for s in found)
 
 
 def _subtitle(turn: Turn, title: str) -> str | None:
-    asked = "" if request.is_errand(turn.request) else request.condensed(turn.request, SUBTITLE)
-    return asked if asked and asked != title else None
+    condensed = "" if request.is_errand(turn.request) else request.condensed(turn.request, SUBTITLE)
+    return condensed if condensed and condensed != title else None
 
 
-def _narrative(message: str, asked: str, sentence: str, title: str) -> str:
+def _narrative(message: str, user_request: str, sentence: str, title: str) -> str:
     """The narrative: two to five sentences, verbatim, about the purpose, what was done, and the reasons."""
-    pool = [each for each in request.plan_context(asked) if prose.informs(each)][:2]
-    given = len(pool)
+    pool = [each for each in request.plan_context(user_request) if prose.informs(each)][:2]
+    from_plan = len(pool)
     items: list[str] = []
     before: dict[str, str] = {}  # the sentence that one follows
     last = ""
@@ -296,20 +299,20 @@ def _narrative(message: str, asked: str, sentence: str, title: str) -> str:
     def worth(at: int) -> float:
         each = pool[at]
         reason = 2.0 if REASON.search(each) else 0.0
-        first = 4.0 if each == made_of or at < given else 0.0
+        first = 4.0 if each == made_of or at < from_plan else 0.0
         return first + reason + (1.0 if prose.is_concrete(each) else 0.0) - 0.15 * at
 
     chosen: list[int] = []
-    room = 700
+    remaining = 700
     for at in sorted(range(len(pool)), key=lambda at: (-worth(at), at)):
-        if len(chosen) < 5 and len(pool[at]) + 1 <= room and pool[at].rstrip(".") != title:
+        if len(chosen) < 5 and len(pool[at]) + 1 <= remaining and pool[at].rstrip(".") != title:
             chosen.append(at)
-            room -= len(pool[at]) + 1
+            remaining -= len(pool[at]) + 1
     known = {made_of, *(pool[at] for at in chosen)}
     chosen = [at for at in chosen if not _LEANS.match(pool[at]) or before.get(pool[at], "") in known]
-    told = " ".join(pool[at] if pool[at][-1] in ".!?:;。！？" else f"{pool[at]}." for at in sorted(chosen))
+    text = " ".join(pool[at] if pool[at][-1] in ".!?:;。！？" else f"{pool[at]}." for at in sorted(chosen))
     # A plan describes how things seemed to be before the turn.
-    return f"From the plan: {told}" if chosen and min(chosen) < given else told
+    return f"From the plan: {text}" if chosen and min(chosen) < from_plan else text
 
 
 def _stated(text: str, title: str) -> list[str]:
@@ -334,8 +337,8 @@ def _stated(text: str, title: str) -> list[str]:
             if (not s.row or rows <= 4) and _is_fact(s.text) and not _repeats(s.text, known):
                 strong.append(_placed(s))
         else:
-            told = (each for each in prose.sentences(s.text) if not _LEANS.match(each))
-            weak += [each for each in told if prose.is_concrete(each) and _is_fact(each)]
+            independent = (each for each in prose.sentences(s.text) if not _LEANS.match(each))
+            weak += [each for each in independent if prose.is_concrete(each) and _is_fact(each)]
     rest = (each for each in weak if not _repeats(each, known))
     return list(prose.unique((prose.paragraph(each, FACT) for each in (*strong, *rest)), FACTS))
 
@@ -388,14 +391,14 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
     ]
     later = [s for s in stated if (s.topic == "next" or s.done is False) and not s.text.endswith(":")]
     outcome = [each.title or "" for each in observations if each.type not in ("discovery", "decision")]
-    told = _first_sentences(done)
-    fresh = [title for title in outcome if not any(title.casefold() in each.casefold() for each in told)]
-    completed = _joined([*fresh, *told]) if worked else None
+    lines = _first_sentences(done)
+    missing = [title for title in outcome if not any(title.casefold() in each.casefold() for each in lines)]
+    completed = _joined([*missing, *lines]) if worked else None
     todo = [what for what, finished in turn.todos if not finished]
-    checks = [check.told for check in turn.last_checks() if check.ok][-1:]
+    checks = [check.fact for check in turn.last_checks() if check.ok][-1:]
     commits = [f"commit {commit.sha} {commit.subject}".replace("  ", " ") for commit in turn.commits]
     summary = Summary(
-        request=wanted(turn, observations) or None,
+        request=request_line(turn, observations) or None,
         investigated=_investigated(turn) or None,
         learned=_joined(_first_sentences(learned)),
         completed=completed,
@@ -404,11 +407,11 @@ def summarize(turn: Turn, observations: list[Observation]) -> Summary | None:
         files_edited=edited,
         notes=_joined([*checks, *commits]),
     )
-    said = summary.completed or summary.learned or summary.next_steps or summary.request
-    return summary if said or edited else None
+    has_content = summary.completed or summary.learned or summary.next_steps or summary.request
+    return summary if has_content or edited else None
 
 
-def wanted(turn: Turn, observations: list[Observation]) -> str:
+def request_line(turn: Turn, observations: list[Observation]) -> str:
     """The request or, if it is only a “yes” or a link, the outcome."""
     if planned := request.plan_heading(turn.request):
         return prose.paragraph(" ".join([f"{planned}.", *request.plan_context(turn.request)]), FIELD)
@@ -431,20 +434,20 @@ def _investigated(turn: Turn) -> str:
 
 def _first_sentences(found: Iterable[Statement], least: int = 20) -> list[str]:
     """The first sentence or two of each statement; none that says next to nothing."""
-    taken: list[str] = []
+    first: list[str] = []
     for statement in found:
         whole = [each for each in prose.sentences(statement.text) if not each.endswith(("?", ":", "："))]
-        told = [each for each in whole if not prose.is_courtesy(each) and not prose.is_status(each)]
-        said = " ".join(map(prose.without_pleasantry, told[:2]))
-        if len(said) >= least or prose.informs(said):
-            taken.append(prose.paragraph(said, 220).rstrip("."))
-    return taken
+        informative = [each for each in whole if not prose.is_courtesy(each) and not prose.is_status(each)]
+        text = " ".join(map(prose.without_pleasantry, informative[:2]))
+        if len(text) >= least or prose.informs(text):
+            first.append(prose.paragraph(text, 220).rstrip("."))
+    return first
 
 
 def _joined(parts: Iterable[str], joint: str = "; ") -> str | None:
     """Joins as many complete ones as fit."""
-    taken: list[str] = []
+    fitting: list[str] = []
     for part in dict.fromkeys(parts):
-        if part and sum(map(len, taken)) + 2 * len(taken) + len(part) <= FIELD:
-            taken.append(part)
-    return joint.join(taken) or None
+        if part and sum(map(len, fitting)) + 2 * len(fitting) + len(part) <= FIELD:
+            fitting.append(part)
+    return joint.join(fitting) or None

@@ -225,10 +225,10 @@ def _split(part: Statement, about: Topic, under: Topic) -> Iterator[Statement]:
         yield replace(part, text=without_label(part.text), topic=about)
         return
     about = under if about in AHEAD else about  # it only announces a list of that
-    told, later = split_off_next(part.text, phrases=about in ("other", "done"))
-    if told:
-        yield replace(part, text=told, topic=about)
-    for left in later:
+    done, next_steps = split_off_next(part.text, phrases=about in ("other", "done"))
+    if done:
+        yield replace(part, text=done, topic=about)
+    for left in next_steps:
         yield Statement(left, item=part.item, topic="next", heading=part.heading)
 
 
@@ -240,18 +240,18 @@ def without_label(text: str) -> str:
 def split_off_next(text: str, phrases: bool) -> tuple[str, list[str]]:
     """Splits a paragraph into what was done and what is left to do. `phrases`: also in the middle of a
     sentence."""
-    told: list[str] = []
-    later: list[str] = []
-    said = sentences(text)
-    for each in said:
+    done: list[str] = []
+    next_steps: list[str] = []
+    all_sentences = sentences(text)
+    for each in all_sentences:
         bare = _OFFER.sub("", without_label(each))
         if _LABEL.match(each):
-            later += [] if _NONE.match(bare) else [bare]
+            next_steps += [] if _NONE.match(bare) else [bare]
         elif _is_left(bare, phrases):
-            later.append(bare)
+            next_steps.append(bare)
         else:
-            told.append(each)
-    return text if len(told) == len(said) else " ".join(told), later
+            done.append(each)
+    return text if len(done) == len(all_sentences) else " ".join(done), next_steps
 
 
 def _is_left(sentence: str, phrases: bool) -> bool:

@@ -57,10 +57,10 @@ def cleaned(text: str | None) -> str:
     return "" if text.startswith(_INJECTED) else _PASTED.sub("", text)
 
 
-def quoted(asked: str, limit: int) -> str:
+def quoted(request: str, limit: int) -> str:
     """The request on one line, without its code, in complete sentences as far as they fit."""
     parts: list[str] = []
-    for section in message.sections(asked):
+    for section in message.sections(request):
         parts += [f"{section.heading}."] if section.heading else []
         parts += [part.text for part in section.parts]
         if sum(map(len, parts)) > limit:
@@ -68,72 +68,72 @@ def quoted(asked: str, limit: int) -> str:
     return shortened(" ".join(parts), limit)
 
 
-def condensed(asked: str, limit: int) -> str:
+def condensed(request: str, limit: int) -> str:
     """The request as a heading; '' for “yes” and a bare link."""
-    if is_assent(asked) or _SCAFFOLD.match(asked):
+    if is_assent(request) or _SCAFFOLD.match(request):
         return ""
-    if planned := plan_heading(asked):
+    if planned := plan_heading(request):
         return shortened(planned, limit)
-    for sentence in sentences(quoted(asked, 600)):
+    for sentence in sentences(quoted(request, 600)):
         bare = _blunt(sentence)
         if len(bare.split()) > 2 and content_words(bare) and not _BARE_LINK.fullmatch(bare):
             return begun(shortened(bare.rstrip(" ?.!"), limit))
     return ""
 
 
-def plan_heading(asked: str) -> str:
+def plan_heading(request: str) -> str:
     """What a plan that is to be carried out is called; '' if none is given."""
-    if not _PLAN.match(asked):
+    if not _PLAN.match(request):
         return ""
-    found = message.sections(asked)
+    found = message.sections(request)
     headings = (each.heading for each in found if each.heading and not _CONTEXT.fullmatch(each.heading))
     return _POLITE.sub("", next(headings, ""), count=1)
 
 
-def plan_context(asked: str) -> list[str]:
+def plan_context(request: str) -> list[str]:
     """Why there is such a plan: the sentences under its heading of that name."""
-    if not _PLAN.match(asked):
+    if not _PLAN.match(request):
         return []
-    for section in message.sections(asked):
+    for section in message.sections(request):
         if _CONTEXT.match(section.heading):
             return [each for part in section.parts if not part.item for each in sentences(part.text)]
     return []
 
 
-def is_assent(asked: str) -> bool:
+def is_assent(request: str) -> bool:
     """Whether it does not say what is wanted: “yes”, “go ahead”, “2”, a bare link, the end of a task."""
-    return len(asked) < 400 and any(each.fullmatch(asked) for each in (_ASSENT, _BARE_LINK, _TASK_ENDED))
+    return len(request) < 400 and any(each.fullmatch(request) for each in (_ASSENT, _BARE_LINK, _TASK_ENDED))
 
 
-def asks(asked: str) -> bool:
+def asks(request: str) -> bool:
     """Whether it is a question, or a request to look at something, which names no outcome."""
-    bare = _blunt(asked)
-    return any(_ASKS.match(each) for each in (asked, bare)) or bare.rstrip().endswith("?")
+    bare = _blunt(request)
+    return any(_ASKS.match(each) for each in (request, bare)) or bare.rstrip().endswith("?")
 
 
-def is_errand(asked: str) -> bool:
+def is_errand(request: str) -> bool:
     """Whether it only asks to commit, push, open or show something."""
-    return len(asked) < 240 and _ERRAND.match(_blunt(asked)) is not None
+    return len(request) < 240 and _ERRAND.match(_blunt(request)) is not None
 
 
-def is_chore(asked: str) -> bool:
+def is_chore(request: str) -> bool:
     """Wants something run, stopped, sent; if no file was changed for it, there is nothing to remember."""
     return (
-        is_errand(asked)
-        or bool(_SCAFFOLD.match(asked) and "synopsis" in asked[:80])
-        or (len(asked) < 240 and _CHORE.match(_blunt(asked)) is not None)
+        is_errand(request)
+        or bool(_SCAFFOLD.match(request) and "synopsis" in request[:80])
+        or (len(request) < 240 and _CHORE.match(_blunt(request)) is not None)
     )
 
 
-def _blunt(asked: str) -> str:
-    return _POLITE.sub("", asked, count=1) if _POLITE.match(asked) else asked
+def _blunt(request: str) -> str:
+    return _POLITE.sub("", request, count=1) if _POLITE.match(request) else request
 
 
-def standing_instruction(asked: str) -> str:
+def standing_instruction(request: str) -> str:
     """The sentence that says how things are to be done from now on; '' if there is none."""
-    if len(asked) > 600 or message.sections(asked)[:1] != message.sections(asked)[:2]:
+    if len(request) > 600 or message.sections(request)[:1] != message.sections(request)[:2]:
         return ""  # a pasted text, with headings: not the user's own
-    for sentence in sentences(asked):
+    for sentence in sentences(request):
         if _WISH.search(sentence) and not sentence.endswith("?") and 20 <= len(sentence) <= 240:
             return message.plain(sentence)
     return ""
@@ -144,6 +144,6 @@ def is_rule(wish: str) -> bool:
     return _RULE.match(wish) is not None and len(content_words(wish)) > 3
 
 
-def refutes(asked: str) -> bool:
+def refutes(request: str) -> bool:
     """Whether the user says that the last work or message is wrong, or should be undone."""
-    return len(asked) < 2_000 and any(_REFUTES.match(text) for text in (asked, _blunt(asked)))
+    return len(request) < 2_000 and any(_REFUTES.match(text) for text in (request, _blunt(request)))

@@ -139,12 +139,12 @@ def _to_balance(text: str) -> str:
 
 def paragraph(text: str, limit: int) -> str:
     """As many complete sentences as fit."""
-    taken = ""
+    text_so_far = ""
     for sentence in sentences(text[: limit * 4]):
-        if taken and len(taken) + len(sentence) + 1 > limit:
+        if text_so_far and len(text_so_far) + len(sentence) + 1 > limit:
             break
-        taken = f"{taken} {sentence}".strip()
-    return shortened(taken, limit)
+        text_so_far = f"{text_so_far} {sentence}".strip()
+    return shortened(text_so_far, limit)
 
 
 def is_courtesy(sentence: str) -> bool:

@@ -17,7 +17,7 @@ LONGEST_LINE = 1_000
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _EXIT = re.compile(r"^(?:Error: )?Exit code (\d{1,5})\b\s*")
 _SALVAGED = re.compile(r'"(\w{1,40})"\s*:\s*"((?:[^"\\]|\\.)*)')
-_WRITTEN = words("content new_string newString new_str new_source file_text edits patch diff old_string")
+_TEXT_FIELDS = words("content new_string newString new_str new_source file_text edits patch diff old_string")
 _PATCH = ("patch", "input", "diff", "patchText")
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)$", re.M)
 _CODES = ("code", "exitCode", "exit_code", "returnCode", "returncode")
@@ -66,16 +66,16 @@ def read(call: ToolUse) -> list[Step]:
 
 def _step(call: ToolUse, fields: Mapping[str, object], answered: Mapping[str, object]) -> Step:
     path = path_of(fields)
-    writes = call.kind in (ToolKind.EDIT, ToolKind.WRITE) or bool(_WRITTEN & fields.keys())
+    writes = call.kind in (ToolKind.EDIT, ToolKind.WRITE) or bool(_TEXT_FIELDS & fields.keys())
     searches = bool(_text(fields, "pattern", "regex", "glob_pattern"))
-    asked = _text(fields, "url", "uri", "query", "q", "search_query")
+    query = _text(fields, "url", "uri", "query", "q", "search_query")
     if path and writes and not searches:
         return _edited(path, call, fields)
-    said = _todos(fields) or _plan(fields) or _answers(fields, answered)
-    if said is not None:
-        return said
-    if asked and not asked.startswith("select:") and call.tool.name != "ToolSearch":
-        return Noted(fetched=asked)
+    noted = _todos(fields) or _plan(fields) or _answers(fields, answered)
+    if noted is not None:
+        return noted
+    if query and not query.startswith("select:") and call.tool.name != "ToolSearch":
+        return Noted(fetched=query)
     return Noted(opened="" if searches else path)
 
 
@@ -164,8 +164,8 @@ def _answers(fields: Mapping[str, object], answered: Mapping[str, object]) -> No
         return None
     answers = answered.get("answers", fields.get("answers"))
     given = answers.items() if isinstance(answers, Mapping) else ()
-    told = [(str(q), a if isinstance(a, str) else json.dumps(a, ensure_ascii=False)) for q, a in given]
-    return Noted(answers=tuple(told))
+    pairs = [(str(q), a if isinstance(a, str) else json.dumps(a, ensure_ascii=False)) for q, a in given]
+    return Noted(answers=tuple(pairs))
 
 
 def _ran(command: str, call: ToolUse) -> Ran:

@@ -27,32 +27,32 @@ class _Candidate(NamedTuple):
     part: bool = False  # a point of several
 
 
-def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
+def from_message(text: str, user_request: str, *, worked: bool) -> tuple[str, str]:
     """(title, the sentence it was made of), both '' if no sentence says what was done or found."""
-    wanted = prose.content_words(asked[:1_500])
-    if worked and (planned := request.plan_heading(asked)):
+    request_words = prose.content_words(user_request[:1_500])
+    if worked and (planned := request.plan_heading(user_request)):
         return prose.shortened(planned, TITLE), ""
     best = _Candidate(-9.0)
-    nameless = not _subject(asked)
+    nameless = not _subject(user_request)
     place = items = 0
     heading = ""
     for statement in statements(text):
         if statement.topic in AHEAD or statement.done is False or statement.row:
             continue
         items += statement.item
-        said = prose.sentences(statement.text)[:4]
+        candidates = prose.sentences(statement.text)[:4]
         if statement.heading != heading and len(statement.heading.split()) > 4:
-            said.insert(0, statement.heading)
+            candidates.insert(0, statement.heading)
         heading = statement.heading
-        for at, sentence in enumerate(said):
+        for at, sentence in enumerate(candidates):
             bare = tidy(sentence)
             is_heading = sentence == statement.heading
             if place > 30 or not _may_be(bare, sentence) or (nameless and KNOWN["points"].match(bare)):
                 continue
-            score = _score(bare, statement, wanted, worked=worked) - 0.25 * place - 0.3 * at
+            score = _score(bare, statement, request_words, worked=worked) - 0.25 * place - 0.3 * at
             score += 0.8 if place == 0 else -2.0 if KNOWN["also"].match(sentence) else 0.0
             leans = KNOWN["pronoun"].match(bare) or _is_bare_answer(bare)
-            score -= _lost(bare, TITLE - (len(_subject(asked)) + 2 if leans else 0))
+            score -= _lost(bare, TITLE - (len(_subject(user_request)) + 2 if leans else 0))
             states = sentence.endswith((".", "。")) or KNOWN["states"].search(bare) or says_done(bare)
             score -= 2.5 if KNOWN["report"].match(bare) else 0.0 if states else 1.5
             score += 3.0 if worked and KNOWN["so"].match(prose.without_pleasantry(sentence)) else 0.0
@@ -60,24 +60,24 @@ def from_message(text: str, asked: str, *, worked: bool) -> tuple[str, str]:
             if score > best.score:
                 part = statement.item or is_heading
                 best = _Candidate(score, bare, sentence, part)
-    if best.score < (1.0 if wanted else 0.0):  # without a request nothing can be shared with it
-        if worked and best.score > 0 and not requested(asked, least=1):
-            return headline(best.bare, asked), best.sentence
-        subject = "" if worked else _subject(asked)
-        told = prose.shortened(_spare(f"{subject}: {best.bare[:1].lower()}{best.bare[1:]}"), TITLE)
-        answers = subject and best.score > 0 and len(told) > len(subject) + 12
-        return (told, best.sentence) if answers else ("", "")
-    title = headline(best.bare, asked)
+    if best.score < (1.0 if request_words else 0.0):  # without a request nothing can be shared with it
+        if worked and best.score > 0 and not requested(user_request, least=1):
+            return headline(best.bare, user_request), best.sentence
+        subject = "" if worked else _subject(user_request)
+        answer_title = prose.shortened(_spare(f"{subject}: {best.bare[:1].lower()}{best.bare[1:]}"), TITLE)
+        answers = subject and best.score > 0 and len(answer_title) > len(subject) + 12
+        return (answer_title, best.sentence) if answers else ("", "")
+    title = headline(best.bare, user_request)
     # It is one of several points, but the request names all of them; or the user's wording is shorter.
     if worked and ((best.part and items > 2) or not is_whole(best.bare, title)):
-        return requested(asked) or title, best.sentence
+        return requested(user_request) or title, best.sentence
     return title, best.sentence
 
 
-def requested(asked: str, least: int = 3) -> str:
+def requested(user_request: str, least: int = 3) -> str:
     """The request as a title; '' if it names no outcome, has fewer words than required, or is too long."""
-    whole, short = request.condensed(asked, 400), request.condensed(asked, TITLE)
-    if request.asks(asked) or any(
+    whole, short = request.condensed(user_request, 400), request.condensed(user_request, TITLE)
+    if request.asks(user_request) or any(
         each.match(short) for each in (KNOWN["fragment"], KNOWN["points"], KNOWN["remark"])
     ):
         return ""
@@ -124,9 +124,9 @@ def _may_be(bare: str, whole: str) -> bool:
     return not prose.is_status(bare) and not (announces and not KNOWN["did"].match(bare))
 
 
-def _score(bare: str, statement: Statement, wanted: frozenset[str], *, worked: bool) -> float:
+def _score(bare: str, statement: Statement, request_words: frozenset[str], *, worked: bool) -> float:
     words = prose.content_words(bare)
-    score = min(3, len(words & wanted)) * 0.7 + (0.8 if prose.is_concrete(bare) else 0.0)
+    score = min(3, len(words & request_words)) * 0.7 + (0.8 if prose.is_concrete(bare) else 0.0)
     score += 0.4 if len(bare) <= TITLE else 0.0
     did = says_done(bare)
     if worked:
@@ -168,26 +168,26 @@ def says_done(text: str) -> bool:
     return bool(KNOWN["did"].match(text) and KNOWN["past"].match(text.split(" ", 1)[0]))
 
 
-def headline(bare: str, asked: str) -> str:
+def headline(bare: str, user_request: str) -> str:
     """Within the length of a title; with the request's subject if it has none."""
     text = _spare(bare)
     if KNOWN["pronoun"].match(text) or _is_bare_answer(text):
-        subject = _subject(asked)
+        subject = _subject(user_request)
         if subject:
             rest = text[:1].lower() + text[1:] if not text[1:2].isupper() else text
             return prose.shortened(f"{subject}: {rest}".rstrip(". "), TITLE)
     return prose.shortened(text.rstrip(". "), TITLE)
 
 
-def _subject(asked: str) -> str:
+def _subject(user_request: str) -> str:
     """What the request is about, to stand before an answer; '' if that takes more than a few words."""
-    asked = KNOWN["possible"].sub("", asked[:400], count=1)
-    whole, short = request.condensed(asked, 400), request.condensed(asked, 40)
+    user_request = KNOWN["possible"].sub("", user_request[:400], count=1)
+    whole, short = request.condensed(user_request, 400), request.condensed(user_request, 40)
     # “Do I need it: yes” turns an answer around; “Review the code: clean” answers nothing.
     vague = short.endswith(("this", "it", "that")) or KNOWN["no_subject"].match(short)
     if not vague and prose.ends_clause(whole, len(short)):
         return short
-    named = _IDENTIFIER.search(asked[:400])
+    named = _IDENTIFIER.search(user_request[:400])
     return named[0] if named and len(named[0]) <= 40 else ""
 
 
@@ -204,15 +204,15 @@ def _is_bare_answer(text: str) -> bool:
     return KNOWN["bare_answer"].match(text) is not None
 
 
-LONGEST_CALLED = 80
+LONGEST_NAME = 80
 
 
 def of_prompt(prompt: str) -> str | None:
     """What a session is called that begins with it: the request condensed, or the words as they stand; None
     for what no user said."""
-    asked = request.cleaned(prompt)
+    cleaned = request.cleaned(prompt)
     return (
-        request.condensed(asked, LONGEST_CALLED)
-        or prose.shortened(" ".join(asked.split()), LONGEST_CALLED)
+        request.condensed(cleaned, LONGEST_NAME)
+        or prose.shortened(" ".join(cleaned.split()), LONGEST_NAME)
         or None
     )

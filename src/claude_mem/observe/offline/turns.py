@@ -41,7 +41,7 @@ class Turn(Struct):
 
     request: str = ""
     message: str = ""
-    said: str = ""  # last, before a tool call: its message, where it has no other
+    interim_message: str = ""  # last, before a tool call: its message, where it has no other
     stopped: bool = False
     steps: int = 0
     edits: list[tuple[int, Edited]] = field(default_factory=list)
@@ -99,22 +99,22 @@ def turns(batch: Batch, seen: Sequence[ParsedEvent]) -> Iterator[Turn]:
     turn = Turn(request.cleaned(batch.request))
     for event, call in seen:
         if event.kind is Kind.PROMPT:
-            asked = request.cleaned(event.text) if not event.private else ""
-            if not asked and not event.private:
+            prompt = request.cleaned(event.text) if not event.private else ""
+            if not prompt and not event.private:
                 continue
             if turn.steps or turn.message or turn.is_wish_alone:
                 yield turn
-            turn = Turn(asked, is_wish_alone=request.is_rule(request.standing_instruction(asked)))
+            turn = Turn(prompt, is_wish_alone=request.is_rule(request.standing_instruction(prompt)))
         elif event.private:
             continue
         elif event.kind is Kind.STOP:
             failed = is_clients_notice(event.text or "")
-            turn.message = turn.said if failed else event.text or turn.said
+            turn.message = turn.interim_message if failed else event.text or turn.interim_message
             turn.stopped = bool(turn.message or turn.steps or not failed)
             yield turn
             turn = Turn(turn.request)
         elif event.kind is Kind.SAID:
-            turn.said = event.text or turn.said
+            turn.interim_message = event.text or turn.interim_message
         elif call is not None:
             for step in steps.read(call):
                 _take(turn, step, where)
@@ -155,7 +155,7 @@ def _run(turn: Turn, ran: Ran, where: Where) -> None:
         turn.staged = []
     if not ran.failed and not ran.interrupted:
         for simple in simples:
-            back = commands.taken_back(simple)
+            back = commands.undone_commits(simple)
             turn.undone += max(0, back - len(turn.commits))
             turn.commits = turn.commits[: max(0, len(turn.commits) - back)] if back else turn.commits
             for edit in steps.written_by_shell(simple):
@@ -179,7 +179,7 @@ def _take_away(turn: Turn, simple: shell.SimpleCommand, where: Where) -> None:
 _TESTS = pattern("files", "tests", 0)
 _SCRATCH = pattern("files", "scratch")
 # Settings below a home folder, the system's own files.
-_NOT_OURS = pattern("files", "not_ours")
+_OUTSIDE = pattern("files", "not_ours")
 AGENT_MEMORY = re.compile(r"/\.claude/.*\bmemory/[^/]+\.md$")
 
 _DOCS, _CONFIG, _NAMED_CONFIG = (
@@ -205,7 +205,7 @@ def file_kind(path: str) -> Literal["code", "tests", "docs", "config"]:
 
 def is_project_file(shown: str) -> bool:
     """Of the repository, or of one beside it (a worktree); not a draft, nor settings in a home folder."""
-    return _SCRATCH.search(shown) is None and _NOT_OURS.search(shown) is None
+    return _SCRATCH.search(shown) is None and _OUTSIDE.search(shown) is None
 
 
 def is_inside(shown: str) -> bool:

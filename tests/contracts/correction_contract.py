@@ -23,7 +23,7 @@ class CorrectionFixture:
         embeddings, made = self.read.store.embeddings, dict[str, str]()
         while batch := embeddings.unembedded(10):
             made |= {str(ref_at(key)): words for key, words in batch.texts}
-            embeddings.embedded(batch.marks, batch.again)
+            embeddings.embedded(batch.marks, batch.settled)
         return made
 
     def revise(self, ref: Ref, **values: Any) -> list[Revision]:

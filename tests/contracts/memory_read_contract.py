@@ -226,8 +226,8 @@ class MemoryReadContract(StoreSuite):
 
     def test_the_length_of_a_session_is_what_was_said_in_it(self, turn: ReadFixture) -> None:
         sizes = turn.store.memories.match(TextQuery(("heron",)), None).sizes
-        assert list(sizes.sessions.values()) == [sizes.said]
-        assert 0 < sizes.said < sizes.total, "tools were used"
+        assert list(sizes.sessions.values()) == [sizes.prose]
+        assert 0 < sizes.prose < sizes.total, "tools were used"
 
     def test_what_is_kept_while_others_search_disturbs_nobody(self, read: ReadFixture) -> None:
         read.keep("heron 0")

@@ -171,10 +171,10 @@ def matched(found: TextMatches) -> tuple[int, int, dict[int, int], Matched]:
         return {ref_at(key): round(score, 9) for key, score in scores.items()}
 
     by_word = {
-        (each.word, each.is_phrase): (rounded(each.scores), rounded(each.said), each.rows)
+        (each.word, each.is_phrase): (rounded(each.scores), rounded(each.prose), each.rows)
         for each in found.matched
     }
-    return found.sizes.total, found.sizes.said, dict(found.sizes.sessions), by_word
+    return found.sizes.total, found.sizes.prose, dict(found.sizes.sessions), by_word
 
 
 @pytest.fixture(scope="module")

@@ -194,7 +194,7 @@ READINGS: dict[str, Read] = {
     "queue.jobs": lambda s, c: s.queue.jobs(JobState.READY, 100),
     "queue.counters": lambda s, c: s.queue.counters(),
     "queue.last_event_at": lambda s, c: s.queue.last_event_at(),
-    "upkeep.weigh_evidence": lambda s, c: s.upkeep.weigh_evidence(),
+    "upkeep.measure_evidence": lambda s, c: s.upkeep.measure_evidence(),
     "upkeep.expired_evidence": lambda s, c: s.upkeep.expired_evidence(2**60),
     "upkeep.size": lambda s, c: s.upkeep.size(),
     "directory.members": lambda s, c: s.directory.members(),

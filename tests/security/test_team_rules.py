@@ -263,7 +263,7 @@ class Story:
                 pass
             while (some := self.team.store.embeddings.unembedded(100)) is not None:
                 self.team.store.vectors.put({key: b"1234" for key, _ in some.texts})
-                self.team.store.embeddings.embedded(some.marks, some.again)
+                self.team.store.embeddings.embedded(some.marks, some.settled)
             while self.team.store.embeddings.copy():
                 pass
 

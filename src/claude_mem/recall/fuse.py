@@ -93,10 +93,10 @@ def score_words(matches: TextMatches) -> WordScores:
     for each in matches.matched:
         counts = PHRASE if each.is_phrase else 1.0
         _add(memories, each.scores, counts)
-        if each.rows is None and each.said:  # how much it tells among what was said
-            counts *= idf(len(each.said), sizes.said) / idf(len(each.scores), sizes.total)
-        _add(prose, each.said, counts)
-    mean = max(1, sizes.said) / max(1, len(sizes.sessions))
+        if each.rows is None and each.prose:  # its rarity in prose
+            counts *= idf(len(each.prose), sizes.prose) / idf(len(each.scores), sizes.total)
+        _add(prose, each.prose, counts)
+    mean = max(1, sizes.prose) / max(1, len(sizes.sessions))
     unseen = idf(1, len(sizes.sessions))
     words = [each for each in matches.matched if not each.is_phrase]
     rarity: list[float] = []  # of each word, among the sessions
@@ -136,7 +136,7 @@ def apart_from(matches: TextMatches, session: int) -> TextMatches:
         return {key: score for key, score in scores.items() if session_at(key) != session}
 
     matched = (
-        replace(each, scores=of_others(each.scores), said=of_others(each.said)) for each in matches.matched
+        replace(each, scores=of_others(each.scores), prose=of_others(each.prose)) for each in matches.matched
     )
     return TextMatches(matches.sizes, tuple(matched))
 

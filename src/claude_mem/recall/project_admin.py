@@ -148,7 +148,7 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
         if not self.is_there(origin.root):
             return project
         self.store.projects.set_root(project.id, origin.root)
-        now = next((one for one in self.store.projects.all(weighed=False) if one.id == project.id), None)
+        now = next((one for one in self.store.projects.all(with_sizes=False) if one.id == project.id), None)
         name = project.name
         # A project that others were merged into has sessions in their directories, which do not determine its
         # name.
@@ -170,7 +170,7 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
 
     def _one(self, field: str, given: str) -> ProjectDetails:
         """By its key, or by its name if only one has it: what is done to it is not easily taken back."""
-        found = self.store.projects.all(weighed=False)
+        found = self.store.projects.all(with_sizes=False)
         by_key = [one for one in found if given == one.key or given in one.merged]
         named = by_key or [one for one in found if given == one.name]
         if not named:

@@ -87,7 +87,7 @@ class Retention(Struct, frozen=True, kw_only=True):
         most = self.settings.evidence_mb * MEGABYTE
         if not most or self.store.upkeep.size().size <= most:
             return Evidence()
-        there = self.store.upkeep.weigh_evidence()
+        there = self.store.upkeep.measure_evidence()
         share = max(0, there.characters - most)
         return Evidence(there.events * share // max(1, there.characters), share)
 

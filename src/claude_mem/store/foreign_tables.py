@@ -56,13 +56,13 @@ class ForeignDatabase:
 
     def rows(self, table: str, columns: Sequence[str]) -> Iterator[Row]:
         """A table's rows in their order, with those of the columns that it has."""
-        there = self.columns(table)
-        names = [name for name in columns if name in there]
+        existing = self.columns(table)
+        names = [name for name in columns if name in existing]
         if not names:
             return
-        wanted = ", ".join(map(_quoted, names))
+        selected = ", ".join(map(_quoted, names))
         with translated(self._path):
-            found = self._db.execute(f"SELECT {wanted} FROM {_quoted(table)} ORDER BY rowid")  # noqa: S608
+            found = self._db.execute(f"SELECT {selected} FROM {_quoted(table)} ORDER BY rowid")  # noqa: S608
             while some := found.fetchmany(AT_ONCE):
                 for row in some:
                     yield dict(zip(names, row, strict=True))
@@ -75,13 +75,13 @@ def opened(path: Path) -> Iterator[ForeignDatabase]:
     with translated(path), path.open("rb"):
         pass
     if not any(_beside(path, log).exists() for log in _LOGS):
-        with _connected(path, "mode=ro&immutable=1", path) as theirs:
-            yield theirs
+        with _connected(path, "mode=ro&immutable=1", path) as db:
+            yield db
         return
     with tempfile.TemporaryDirectory(prefix="claude-mem-") as folder:
         copy = _copied(path, Path(folder))
-        with _connected(copy, "mode=rw", path) as theirs:
-            yield theirs
+        with _connected(copy, "mode=rw", path) as db:
+            yield db
 
 
 @contextmanager

@@ -187,7 +187,7 @@ class Outbox(Part):
     def offer(self, db: Connection, named: Sequence[NamedItem]) -> list[NamedItem]:
         """Note what is about to be sent, before it is: whatever happens then, it can be taken back. Returns
         those that have not changed since they were read."""
-        wanted = []
+        offered = []
         for each in named:
             item = each.item
             listed = execute(db, "is_listed", kind=item.kind, id=item.id, changes=item.changes).fetchone()
@@ -197,8 +197,8 @@ class Outbox(Part):
             execute(db, "forget_former_name", **parameters)
             execute(db, "note_sent", **parameters)
             execute(db, "note_session_sent", session=each.session, name=each.session_name)
-            wanted.append(each)
-        return wanted
+            offered.append(each)
+        return offered
 
     @transaction
     def settle(self, db: Connection, items: Iterable[OutboxItem]) -> None:
@@ -242,24 +242,26 @@ class Outbox(Part):
         member = self._state().get("member")
         with self._readers.read() as db:
             for line in lines:
-                for meant, name, own in _named_at(db, line):
+                for target, name, own_project in _named_at(db, line):
                     if digest_of(name) != line.digest:
                         continue
                     names.append(name)
-                    few: list[Ref] | None = [meant] if isinstance(meant, Ref) else None
-                    if few is None and own is not None and line.by != member:
+                    few: list[Ref] | None = [target] if isinstance(target, Ref) else None
+                    if few is None and own_project is not None and line.by != member:
                         # Of a session of one's own another member has only what was sent.
-                        sent = execute(db, "sent_of_session", session=str(meant))
+                        sent = execute(db, "sent_of_session", session=str(target))
                         few = [Ref(row["kind"], row["id"]) for row in sent]
                     if few is None:
-                        sessions.append(str(meant))
+                        sessions.append(str(target))
                     else:
                         refs += few
-                    if own is not None:
+                    if own_project is not None:
                         count = (
-                            _count(db, "memories_of_session", session=str(meant)) if few is None else len(few)
+                            _count(db, "memories_of_session", session=str(target))
+                            if few is None
+                            else len(few)
                         )
-                        losses.append(OwnLoss(line.id, own, count))
+                        losses.append(OwnLoss(line.id, own_project, count))
         return ForgetMatch(
             tuple(dict.fromkeys(refs)), tuple(dict.fromkeys(sessions)), tuple(names), tuple(losses)
         )
@@ -267,17 +269,17 @@ class Outbox(Part):
     def own_memories(self, project_id: int, *, since: int) -> tuple[int, int]:
         """How many of a project are one's own, and how many of them such forgets have deleted since."""
         with self._readers.read() as db:
-            lost = _count(db, "losses_since", project_id=project_id, since=since)
-            return _count(db, "own_memories", project_id=project_id), lost
+            losses = _count(db, "losses_since", project_id=project_id, since=since)
+            return _count(db, "own_memories", project_id=project_id), losses
 
     @transaction
     def hold(self, db: Connection, lines: Sequence[ForgetLine], losses: Sequence[OwnLoss]) -> int:
         """Holds deletions until the user consents. Returns how many of them are new."""
         new = 0
         for line in lines:
-            own = [each for each in losses if each.id == line.id]
-            count = sum(each.memories for each in own)
-            given = {"project_id": own[0].project_id, "memories": count}
+            own_losses = [each for each in losses if each.id == line.id]
+            count = sum(each.memories for each in own_losses)
+            given = {"project_id": own_losses[0].project_id, "memories": count}
             new += execute(db, "hold_forget", **asdict(line), **given).rowcount
             execute(db, "note_acknowledgement", id=line.id, answer="consent")
         return new

@@ -93,7 +93,7 @@ class TextMatch(Struct, frozen=True):
 
     word: str
     scores: dict[int, float]
-    said: dict[int, float] = field(default_factory=dict)
+    prose: dict[int, float] = field(default_factory=dict)
     """The same without tool input and output."""
     is_phrase: bool = False
     rows: int | None = None
@@ -104,7 +104,7 @@ class IndexSizes(Struct, frozen=True):
     """How many memories a part of the index has: how rare a word is depends on it."""
 
     total: int
-    said: int  # of these, what is not a tool's
+    prose: int  # of these, what is not a tool's
     sessions: Mapping[int, int]  # the same of each, at least 1, by the session's database id
 
 
@@ -314,4 +314,4 @@ class Recovered(Struct, frozen=True):
 class Unembedded(Struct, frozen=True):
     texts: list[tuple[int, str]]  # keys, and what to embed
     marks: Mapping[MemoryKind, int]  # how far it is when they are done
-    again: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then
+    settled: Mapping[str, str] = field(default_factory=dict)  # notes that are settled then

@@ -89,7 +89,7 @@ class VectorIndexer:
                 raise
         # If killed before this, they are computed again. If a memory was deleted while its vector was
         # computed, this is recorded, and the next step removes the vector.
-        self._source.embedded(batch.marks, batch.again)
+        self._source.embedded(batch.marks, batch.settled)
         return forgotten + max(1, len(batch.texts))
 
     def _look(self) -> None:

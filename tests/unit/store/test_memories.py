@@ -130,7 +130,7 @@ def test_a_vector_that_is_being_made_meanwhile_is_made_once_more(
     assert batch is not None
     settle(OLD, session="older", at=NOON)
     vectors.put({key: text.encode() for key, text in batch.texts})
-    embedding.embedded(batch.marks, batch.again)
+    embedding.embedded(batch.marks, batch.settled)
     _embed(embedding, vectors)
     keys = [key for rows in vectors.newest(None, 10, 10) for key, _ in rows]
     assert keys == [memory_key(1, 2, Ref("observation", 1))]
@@ -155,7 +155,7 @@ def _embed(embedding: EmbeddingProgress, vectors: VectorTable | None) -> None:
     while (batch := embedding.unembedded(100)) is not None:
         if vectors:
             vectors.put({key: text.encode() for key, text in batch.texts})
-        embedding.embedded(batch.marks, batch.again)
+        embedding.embedded(batch.marks, batch.settled)
 
 
 def test_two_that_say_nothing_are_not_the_same(settle: Callable[..., None], peek: Peek) -> None:

@@ -315,7 +315,7 @@ def test_vectors_follow_their_memories(house: House) -> None:
     embedding.begin("builtin test")
     while (batch := embedding.unembedded(100)) is not None:
         vectors.put({key: text.encode() for key, text in batch.texts})
-        embedding.embedded(batch.marks, batch.again)
+        embedding.embedded(batch.marks, batch.settled)
     before = {blob for rows in vectors.newest(None, 1000, 1000) for _, blob in rows}
     made, into = embedding.made(), house.id_of(ORIGIN)
     gone = house.id_of(MOVED)
@@ -333,7 +333,7 @@ def test_a_backend_elsewhere_is_told_to_make_them_anew(house: House) -> None:
     embedding = house.store.embeddings
     embedding.begin("chroma test")
     while (batch := embedding.unembedded(100)) is not None:
-        embedding.embedded(batch.marks, batch.again)
+        embedding.embedded(batch.marks, batch.settled)
     house.projects.merge(house.id_of(MOVED), house.id_of(ORIGIN))
     assert embedding.forgotten() is not None
     again = embedding.unembedded(100)

@@ -27,29 +27,29 @@ def test_nothing_is_created_whole() -> None:
 
 
 def test_a_database_without_tables_is_as_good_as_nothing() -> None:
-    assert readable(DatabaseHeader(ours=False, version=0, empty=True)) is None
+    assert readable(DatabaseHeader(is_claude_mem=False, version=0, empty=True)) is None
 
 
 def test_somebody_elses_tables_are_left_alone_whatever_version_they_claim() -> None:
     with pytest.raises(StoreForeign):
-        readable(DatabaseHeader(ours=False, version=2, empty=False))
+        readable(DatabaseHeader(is_claude_mem=False, version=2, empty=False))
 
 
 @pytest.mark.parametrize("lacks", [0, 1, 2, 3])
 def test_an_older_database_is_brought_up_to_date(lacks: int) -> None:
-    found = DatabaseHeader(ours=True, version=FIRST_RELEASE + 3 - lacks, empty=False)
+    found = DatabaseHeader(is_claude_mem=True, version=FIRST_RELEASE + 3 - lacks, empty=False)
     assert readable(found) == found
 
 
 @pytest.mark.parametrize("version", [0, 1, FIRST_RELEASE - 1])
 def test_a_database_from_before_the_first_release_is_left_alone(version: int) -> None:
     with pytest.raises(StoreTooOld):
-        readable(DatabaseHeader(ours=True, version=version, empty=False))
+        readable(DatabaseHeader(is_claude_mem=True, version=version, empty=False))
 
 
 def test_a_database_from_the_future_is_left_alone() -> None:
     with pytest.raises(StoreTooNew):
-        readable(DatabaseHeader(ours=True, version=FIRST_RELEASE + 4, empty=False))
+        readable(DatabaseHeader(is_claude_mem=True, version=FIRST_RELEASE + 4, empty=False))
 
 
 def test_migrations_are_read_in_their_order(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_what_changed_while_it_was_being_read_is_not_written_but_read_again(
     def reword(db: SqliteConnection) -> None:
         text_index.take_out(db, [Ref("observation", 1)])
         db.execute("UPDATE observations SET title = 'an egret' WHERE id = 1")
-        text_index.put_back(db, [Ref("observation", 1)])
+        text_index.reindex(db, [Ref("observation", 1)])
 
     store.writer.run(reword)
     index._write(drafts)
@@ -201,7 +201,7 @@ def test_a_row_that_is_changed_is_found_by_its_new_words_only(
         db.execute(
             "UPDATE observations SET title = 'egret', files_read = '[\"a.py\"]' WHERE id = ?", (ref.id,)
         )
-        text_index.put_back(db, [ref])
+        text_index.reindex(db, [ref])
 
     store.writer.run(reword)
     words, files = content(store)
@@ -347,7 +347,7 @@ def test_what_a_tool_was_given_is_told_apart_from_what_was_said(store: SqliteSto
     store.text_index.catch_up()
     (walrus,) = store.memories.match(TextQuery(("walrus",)), None).matched
     assert {kind_at(key) for key in walrus.scores} == {"prompt", "evidence"}
-    assert {kind_at(key) for key in walrus.said} == {"prompt"}
+    assert {kind_at(key) for key in walrus.prose} == {"prompt"}
 
 
 def test_a_query_of_frequent_words_alone_is_answered_with_the_newest(book: Book) -> None:

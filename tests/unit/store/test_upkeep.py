@@ -155,12 +155,12 @@ def work(open_store: OpenStore, clock: SettableClock) -> Work:
 
 
 def test_the_oldest_evidence_past_its_size_goes_and_what_was_learnt_of_it_stays(work: Work) -> None:
-    there = work.evidence.weigh_evidence()
+    there = work.evidence.measure_evidence()
     assert (there.events, there.characters) == (10, 5050)
     gone = work.evidence.trim_evidence(2000)
     assert gone.characters >= 2000
     assert work.left() == ["s2", "s3", "s4"]
-    assert work.evidence.weigh_evidence().characters == 5050 - gone.characters
+    assert work.evidence.measure_evidence().characters == 5050 - gone.characters
     with work.store.readers.read() as db:
         assert db.execute("SELECT COUNT(*) FROM observations").fetchone()[0] == 5
         assert db.execute("SELECT COUNT(*) FROM user_prompts WHERE prompt IS NOT NULL").fetchone()[0] == 5
@@ -170,7 +170,7 @@ def test_what_nobody_has_observed_yet_is_never_let_go_of(work: Work) -> None:
     work.session("a-waiting", NOON - HOUR, observed=False)
     work.evidence.trim_evidence(10**9)
     assert work.left() == ["a-waiting"]
-    assert work.evidence.weigh_evidence().characters == 0
+    assert work.evidence.measure_evidence().characters == 0
 
 
 def test_what_is_past_its_age_is_counted_before_it_goes(work: Work) -> None:

@@ -90,8 +90,8 @@ def _statements() -> tuple[dict[str, str], dict[str, str]]:
 
 def error_of(error: psycopg.Error) -> StoreError:
     """Converts an error, without the server's DETAIL, which quotes the row."""
-    said = error.diag.message_primary or ("" if error.sqlstate else str(error))
-    detail = " ".join(said.split()) or type(error).__name__
+    message = error.diag.message_primary or ("" if error.sqlstate else str(error))
+    detail = " ".join(message.split()) or type(error).__name__
     if isinstance(error, errors.InsufficientPrivilege):
         return StoreForbidden(detail)
     if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
@@ -285,9 +285,9 @@ class Pool:
         if self._owner is None:
             raw.execute(begin.encode())
             return
-        who = acting()
-        role = self._owner if isinstance(who, Service) else MEMBER_ROLE
-        member = who if isinstance(who, Identity) else None
+        identity = acting()
+        role = self._owner if isinstance(identity, Service) else MEMBER_ROLE
+        member = identity if isinstance(identity, Identity) else None
         # Bound here: the server binds one statement at a time. None of it is a memory's.
         psycopg.ClientCursor(raw).execute(
             f"{begin}; SET LOCAL ROLE {sql.Identifier(role).as_string(raw)};"

@@ -173,13 +173,13 @@ class Sharing(Part):
     def leave(self) -> int:
         """Delete all that the acting member has shared, from the server and from others' machines, then end
         the key. Returns how many sessions that were. Called again, it goes on where it was interrupted."""
-        who, gone = _member(), forget.Deleted()
+        identity, deleted = _member(), forget.Deleted()
         with acting_as_service():
-            sessions = self._writer.run(lambda db: _announce_leaving(db, who, self._clock()))
+            sessions = self._writer.run(lambda db: _announce_leaving(db, identity, self._clock()))
             for session in sessions:
-                while not self._writer.run(partial(forget.delete_session, session=session, gone=gone)):
+                while not self._writer.run(partial(forget.delete_session, session=session, deleted=deleted)):
                     pass
-            self._writer.run(lambda db: execute(db, "end_key", id=who.key_id, now=self._clock()))
+            self._writer.run(lambda db: execute(db, "end_key", id=identity.key_id, now=self._clock()))
         return len(sessions)
 
 
@@ -198,15 +198,15 @@ def _forget_status(row: Row) -> ForgetStatus:
 
 
 def _member() -> Identity:
-    who = acting()
-    if not isinstance(who, Identity):
+    identity = acting()
+    if not isinstance(identity, Identity):
         raise StoreForbidden("Nobody is acting.")
-    return who
+    return identity
 
 
 def _machine() -> dict[str, str]:
-    who = _member()
-    return {"member": who.member, "machine": who.machine}
+    identity = _member()
+    return {"member": identity.member, "machine": identity.machine}
 
 
 # Taking in
@@ -354,11 +354,11 @@ def _records(db: Connection, refs: tuple[Ref, ...], now: int) -> Iterable[Record
 
 def _forget(db: Connection, name: str, now: int) -> int:
     """The deletion's id; 0: there is nothing with that name that the member may delete."""
-    meant = _meaning(name)
-    found = execute(db, meant[0], **meant[1]).fetchone() if meant else None
-    if meant is None or found is None:
+    lookup = _lookup(name)
+    found = execute(db, lookup[0], **lookup[1]).fetchone() if lookup else None
+    if lookup is None or found is None:
         return 0
-    who, kind, id = _member(), found["kind"], found["id"]
+    identity, kind, id = _member(), found["kind"], found["id"]
     # Deleting it as the member shows whether the rules permit it; then the deletion is undone.
     execute(db, "begin_asking")
     is_permitted = execute(db, f"ask_to_delete_{kind}", id=id).rowcount > 0
@@ -368,15 +368,15 @@ def _forget(db: Connection, name: str, now: int) -> int:
     execute(db, "become_owner")
     # A machine's first pull of this project happens before or after this, never in between.
     execute(db, "lock_project", id=found["project_id"])
-    forget_id = _note_forget(db, kind, name, found, who.member, now)
+    forget_id = _note_forget(db, kind, name, found, identity.member, now)
     machines = {"forget_id": forget_id, "kind": kind, "id": id, "project_id": found["project_id"]}
-    is_session, gone = kind == "session", forget.Deleted()
+    is_session, deleted = kind == "session", forget.Deleted()
     execute(db, "ask_machines_of_session" if is_session else "ask_machines", **machines, **_machine())
     if is_session:
-        while not forget.delete_session(db, str(meant[1]["session"]), gone):
+        while not forget.delete_session(db, str(lookup[1]["session"]), deleted):
             pass
     else:
-        forget.delete_memories(db, [Ref(kind, id)], now, gone)
+        forget.delete_memories(db, [Ref(kind, id)], now, deleted)
     execute(db, "note_forget", subject=f"f{forget_id} {kind} {found['project']}")
     execute(db, "become_member")
     return forget_id
@@ -394,7 +394,7 @@ _NAMED = re.compile(
 )
 
 
-def _meaning(name: str) -> tuple[str, dict[str, Value]] | None:
+def _lookup(name: str) -> tuple[str, dict[str, Value]] | None:
     """What a name refers to: a statement that finds it, and its parameters."""
     found = _NAMED.fullmatch(name)
     if found is None:
@@ -406,17 +406,17 @@ def _meaning(name: str) -> tuple[str, dict[str, Value]] | None:
     return f"deletable_{found['last']}", {"session": found["session"], "number": int(found["number"])}
 
 
-def _announce_leaving(db: Connection, who: Identity, now: int) -> list[str]:
+def _announce_leaving(db: Connection, identity: Identity, now: int) -> list[str]:
     """Announces the deletion of the member's sessions to others' machines; the member's own keep their
     memories."""
-    found = execute(db, "sessions_of_author", member=who.member).fetchall()
+    found = execute(db, "sessions_of_author", member=identity.member).fetchall()
     for some in batches(found, 500):
         for row in some:
             execute(db, "lock_project", id=row["project_id"])
             forget_id = _note_forget(
-                db, "session", model_records.name_of_session(row["name"]), row, who.member, now
+                db, "session", model_records.name_of_session(row["name"]), row, identity.member, now
             )
-            of: dict[str, Value] = {"project_id": row["project_id"], "member": who.member}
+            of: dict[str, Value] = {"project_id": row["project_id"], "member": identity.member}
             execute(db, "ask_machines_of_others", forget_id=forget_id, **of)
-    execute(db, "note_leaving", member=who.member, key_id=who.key_id, machine=who.machine)
+    execute(db, "note_leaving", member=identity.member, key_id=identity.key_id, machine=identity.machine)
     return [row["name"] for row in found]

@@ -106,8 +106,8 @@ class PostgresStore(Store):
                 for channel in (JOBS, NEWS):
                     self._listening.execute(f"LISTEN {channel}".encode())
                 return frozenset((JOBS, NEWS))  # what came before is not known
-            heard = self._listening.notifies(timeout=seconds, stop_after=1)
-            return frozenset(each.channel for each in heard)
+            notifications = self._listening.notifies(timeout=seconds, stop_after=1)
+            return frozenset(each.channel for each in notifications)
         except psycopg.Error as error:
             raise error_of(error) from error
 

@@ -83,7 +83,7 @@ def take_out(db: Connection, refs: Sequence[Ref]) -> None:
             execute(db, "settle_unindexed", kind=kind, ids=json.dumps(ids))
 
 
-def put_back(db: Connection, refs: Sequence[Ref]) -> None:
+def reindex(db: Connection, refs: Sequence[Ref]) -> None:
     """After rows were changed, in the same transaction."""
     for kind in KINDS:
         ids = [ref.id for ref in refs if ref.kind == kind]

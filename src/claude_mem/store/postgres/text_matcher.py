@@ -16,7 +16,7 @@ K1, B = 1.2, 0.75
 WEIGHTS = {"title": 2.0, "body": 1.0, "names": 0.5, "tool": 1.0}
 _TOOL = COLUMNS.index("tool")
 _BY_COLUMN = tuple(WEIGHTS[column] for column in COLUMNS)
-_SAID = tuple(0.0 if column == "tool" else WEIGHTS[column] for column in COLUMNS)
+_PROSE_WEIGHTS = tuple(0.0 if column == "tool" else WEIGHTS[column] for column in COLUMNS)
 
 
 class _Expression:
@@ -38,25 +38,25 @@ class WordMatcher(Matcher):
         found = self._run("how_often", self._expression(words, span), most=most + 1)
         return int(found.fetchone()[0]) if found else 0
 
-    def weigh(self, words: str, everywhere: int) -> TextMatch:
+    def score(self, words: str, everywhere: int) -> TextMatch:
         del everywhere  # SQLite's concern
         return self._match(
             words, list(self._run("weighed_matches", self._expression(words, self.span)) or ())
         )
 
-    def weigh_few(self, words: str, most: int) -> TextMatch | None:
-        return None if self.count(words, self.span, most) > most else self.weigh(words, 0)
+    def score_few(self, words: str, most: int) -> TextMatch | None:
+        return None if self.count(words, self.span, most) > most else self.score(words, 0)
 
     def _match(self, words: str, found: Sequence[Any]) -> TextMatch:
         totals = execute(self.db, "totals").fetchone()
         average = float(totals["tokens"]) / float(totals["documents"] or 1)
         rarity = idf(len(found), self.size)
-        scores, said = {}, {}
+        scores, prose_scores = {}, {}
         for key, places, tokens in found:
             scores[key] = rarity * _weight(places, tokens, average, _BY_COLUMN)
-            if (prose := rarity * _weight(places, tokens, average, _SAID)) > 0:
-                said[key] = prose
-        return TextMatch(words, scores, said)
+            if (prose := rarity * _weight(places, tokens, average, _PROSE_WEIGHTS)) > 0:
+                prose_scores[key] = prose
+        return TextMatch(words, scores, prose_scores)
 
     def matches(self, words: str, *, prose: bool = False) -> list[int]:
         name = "prose_matches" if prose else "matches"

@@ -121,15 +121,15 @@ class EmbeddingProgress(vector_table.EmbeddingProgress):
             for kind in EMBEDDED:
                 rows = execute(db, f"unembedded_{kind}", most=MOST_CHARACTERS, limit=limit).fetchall()
                 if rows:
-                    there = (row for row in rows if row["session_id"] is not None)
+                    present = (row for row in rows if row["session_id"] is not None)
                     notes = {f"{kind}:{row['id']}": str(row["stamp"]) for row in rows}
-                    return Unembedded(texts_of(kind, there, db.key), {}, notes)
+                    return Unembedded(texts_of(kind, present, db.key), {}, notes)
         return None
 
     @transaction
-    def embedded(self, db: Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
+    def embedded(self, db: Connection, marks: Mapping[MemoryKind, int], settled: Mapping[str, str]) -> None:
         assert not marks, "each memory is noted by itself"
-        for name, stamp in again.items():
+        for name, stamp in settled.items():
             kind, _, id = name.partition(":")
             execute(db, "settle_unembedded", kind=kind, id=int(id), stamp=int(stamp))
 
@@ -143,13 +143,13 @@ def make_again(db: Connection, ref: Ref) -> None:
     execute(db, "embed_again", kind=ref.kind, id=ref.id)
 
 
-def move(db: Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+def move(db: Connection, refs: Sequence[Ref], session_id: int, source: int, into: int) -> None:
     """In the transaction that gives a session's memories to another project. Ours follow, under a new stamp,
     so that nobody goes on with what was read before; another backend makes them anew."""
     for ref in refs:
         if ref.kind in EMBEDDED:
             with suppress(OverflowError):  # the indexes have no place for it
-                key = db.key(gone, session_id, ref)
+                key = db.key(source, session_id, ref)
                 _move_vector(db, ref, key, key, into)
     if is_builtin(db) and derived(db, "vectors_stamp") is not None:
         renew_stamp(db)

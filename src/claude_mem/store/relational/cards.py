@@ -97,7 +97,7 @@ def _summary(row: _Columns) -> Card:
         text="\n".join(parts),
         files=tuple(dict.fromkeys((*edited, *_paths(row["files_read"])))),
         files_modified=edited,
-        source="external" if row["source"] == "external" else _whose(row),
+        source="external" if row["source"] == "external" else _default_source(row),
     )
 
 
@@ -106,7 +106,7 @@ def _prompt(row: _Columns) -> Card:
         **_common(row, Ref("prompt", row["id"])),
         title=_title(row["prompt"]),
         text=row["prompt"],
-        source=_whose(row),
+        source=_default_source(row),
     )
 
 
@@ -114,7 +114,7 @@ def _evidence(row: _Columns) -> Card:
     given = row["tool_input"] or ""
     files = tuple(relative(path, row["cwd"]) for path in _given_paths(given))
     if row["tool_name"]:
-        title = f"{row['tool_name']} {files[0] if files else _telling(given)}"
+        title = f"{row['tool_name']} {files[0] if files else _first_text(given)}"
     else:
         title = f"{_EVENTS.get(row['kind'], row['kind'])}: {row['text'] or ''}"
     parts = (given, row["tool_response"], row["text"])
@@ -126,7 +126,7 @@ def _evidence(row: _Columns) -> Card:
         type=row["tool_name"] or row["kind"],
         files=files,
         files_modified=files if wrote else (),
-        source=_whose(row),
+        source=_default_source(row),
     )
 
 
@@ -154,7 +154,7 @@ def _common(row: _Columns, ref: Ref) -> dict[str, Any]:
     }
 
 
-def _whose(row: _Columns) -> Source:
+def _default_source(row: _Columns) -> Source:
     """The source of a row without one: an untrusted session is not our work."""
     return "external" if row["client"] == FOREIGN else "work"
 
@@ -181,7 +181,7 @@ def _given_paths(given: str) -> list[str]:
     return [unescaped(found[1]) for key in PATH_KEYS if (found := _VALUES[key].search(given))]
 
 
-def _telling(given: str) -> str:
+def _first_text(given: str) -> str:
     """The first text of a tool's input: a command, a pattern, a URL."""
     found = _ANY_VALUE.search(given)
     return unescaped(found[1]) if found else given

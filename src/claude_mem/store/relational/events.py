@@ -43,14 +43,14 @@ class Events(Part):
         named = dict.fromkeys(text(new.event.session) for new in events)
         known = _known_sessions(db, list(named))
         live = {session for session, found in known.items() if found.state != "past"}
-        ours = [new for new in events if text(new.event.session) not in live]
-        accepted = _accept(db, ours, self._clock())
+        finished = [new for new in events if text(new.event.session) not in live]
+        accepted = _accept(db, finished, self._clock())
         for session in named.keys() - live:
             until = options.hold_until
             execute(db, "mark_past", session=session, offline=int(options.offline), until=until)
         for session, seal in (options.seals or {}).items():
             execute(db, "seal_session", session=text(session), seal=text(seal))
-        return BackfillAccepted(accepted.fresh, accepted.duplicate, len(events) - len(ours))
+        return BackfillAccepted(accepted.fresh, accepted.duplicate, len(events) - len(finished))
 
     @transaction
     def release(self, db: Connection, sessions: Sequence[str]) -> None:

@@ -70,8 +70,8 @@ def forget_plan_in_copy(db: Connection, request: DeletionRequest) -> ForgetPlan:
     """The same for a copy that `db` has open. Ids may differ in it, because they are assigned again after a
     restore. So a memory is the same only if its session and time are the same. A selection by text is
     searched for again, because a copy may still contain what was already deleted here."""
-    there = set(identities(db, [trace.ref for trace in request.traces]))
-    refs = {trace.ref for trace in request.traces if trace in there}
+    existing = set(identities(db, [trace.ref for trace in request.traces]))
+    refs = {trace.ref for trace in request.traces if trace in existing}
     sessions = [one for one in request.sessions if _session(db, one) is not None]
     selection = request.selection
     if request.project_key is not None:
@@ -93,17 +93,17 @@ class Deleted(Struct):
     edited: bool = False  # some had said something else before, which nobody knows any more
 
 
-def delete_memories(db: Connection, refs: Sequence[Ref], now: int, gone: Deleted) -> None:
+def delete_memories(db: Connection, refs: Sequence[Ref], now: int, deleted: Deleted) -> None:
     """Deletes memories. An observation's events stay unless they are selected too. An event's row is emptied
     but stays, so that a duplicate delivery is detected; it is deleted only with its session."""
-    ids = _unindex(db, refs, gone)
-    gone.counts["observation"] += execute(db, "forget_observation", ids=ids["observation"]).rowcount
-    _forget_summaries(db, ids["summary"], gone)
-    _forget_prompts(db, ids["prompt"], now, gone)
-    gone.counts["evidence"] += _empty(db, ids["evidence"], now)
+    ids = _unindex(db, refs, deleted)
+    deleted.counts["observation"] += execute(db, "forget_observation", ids=ids["observation"]).rowcount
+    _forget_summaries(db, ids["summary"], deleted)
+    _forget_prompts(db, ids["prompt"], now, deleted)
+    deleted.counts["evidence"] += _empty(db, ids["evidence"], now)
 
 
-def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
+def delete_session(db: Connection, session: str, deleted: Deleted) -> bool:
     """Deletes part of a session; True once nothing is left in it, and the session is deleted too. What
     arrives in the meantime is also deleted."""
     row = _session(db, session)
@@ -111,8 +111,8 @@ def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
         execute(db, "forget_injections", session=session)
         return True
     found = execute(db, "some_of_session", session_id=row["id"], limit=AT_ONCE).fetchall()
-    gone.counts.update(one["kind"] for one in found if one["telling"])
-    ids = _unindex(db, [Ref(one["kind"], one["id"]) for one in found], gone)
+    deleted.counts.update(one["kind"] for one in found if one["telling"])
+    ids = _unindex(db, [Ref(one["kind"], one["id"]) for one in found], deleted)
     for kind in KINDS:
         execute(db, f"forget_{kind}", ids=ids[kind])
     if len(found) == AT_ONCE:
@@ -121,7 +121,7 @@ def delete_session(db: Connection, session: str, gone: Deleted) -> bool:
     execute(db, "forget_session", session_id=row["id"])
     execute(db, "forget_project", project_id=row["project_id"])
     execute(db, "bar_session", digest=session_digest(session))
-    gone.counts["session"] += 1
+    deleted.counts["session"] += 1
     return True
 
 
@@ -140,27 +140,29 @@ def _by_kind(refs: Sequence[Ref]) -> dict[MemoryKind, str]:
     return {kind: json.dumps([ref.id for ref in refs if ref.kind == kind]) for kind in KINDS}
 
 
-def _unindex(db: Connection, refs: Sequence[Ref], gone: Deleted) -> dict[MemoryKind, str]:
+def _unindex(db: Connection, refs: Sequence[Ref], deleted: Deleted) -> dict[MemoryKind, str]:
     """Returns their ids."""
     ids = _by_kind(refs)
-    gone.refs.update(map(str, refs))
-    gone.edited = gone.edited or execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
-    if gone.see is not None:
+    deleted.refs.update(map(str, refs))
+    deleted.edited = (
+        deleted.edited or execute(db, "edited_among", ids=ids["observation"]).fetchone() is not None
+    )
+    if deleted.see is not None:
         for kind in KINDS:
-            gone.see(execute(db, f"words_of_{kind}", ids=ids[kind]))
+            deleted.see(execute(db, f"words_of_{kind}", ids=ids[kind]))
     db.words.take_out(db, refs)
     memory_keys = []
     for kind in EMBEDDED:
         for row in execute(db, f"places_of_{kind}", ids=ids[kind]):
             with suppress(OverflowError):  # it has no place in the indexes
                 memory_keys.append(db.key(row["project_id"], row["session_id"], Ref(kind, row["id"])))
-    gone.counts["vector"] += db.vectors.take_out(db, memory_keys)
+    deleted.counts["vector"] += db.vectors.take_out(db, memory_keys)
     return ids
 
 
-def _forget_summaries(db: Connection, ids: str, gone: Deleted) -> None:
+def _forget_summaries(db: Connection, ids: str, deleted: Deleted) -> None:
     sessions = _sessions_of(db, "summary", ids)
-    gone.counts["summary"] += execute(db, "forget_summary", ids=ids).rowcount
+    deleted.counts["summary"] += execute(db, "forget_summary", ids=ids).rowcount
     for session_id in sessions:
         _entitle_again(db, session_id)
 
@@ -178,10 +180,10 @@ def _entitle_again(db: Connection, session_id: int) -> None:
         )
 
 
-def _forget_prompts(db: Connection, ids: str, now: int, gone: Deleted) -> None:
+def _forget_prompts(db: Connection, ids: str, now: int, deleted: Deleted) -> None:
     sessions = _sessions_of(db, "prompt", ids)
     execute(db, "empty_prompt_events", ids=ids, now=now)
-    gone.counts["prompt"] += execute(db, "forget_prompt", ids=ids).rowcount
+    deleted.counts["prompt"] += execute(db, "forget_prompt", ids=ids).rowcount
     for session_id in sessions:
         execute(db, "rename_first_prompt", session_id=session_id)
         _entitle_again(db, session_id)
@@ -222,15 +224,15 @@ class Deletion(Part, ABC):
     def finish_forgetting(self) -> bool:
         """Finish an interrupted deletion, when a worker starts. Returns whether there was one."""
 
-    def delete(self, plan: ForgetPlan, gone: Deleted) -> Forgotten:
+    def delete(self, plan: ForgetPlan, deleted: Deleted) -> Forgotten:
         """The rows, what is derived from them, and where they are named."""
         for some in batches(plan.refs, AT_ONCE):
-            self._writer.run(partial(delete_memories, refs=some, now=self._clock(), gone=gone))
+            self._writer.run(partial(delete_memories, refs=some, now=self._clock(), deleted=deleted))
         for session in plan.sessions:
-            while not self._writer.run(partial(delete_session, session=session, gone=gone)):
+            while not self._writer.run(partial(delete_session, session=session, deleted=deleted)):
                 pass
         for listed in ("strike_from_injections", "strike_from_renderings"):
-            while self._change(listed, gone=json.dumps(list(gone.refs)), limit=AT_ONCE):
+            while self._change(listed, gone=json.dumps(list(deleted.refs)), limit=AT_ONCE):
                 pass
         kinds = ("session", "observation", "summary", "prompt", "evidence", "vector")
-        return Forgotten(*(gone.counts[kind] for kind in kinds))
+        return Forgotten(*(deleted.counts[kind] for kind in kinds))

@@ -159,9 +159,9 @@ class Memories(Part):
         """By time. At the same time: prompts, then evidence, observations, summaries. A file filter uses the
         index of files."""
         with self._readers.read() as db:
-            chosen = list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
-            by_ref = {card.ref: card for card in cards.cards(db, chosen)}
-        return [by_ref[ref] for ref in chosen if ref in by_ref]
+            refs = list_refs(db, filters, ListOptions(limit, offset, newest_first, after))
+            by_ref = {card.ref: card for card in cards.cards(db, refs)}
+        return [by_ref[ref] for ref in refs if ref in by_ref]
 
     def refs(
         self,
@@ -232,12 +232,12 @@ class Memories(Part):
 def _of_file(db: Connection, path: str, filters: Filters, limit: int) -> dict[Ref, tuple[int, str]]:
     """In order: the position of each, and its relation to the file."""
     kinds = filters.kinds or KINDS
-    meant = (
+    matching = (
         (ref_at(key), (key, how))
         for key, how in keys_of_file(db, path, filters.project_id)
         if kind_at(key) in kinds
     )
     is_narrowed = replace(filters, kinds=(), wrong=None) != Filters(filters.project_id)
-    found = dict(islice(meant, None if is_narrowed else OF_FILE))
+    found = dict(islice(matching, None if is_narrowed else OF_FILE))
     newest = list_refs(db, filters, ListOptions(limit), by_kind(found))
     return {ref: found[ref] for ref in newest}

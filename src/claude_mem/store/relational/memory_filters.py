@@ -37,10 +37,10 @@ _ALL = 2**62
 def memories_of_file(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[Ref, str]]:
     """The memories about a file, with their relation to it, once for each file that matches a path, folder or
     glob. Uses the index of files, which must be up to date."""
-    return ((ref_at(key), how) for key, how in _keys_meant(db, file, project_id))
+    return ((ref_at(key), how) for key, how in _matching_keys(db, file, project_id))
 
 
-def _keys_meant(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
+def _matching_keys(db: Connection, file: str, project_id: int | None) -> Iterator[tuple[int, str]]:
     """Reads the keys lazily."""
     first, last = db.span(project_id)
     base, within = split_path(file)[1], f"/{plain_path(file)}"
@@ -53,11 +53,11 @@ def _keys_meant(db: Connection, file: str, project_id: int | None) -> Iterator[t
         found = execute(db, "files_in", folders=json.dumps(some), base=base, first=first, last=last)
     else:
         found = execute(db, "files_named", base=base, first=first, last=last, limit=_ALL)
-    is_meant = _is_meant(file)
-    return ((key, how) for key, path, how in found if is_meant(path))
+    matches = _file_matcher(file)
+    return ((key, how) for key, path, how in found if matches(path))
 
 
-def _is_meant(file: str) -> Callable[[str], bool]:
+def _file_matcher(file: str) -> Callable[[str], bool]:
     return cache(lambda path: is_of_file(path, file))  # there are far fewer files than memories of them
 
 
@@ -66,8 +66,8 @@ def keys_of_file(db: Connection, path: str, project_id: int | None) -> Iterator[
     it. Read lazily."""
     first, last = db.span(project_id)
     rows = execute(db, "files_named", base=split_path(path)[1], first=first, last=last, limit=_ALL)
-    is_meant = cache(lambda stored: _is_same(path, stored))
-    return ((row["memory_key"], row["how"]) for row in rows if is_meant(row["path"]))
+    matches = cache(lambda stored: _is_same(path, stored))
+    return ((row["memory_key"], row["how"]) for row in rows if matches(row["path"]))
 
 
 def _is_same(given: str, stored: str) -> bool:
@@ -97,21 +97,21 @@ def list_refs(
 ) -> list[Ref]:
     """`within`: of these alone."""
     kinds = filters.kinds or KINDS
-    meant = refs_of_file(db, filters, within)
+    refs = refs_of_file(db, filters, within)
     if len(kinds) == 1:
-        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, options, meant)]
+        return [Ref(kinds[0], id) for _, id in _dated(db, kinds[0], filters, options, refs)]
     found: list[tuple[int, int, int]] = []
     unpaged = replace(options, limit=options.limit + options.offset, offset=0)
     for kind in kinds:
-        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, unpaged, meant)]
+        found += [(at, _ORDER.index(kind), id) for at, id in _dated(db, kind, filters, unpaged, refs)]
     found.sort(reverse=options.newest_first)
     page = found[options.offset : options.offset + options.limit]
     return [Ref(_ORDER[kind], id) for _, kind, id in page]
 
 
 def count_memories(db: Connection, filters: Filters) -> int:
-    meant = refs_of_file(db, filters)
-    return sum(_count(db, kind, filters, meant) for kind in filters.kinds or KINDS if can_be(kind, filters))
+    refs = refs_of_file(db, filters)
+    return sum(_count(db, kind, filters, refs) for kind in filters.kinds or KINDS if can_be(kind, filters))
 
 
 def refs_of_file(db: Connection, filters: Filters, within: RefsByKind | None = None) -> RefsByKind | None:
@@ -119,8 +119,8 @@ def refs_of_file(db: Connection, filters: Filters, within: RefsByKind | None = N
     None: nothing is named."""
     if filters.file is None:
         return within
-    meant = memories_of_file(db, filters.file, filters.project_id)
-    found = by_kind(ref for ref, how in meant if how != "named")
+    memories = memories_of_file(db, filters.file, filters.project_id)
+    found = by_kind(ref for ref, how in memories if how != "named")
     if within is None:
         return found
     return {kind: within.get(kind, frozenset()) & ids for kind, ids in found.items()}
@@ -134,18 +134,18 @@ def by_kind(refs: Iterable[Ref]) -> RefsByKind:
 
 
 def passing_rows(
-    db: Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None, limit: int
+    db: Connection, kind: MemoryKind, filters: Filters, refs: RefsByKind | None, limit: int
 ) -> list[tuple[int, int, int]]:
     """No more than `limit`, in no order: a memory's id, its session's, its project's."""
-    statement = _statement(db, "keys", kind, _wanted(kind, filters, meant), "no_more")
+    statement = _statement(db, "keys", kind, _condition_names(kind, filters, refs), "no_more")
     found: list[tuple[int, int, int]]
-    found = db.tuples(statement, _given(kind, filters, meant) | {"limit": limit})
+    found = db.tuples(statement, _parameters(kind, filters, refs) | {"limit": limit})
     return found
 
 
-def _count(db: Connection, kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> int:
-    statement = _statement(db, "count", kind, _wanted(kind, filters, meant))
-    return int(db.run(statement, _given(kind, filters, meant)).fetchone()[0])
+def _count(db: Connection, kind: MemoryKind, filters: Filters, refs: RefsByKind | None) -> int:
+    statement = _statement(db, "count", kind, _condition_names(kind, filters, refs))
+    return int(db.run(statement, _parameters(kind, filters, refs)).fetchone()[0])
 
 
 def _dated(
@@ -153,24 +153,28 @@ def _dated(
     kind: MemoryKind,
     filters: Filters,
     options: ListOptions,
-    meant: RefsByKind | None,
+    refs: RefsByKind | None,
 ) -> list[tuple[int, int]]:
     """A memory's time and reference."""
     if not can_be(kind, filters):
         return []
     filters, more_conditions = _after_position(kind, filters, options)
     order = "newest_first" if options.newest_first else "oldest_first"
-    statement = _statement(db, "list", kind, [*_wanted(kind, filters, meant), *more_conditions], order)
-    given = _given(kind, filters, meant) | {"limit": options.limit, "offset": options.offset}
+    statement = _statement(
+        db, "list", kind, [*_condition_names(kind, filters, refs), *more_conditions], order
+    )
+    parameters = _parameters(kind, filters, refs) | {"limit": options.limit, "offset": options.offset}
     if options.after is not None:
-        given |= {"place_at": options.after.at, "place_id": options.after.ref.id}
-    return [(row["created_at_epoch"], row["id"]) for row in db.run(statement, given)]
+        parameters |= {"place_at": options.after.at, "place_id": options.after.ref.id}
+    return [(row["created_at_epoch"], row["id"]) for row in db.run(statement, parameters)]
 
 
 def can_be(kind: MemoryKind, filters: Filters) -> bool:
     """Only observations have types and concepts, are superseded, wrong or pinned."""
-    theirs = filters.types or filters.concepts or filters.superseded or filters.wrong or filters.pinned
-    return kind == "observation" or not theirs
+    only_of_observations = (
+        filters.types or filters.concepts or filters.superseded or filters.wrong or filters.pinned
+    )
+    return kind == "observation" or not only_of_observations
 
 
 def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) -> tuple[Filters, list[str]]:
@@ -180,19 +184,19 @@ def _after_position(kind: MemoryKind, filters: Filters, options: ListOptions) ->
         return filters, []
     if position.ref.kind == kind:
         return filters, ["where_earlier" if options.newest_first else "where_later"]
-    ours, its = _ORDER.index(kind), _ORDER.index(position.ref.kind)
+    rank, position_rank = _ORDER.index(kind), _ORDER.index(position.ref.kind)
     if options.newest_first:
-        until = position.at + (ours < its)
+        until = position.at + (rank < position_rank)
         return replace(filters, until=until if filters.until is None else min(until, filters.until)), []
-    since = position.at + (ours < its)
+    since = position.at + (rank < position_rank)
     return replace(filters, since=since if filters.since is None else max(since, filters.since)), []
 
 
-def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> list[str]:
+def _condition_names(kind: MemoryKind, filters: Filters, refs: RefsByKind | None) -> list[str]:
     """The names of conditions; a kind may have one of its own (`where_branch_evidence`)."""
     is_observation = kind == "observation"
     # Few rows of the project pass, so reading along an index by time would read all of its rows.
-    is_selective = filters.session is not None or meant is not None or bool(filters.wrong) or filters.pinned
+    is_selective = filters.session is not None or refs is not None or bool(filters.wrong) or filters.pinned
     by_session_or_file, of_project = is_selective and is_observation, filters.project_id is not None
     return [
         name
@@ -205,7 +209,7 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
             ("where_type", len(filters.types) == 1 and not is_selective),
             ("where_types", len(filters.types) > 1 or (bool(filters.types) and is_selective)),
             ("where_concepts", bool(filters.concepts)),
-            ("where_about", meant is not None),
+            ("where_about", refs is not None),
             *((f"where_{name}", True) for name in filters.equal),
             ("where_authors", bool(filters.authors)),
             ("where_superseded", is_observation and filters.superseded is True),
@@ -218,15 +222,15 @@ def _wanted(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> lis
     ]
 
 
-def _given(kind: MemoryKind, filters: Filters, meant: RefsByKind | None) -> dict[str, object]:
-    about = json.dumps(list((meant or {}).get(kind, ())))
+def _parameters(kind: MemoryKind, filters: Filters, refs: RefsByKind | None) -> dict[str, object]:
+    about = json.dumps(list((refs or {}).get(kind, ())))
     return columns(filters) | dict(filters.equal) | {"type": next(iter(filters.types), None), "about": about}
 
 
-def _statement(db: Connection, what: str, kind: MemoryKind, wanted: list[str], end: str | None = None) -> str:
+def _statement(db: Connection, what: str, kind: MemoryKind, names: list[str], end: str | None = None) -> str:
     """Builds a statement from the parts in `conditions.sql`."""
-    conditions = [db.conditions.get(f"{name}_{kind}") or db.conditions[name] for name in wanted]
-    where = [f"WHERE {' AND '.join(conditions)}"] if wanted else []
+    conditions = [db.conditions.get(f"{name}_{kind}") or db.conditions[name] for name in names]
+    where = [f"WHERE {' AND '.join(conditions)}"] if names else []
     return " ".join(
         [db.queries[f"{what}_{kind}"].rstrip(";"), *where, *([db.conditions[end]] if end else [])]
     )
@@ -251,7 +255,7 @@ class KeyFilter:
         self._passing: set[int] = set()
         # The project is in a key. Asked of the rows as well, it would lead past all of the project's.
         self._whichever = replace(filters, project_id=None)
-        self._is_meant = _is_meant(filters.file or "")
+        self._file_matcher = _file_matcher(filters.file or "")
         self._of: dict[MemoryKind, _Listed | None] = {}
         with readers.read() as db:
             self._named = self._few_of_file(db)
@@ -262,9 +266,9 @@ class KeyFilter:
         """None: no file is named, or more memories are of it than are listed."""
         if self._filters.file is None:
             return None
-        meant = _keys_meant(db, self._filters.file, self._filters.project_id)
+        matching = _matching_keys(db, self._filters.file, self._filters.project_id)
         keys: set[int] = set()
-        for key, how in meant:
+        for key, how in matching:
             if how != "named":
                 keys.add(key)
                 if len(keys) > MOST_LISTED:
@@ -295,12 +299,12 @@ class KeyFilter:
         filters = self._filters
         if kind not in (filters.kinds or KINDS) or not can_be(kind, filters):
             return _Listed()
-        bare = replace(filters, project_id=None, kinds=())
+        remaining = replace(filters, project_id=None, kinds=())
         if kind != "observation":
-            bare = replace(bare, superseded=None, wrong=None)
-        if bare == Filters():
+            remaining = replace(remaining, superseded=None, wrong=None)
+        if remaining == Filters():
             return _Listed(pass_=False)
-        if bare == Filters(wrong=False):
+        if remaining == Filters(wrong=False):
             return self._listed_up_to(db, kind, replace(filters, wrong=True), pass_=False)
         is_many = None in self._of.values() or (filters.file is not None and self._named is None)
         if is_many or (kind == "evidence" and filters.session is None and filters.file is None):
@@ -310,8 +314,8 @@ class KeyFilter:
     def _listed_up_to(
         self, db: Connection, kind: MemoryKind, filters: Filters, *, pass_: bool
     ) -> _Listed | None:
-        meant = filters if self._named is None else replace(filters, project_id=None)
-        found = passing_rows(db, kind, meant, self._named, MOST_LISTED + 1)
+        narrowed = filters if self._named is None else replace(filters, project_id=None)
+        found = passing_rows(db, kind, narrowed, self._named, MOST_LISTED + 1)
         return None if len(found) > MOST_LISTED else _Listed(_keys(db, kind, found), pass_)
 
     def _look_up(self, kind: MemoryKind, keys: set[int]) -> None:
@@ -321,7 +325,7 @@ class KeyFilter:
                 # Observations and summaries only list files that were touched, so the index is sufficient.
                 query = "files_about" if kind in ("observation", "summary") else "files_touched"
                 files = tuples(db, query, memory_keys=json.dumps(list(keys)))
-                keys = {key for key, path in files if self._is_meant(path)}
+                keys = {key for key, path in files if self._file_matcher(path)}
             by_id = {id_at(key): key for key in keys}
             found = passing_rows(db, kind, self._whichever, {kind: frozenset(by_id)}, len(by_id))
         self._passing.update(by_id[id] for id, _, _ in found)

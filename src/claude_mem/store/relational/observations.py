@@ -34,7 +34,7 @@ def add_sighting(
     db.words.take_out(db, [ref])
     execute(db, "move_observation", **row, id=id)
     db.vectors.follow(db, ref, known["project_id"], known["session_id"])
-    db.words.put_back(db, [ref])
+    db.words.reindex(db, [ref])
 
 
 ARRAYS = ("facts", "concepts", "files_read", "files_modified")
@@ -198,7 +198,7 @@ def _write(db: Connection, old: dict[str, Any], new: dict[str, Any]) -> None:
     values = {name: array(value) if name in ARRAYS else value for name, value in new.items()}
     execute(db, "revise_observation", **values | {"content_key": key})
     if reworded:
-        db.words.put_back(db, [ref])
+        db.words.reindex(db, [ref])
         db.vectors.make_again(db, ref)
 
 
@@ -239,13 +239,13 @@ def supersedes(new: Observation, old: Observation) -> bool:
         same_files = bool(new.concepts) and frozenset(new.concepts) == frozenset(old.concepts)
     if not same_files:
         return False
-    ours, theirs = _subject(new.title), _subject(old.title)
-    shared = ours & theirs
-    if len(shared) < enough * len(ours | theirs):
+    new_subject, old_subject = _subject(new.title), _subject(old.title)
+    shared = new_subject & old_subject
+    if len(shared) < enough * len(new_subject | old_subject):
         return False
     if len(shared.difference(*map(_subject, shared_files))) < FEWEST_SHARED:
         return False
-    if ours - theirs - _values(new.title) and theirs - ours - _values(old.title):
+    if new_subject - old_subject - _values(new.title) and old_subject - new_subject - _values(old.title):
         return False  # each names something that the other does not
     return content_key(new) != content_key(old)
 

@@ -49,7 +49,7 @@ class WordIndex(Protocol):
     def take_out(self, db: Any, refs: Sequence[Ref]) -> None:
         """Before rows are deleted or changed."""
 
-    def put_back(self, db: Any, refs: Sequence[Ref]) -> None:
+    def reindex(self, db: Any, refs: Sequence[Ref]) -> None:
         """After rows were changed."""
 
     def unindexed_count(self, db: Any) -> int:
@@ -82,7 +82,7 @@ class VectorIndex(Protocol):
     def make_again(self, db: Any, ref: Ref) -> None:
         """Marks a memory whose text changed. Its old vector stays until the new one is computed."""
 
-    def move(self, db: Any, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+    def move(self, db: Any, refs: Sequence[Ref], session_id: int, source: int, into: int) -> None:
         """Moves a session's memories to another project."""
 
     def follow(self, db: Any, ref: Ref, project_id: int, before: int) -> None:

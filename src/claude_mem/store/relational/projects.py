@@ -18,7 +18,7 @@ from claude_mem.store.relational.rows import Value, array, columns, text, value_
 from claude_mem.store.values import Project, ProjectDetails
 
 AT_ONCE = 500
-_TOLD_APART = ("key", "name", "root")
+_DISTINGUISHED_BY = ("key", "name", "root")
 _NAMED = ("misnamed_sessions", "misnamed_observations", "misnamed_summaries", "misnamed_spending")
 
 
@@ -34,13 +34,13 @@ class Projects(Part):
             if not others or (found.root and not others[0]["root"]):
                 return found
             if found.root or not others[0]["root"]:
-                shown = {name: getattr(found, name) for name in _TOLD_APART}
+                shown = {name: getattr(found, name) for name in _DISTINGUISHED_BY}
                 raise AmbiguousProject(
-                    given, [shown, *({name: row[name] for name in _TOLD_APART} for row in others)]
+                    given, [shown, *({name: row[name] for name in _DISTINGUISHED_BY} for row in others)]
                 )
         first = [row for row in rows if row["standing"] == rows[0]["standing"]]
         if len(first) > 1:
-            raise AmbiguousProject(given, [{name: row[name] for name in _TOLD_APART} for row in first])
+            raise AmbiguousProject(given, [{name: row[name] for name in _DISTINGUISHED_BY} for row in first])
         return value_of(Project, first[0]) if first else None
 
     def by_key(self, key: str) -> Project | None:
@@ -56,8 +56,8 @@ class Projects(Part):
         """The projects with their figures, most recently used first."""
         return [Project(**row) for row in self._rows("projects_with_figures", limit=limit, offset=offset)]
 
-    def all(self, *, weighed: bool = True) -> list[ProjectDetails]:
-        return [value_of(ProjectDetails, row) for row in self._rows("projects_to_keep", weighed=weighed)]
+    def all(self, *, with_sizes: bool = True) -> list[ProjectDetails]:
+        return [value_of(ProjectDetails, row) for row in self._rows("projects_to_keep", weighed=with_sizes)]
 
     def with_project(self, origin: Origin) -> Origin:
         """The origin, with the project that its directory belongs to."""
@@ -76,41 +76,41 @@ class Projects(Part):
     def set_root(self, project_id: int, root: str) -> None:
         self._change("set_project_root", id=project_id, root=root)
 
-    def merge(self, gone: int, into: int) -> int:
-        self._give_away(gone, into)
-        return self._move(gone, into)
+    def merge(self, source: int, into: int) -> int:
+        self._move_aliases(source, into)
+        return self._move(source, into)
 
     def finish_merging(self) -> int:
         return sum(self._move(row["gone"], row["into_id"]) for row in self._rows("unfinished_merges"))
 
-    def _move(self, gone: int, into: int) -> int:
+    def _move(self, source: int, into: int) -> int:
         moved = 0
-        while self._move_session(gone, into):
+        while self._move_session(source, into):
             moved += 1
-        self._change("merged_away", gone=gone)
+        self._change("merged_away", gone=source)
         return moved
 
     @transaction
-    def _give_away(self, db: Connection, gone: int, into: int) -> None:
-        execute(db, "move_aliases", gone=gone, into=into)
-        execute(db, "add_alias", gone=gone, into=into)
+    def _move_aliases(self, db: Connection, source: int, into: int) -> None:
+        execute(db, "move_aliases", gone=source, into=into)
+        execute(db, "add_alias", gone=source, into=into)
 
     @transaction
-    def _move_session(self, db: Connection, gone: int, into: int) -> bool:
+    def _move_session(self, db: Connection, source: int, into: int) -> bool:
         """One session with all that is in it; False: none is left."""
-        row = execute(db, "session_to_move", gone=gone).fetchone()
+        row = execute(db, "session_to_move", gone=source).fetchone()
         if row is None:
             return False
         session_id = row["id"]
-        found = execute(db, "rows_to_move", session_id=session_id, gone=gone)
+        found = execute(db, "rows_to_move", session_id=session_id, gone=source)
         refs = [Ref(one["kind"], one["id"]) for one in found]
         name = execute(db, "project_by_id", id=into).fetchone()["name"]
         db.words.take_out(db, refs)
-        db.vectors.move(db, refs, session_id, gone, into)
+        db.vectors.move(db, refs, session_id, source, into)
         for statement in ("move_observations", "move_summaries", "move_spending", "move_session"):
-            moved: dict[str, Value] = {"session_id": session_id, "gone": gone, "into": into, "name": name}
+            moved: dict[str, Value] = {"session_id": session_id, "gone": source, "into": into, "name": name}
             execute(db, statement, **moved)
-        db.words.put_back(db, refs)
+        db.words.reindex(db, refs)
         return True
 
 

@@ -67,7 +67,7 @@ class Sessions(Part):
         """By the client's id, with or without its agent's name, or the beginning of it, or by the database's;
         with the previous and the next session. Raises AmbiguousSession if it begins several."""
         with self._readers.read() as db:
-            row = execute(db, "session_named", given=given).fetchone() or _meant(db, given)
+            row = execute(db, "session_named", given=given).fetchone() or _by_partial_id(db, given)
             if row is None:
                 return None
             (found,) = _shown(db, [row["id"]])
@@ -112,11 +112,11 @@ class Sessions(Part):
         return [row["author"] for row in self._rows("project_authors", project_id=project_id)]
 
 
-def _meant(db: Connection, given: str) -> Row | None:
+def _by_partial_id(db: Connection, given: str) -> Row | None:
     """The only session that a partial id, or one without its agent's name, can mean. It must be unique,
     because the session may be about to be deleted."""
     of_agents = [f"{agent}:{given}" for agent in FOLDERS]
-    starts = [given, *of_agents] if len(_own(given)) >= FEWEST else []
+    starts = [given, *of_agents] if len(_own_id(given)) >= FEWEST else []
     rows = execute(db, "sessions_beginning", given=given, starts=json.dumps(starts)).fetchall()
     found = [row for row in rows if row["claude_session_id"] in of_agents] or rows
     if len(found) > 1:
@@ -124,7 +124,7 @@ def _meant(db: Connection, given: str) -> Row | None:
     return found[0] if found else None
 
 
-def _own(given: str) -> str:
+def _own_id(given: str) -> str:
     """What there is of a session's own id; nothing, if it is only an agent's name or the beginning of one."""
     if any(f"{agent}:".startswith(given) for agent in FOLDERS):
         return ""

@@ -88,11 +88,11 @@ def _prompt(row: Row) -> _Parts:
 def _evidence(row: Row) -> _Parts:
     given = _object(row["tool_input"])
     paths = [path for key in PATH_KEYS if isinstance(path := given.pop(key, None), str)]
-    said = _texts_of(given) if given else "" if paths else row["tool_input"]
-    body = [row["tool_name"], *paths, said, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
+    input_text = _texts_of(given) if given else "" if paths else row["tool_input"]
+    body = [row["tool_name"], *paths, input_text, _cut(row["tool_response"] or "", MOST_OUTPUT), row["text"]]
     read, modified = ([], paths) if row["tool_name"] in WRITERS else (paths, [])
     # Text written to a file may name dozens of others; a command names the files it works on.
-    mentions = row["text"] or "" if row["tool_name"] in WRITERS else f"{said}\n{row['text'] or ''}"
+    mentions = row["text"] or "" if row["tool_name"] in WRITERS else f"{input_text}\n{row['text'] or ''}"
     return "", body, read, modified, mentions
 
 

@@ -44,7 +44,7 @@ PHRASES_SHARE = 4
 """The limit for scoring matches of phrases is this fraction of that of words, because a distinctive phrase
 has few."""
 MOST_KNOWN = 10_000
-REMEMBERED = 200
+CACHED_FROM = 200
 """The count of a word in at least this many memories takes noticeable time, and is cached."""
 SIZES_HOLD, HURRIED_HOLD = 0.02, 0.2
 """A span and its words are counted again when the index has grown by this part of it; the second while
@@ -94,9 +94,9 @@ class Known:
         counted_at, sizes = self._sizes.get(span, (0, None))
         if sizes is None or abs(everything - counted_at) > hold * sizes.total:
             rows = execute(db, "sizes_of_span", first=span[0], last=span[1]).fetchall()
-            said = {session_at(row["first"]): row["said"] for row in rows}
-            sessions = {session: max(1, count) for session, count in said.items()}
-            sizes = IndexSizes(sum(row["rows"] for row in rows), sum(said.values()), sessions)
+            prose_counts = {session_at(row["first"]): row["said"] for row in rows}
+            sessions = {session: max(1, count) for session, count in prose_counts.items()}
+            sizes = IndexSizes(sum(row["rows"] for row in rows), sum(prose_counts.values()), sessions)
             self._sizes[span] = everything, sizes
         self.frequent.renew(span, everything, hold * sizes.total)
         self.frequent.renew(UP_TO_COUNTED, everything, hold * everything)
@@ -125,12 +125,12 @@ class Matcher(ABC):
         """In how many memories of a span, counted up to one more than `most`."""
 
     @abstractmethod
-    def weigh(self, words: str, everywhere: int) -> TextMatch:
+    def score(self, words: str, everywhere: int) -> TextMatch:
         """Scores all matches in the span, with words in titles counting most, and again without tool input
         and output. A word's rarity is that in the span, because another project may use it all the time."""
 
     @abstractmethod
-    def weigh_few(self, words: str, most: int) -> TextMatch | None:
+    def score_few(self, words: str, most: int) -> TextMatch | None:
         """The same for words that were not counted; None: more than `most` match."""
 
     @abstractmethod
@@ -152,12 +152,12 @@ class Matcher(ABC):
     def match(self, wording: TextQuery) -> list[TextMatch]:
         most, key_filter = wording.most_rows, self.key_filter
         counted = sorted(self._counted(word, most) for word in wording.words)
-        found, weighed = [], 0
+        found, scored = [], 0
         for rows, word in counted:
-            weighed += rows
-            if weighed > most:
+            scored += rows
+            if scored > most:
                 break
-            found.append(self._weighed(word, rows) if rows else TextMatch(word, {}))
+            found.append(self._scored(word, rows) if rows else TextMatch(word, {}))
         if key_filter is not None and (few := key_filter.listed):
             found += self._among_few(counted[len(found) :], found, few)
         if rarer := [each for each in found if each.scores]:
@@ -171,11 +171,11 @@ class Matcher(ABC):
         }
         # The others cannot match, but SQLite would search for all their words, however frequent.
         possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
-        limit, weighed = most // PHRASES_SHARE, 0
+        limit, scored = most // PHRASES_SHARE, 0
         words = {word: rows for rows, word in counted}
         for each in sorted(self._phrases(possible, words, limit), key=lambda each: len(each.scores)):
-            weighed += len(each.scores)
-            if weighed <= limit:
+            scored += len(each.scores)
+            if scored <= limit:
                 found.append(each)
         return found
 
@@ -190,17 +190,17 @@ class Matcher(ABC):
         if known := self.frequent.rows(word, self.span):
             return known, word
         rows = 0 if is_only_a_beginning(word) else self.count(word, self.span, self.everything)
-        if rows >= REMEMBERED:
+        if rows >= CACHED_FROM:
             self.frequent.add(word, self.span, rows)
         if rows or not may_begin_others(word):
             return rows, word
         return self.count(f"{word}*", self.span, most), f"{word}*"
 
-    def _weighed(self, word: str, rows: int) -> TextMatch:
+    def _scored(self, word: str, rows: int) -> TextMatch:
         everywhere = COUNTED + 1 if word.endswith("*") else self._everywhere(word, rows)
         if everywhere > COUNTED:
             return self._flat(word, self.matches(word), rows)
-        return self.weigh(word, everywhere)
+        return self.score(word, everywhere)
 
     def _phrases(self, phrases: Iterable[str], words: Mapping[str, int], limit: int) -> Iterator[TextMatch]:
         """Those that some memories have, and no more than `limit`. `words`: how many have each word."""
@@ -210,7 +210,7 @@ class Matcher(ABC):
             found: TextMatch | None = None
             # SQLite scans its words to find it, and again to compute how rare it is.
             if min(self._everywhere(word, words.get(word.lower(), 0)) for word in phrase.split()) <= COUNTED:
-                found = self.weigh_few(phrase, limit)
+                found = self.score_few(phrase, limit)
             elif (rows := self.count(phrase, self.span, limit)) <= limit:
                 found = self._flat(phrase, self.matches(phrase), rows)
             if found is None:
@@ -225,7 +225,7 @@ class Matcher(ABC):
         known = self.frequent.rows(word, UP_TO_COUNTED)
         if not known:
             known = self.count(word, EVERYWHERE, COUNTED)
-            if known >= REMEMBERED:
+            if known >= CACHED_FROM:
                 self.frequent.add(word, UP_TO_COUNTED, known)
         return known
 
@@ -241,7 +241,7 @@ class Matcher(ABC):
     def _beside(self, counted: Sequence[tuple[int, str]], rarer: Sequence[TextMatch]) -> Iterator[TextMatch]:
         """The matches of frequent words in memories that also contain a rarer word. This has nearly the same
         effect on the best results, for a fraction of the time that scoring all their matches takes."""
-        said = set[int]().union(*(each.said for each in rarer))
+        prose = set[int]().union(*(each.prose for each in rarer))
         walked = 0
         for rows, word in counted:
             walked += rows
@@ -249,7 +249,7 @@ class Matcher(ABC):
                 break
             keys, score = self.matches_with(word, [each.word for each in rarer]), idf(rows, self.size)
             scores = dict.fromkeys(keys, score)
-            yield TextMatch(word, scores, dict.fromkeys(said.intersection(keys), score), rows=rows)
+            yield TextMatch(word, scores, dict.fromkeys(prose.intersection(keys), score), rows=rows)
 
     def _among_few(
         self, counted: Sequence[tuple[int, str]], found: Sequence[TextMatch], few: Collection[int]

@@ -370,11 +370,11 @@ def _named(db: Connection, session_id: str, at: int, key: str | None) -> list[Ro
 AT_ONCE = 200
 
 
-def records(db: Connection, chosen: ExportSelection, now: int) -> Iterator[Record]:
+def records(db: Connection, selection: ExportSelection, now: int) -> Iterator[Record]:
     """In an order that two databases with the same memory share. Nothing is sorted that was not stored in
     that order: a sort would hold all of it in memory."""
     yield {"kind": model_records.FORMAT, "version": model_records.VERSION, "made_at": now}
-    sessions = _sessions(db, chosen)
+    sessions = _sessions(db, selection)
     every = json.dumps(sessions)
 
     def rows(kind: str, statement: str, **parameters: Value) -> Iterator[Record]:
@@ -383,31 +383,33 @@ def records(db: Connection, chosen: ExportSelection, now: int) -> Iterator[Recor
     for kind in ("project", "session"):
         yield from rows(kind, f"export_{kind}s", sessions=every)
     for session in sessions:
-        yield from rows("prompt", "export_prompts", session=session, some=_some(chosen, "prompt"))
-    for session in sessions if chosen.evidence and not chosen.refs else ():
+        yield from rows("prompt", "export_prompts", session=session, some=_some(selection, "prompt"))
+    for session in sessions if selection.evidence and not selection.refs else ():
         ids = [row["id"] for row in execute(db, "settled_events", session=session)]
         for some in batches(ids, AT_ONCE):
             yield from rows("event", "export_events", ids=json.dumps(some))
-    yield from rows("observation", "export_observations", sessions=every, some=_some(chosen, "observation"))
-    for session in () if chosen.refs else sessions:
+    yield from rows(
+        "observation", "export_observations", sessions=every, some=_some(selection, "observation")
+    )
+    for session in () if selection.refs else sessions:
         yield from rows("sighting", "export_sightings", session=session)
-    yield from rows("summary", "export_summaries", sessions=every, some=_some(chosen, "summary"))
+    yield from rows("summary", "export_summaries", sessions=every, some=_some(selection, "summary"))
 
 
-def _sessions(db: Connection, chosen: ExportSelection) -> list[int]:
+def _sessions(db: Connection, selection: ExportSelection) -> list[int]:
     """The sessions, oldest first."""
-    if chosen.refs:
+    if selection.refs:
         kinds = {"observations": "observation", "summaries": "summary", "prompts": "prompt"}
-        some = {name: _some(chosen, kind) for name, kind in kinds.items()}
+        some = {name: _some(selection, kind) for name, kind in kinds.items()}
         found = execute(db, "sessions_of_memories", **some)
     else:
-        found = execute(db, "chosen_sessions", **columns(chosen))
+        found = execute(db, "chosen_sessions", **columns(selection))
     return [row["id"] for row in found]
 
 
-def _some(chosen: ExportSelection, kind: str) -> str | None:
+def _some(selection: ExportSelection, kind: str) -> str | None:
     """The chosen ones of a kind, as a JSON array; None: all of them."""
-    return json.dumps([ref.id for ref in chosen.refs if ref.kind == kind]) if chosen.refs else None
+    return json.dumps([ref.id for ref in selection.refs if ref.kind == kind]) if selection.refs else None
 
 
 def as_record(kind: str, row: Row) -> Record:
@@ -431,9 +433,9 @@ def as_record(kind: str, row: Row) -> Record:
 class Transfer(Part):
     """Export and import of memories as records."""
 
-    def records(self, chosen: ExportSelection) -> Iterator[Record]:
+    def records(self, selection: ExportSelection) -> Iterator[Record]:
         with self._readers.read() as db:
-            yield from records(db, chosen, self._clock())
+            yield from records(db, selection, self._clock())
 
     @transaction
     def absorb(

@@ -11,7 +11,7 @@ from claude_mem.store.relational.part import Connection, Part, transaction
 from claude_mem.store.relational.rows import Value
 from claude_mem.store.values import DatabaseSize, Evidence
 
-WEIGHED_AT_ONCE = 5_000
+MEASURED_AT_ONCE = 5_000
 EMPTIED_AT_ONCE = 200
 
 
@@ -40,17 +40,17 @@ class Upkeep(Part, ABC):
         """Returns all unused space; may take long."""
         return 0
 
-    def weigh_evidence(self) -> Evidence:
+    def measure_evidence(self) -> Evidence:
         # A part at a time: no log has to be kept for it.
         last = self._number("last_evidence")
         total = Evidence()
-        for after in range(0, last, WEIGHED_AT_ONCE):
-            total += self._weighed("evidence_between", after=after, upto=min(last, after + WEIGHED_AT_ONCE))
+        for after in range(0, last, MEASURED_AT_ONCE):
+            total += self._measured("evidence_between", after=after, upto=min(last, after + MEASURED_AT_ONCE))
         return total
 
     def expired_evidence(self, before: int) -> Evidence:
         """Of sessions that ended before."""
-        return self._weighed("count_expired", before=before)
+        return self._measured("count_expired", before=before)
 
     def expire_evidence(self, before: int, limit: int = 500) -> int:
         """Delete the text of some of it; returns how many events. 0: none is left."""
@@ -62,14 +62,14 @@ class Upkeep(Part, ABC):
 
     def trim_evidence(self, excess: int) -> Evidence:
         """Delete the text of the oldest until this many characters are freed."""
-        gone, after = Evidence(), 0
-        while gone.characters < excess:
+        freed, after = Evidence(), 0
+        while freed.characters < excess:
             rows = self._rows("oldest_evidence", after=after, limit=EMPTIED_AT_ONCE)
             if not rows:
                 break
             after = rows[-1]["updated_at_epoch"]
-            gone += self._empty(rows, excess - gone.characters)
-        return gone
+            freed += self._empty(rows, excess - freed.characters)
+        return freed
 
     @transaction
     def _empty(self, db: Connection, rows: list[Any], excess: int) -> Evidence:
@@ -81,6 +81,6 @@ class Upkeep(Part, ABC):
             characters += row["characters"]
         return Evidence(forget.expire(db, ids, self._clock()), characters)
 
-    def _weighed(self, query: str, **parameters: Value) -> Evidence:
+    def _measured(self, query: str, **parameters: Value) -> Evidence:
         (row,) = self._rows(query, **parameters)
         return Evidence(**row)

@@ -89,7 +89,7 @@ class EmbeddingProgress(Part, ABC):
         """Some memories without a vector, observations first; None: all have one."""
 
     @abstractmethod
-    def embedded(self, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None: ...
+    def embedded(self, marks: Mapping[MemoryKind, int], settled: Mapping[str, str]) -> None: ...
 
     def waiting(self, maker: str) -> int:
         """At most this many memories have no vector of this embedder (ids may have gaps)."""

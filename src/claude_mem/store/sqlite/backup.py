@@ -41,12 +41,12 @@ _QUARANTINE_NAME = lazy_pattern(rf"({DAMAGED}|{REPLACED})-(\d{{8}}-\d{{6}})((?:{
 def surplus_names(names: Iterable[str]) -> list[str]:
     """The names of expired backups: all but the newest of each kind, by the time in the name. Other names are
     ignored."""
-    ours = [match for match in map(_QUARANTINE_NAME.fullmatch, names) if match]
-    ours.sort(key=lambda match: (match[2], len(match[3])), reverse=True)
+    matching = [match for match in map(_QUARANTINE_NAME.fullmatch, names) if match]
+    matching.sort(key=lambda match: (match[2], len(match[3])), reverse=True)
     return [
         match[0]
         for kind in (DAMAGED, REPLACED)
-        for match in [one for one in ours if one[1] == kind][KEEP_QUARANTINED:]
+        for match in [one for one in matching if one[1] == kind][KEEP_QUARANTINED:]
     ]
 
 
@@ -145,12 +145,12 @@ def verify_backup(path: Path, readable: range) -> DatabaseHeader:
     read."""
     refuse_link(path)
     with translated(path):
-        says = database_files.read_header(path)
-    if says is None or not says.ours or says.version not in readable:
+        header = database_files.read_header(path)
+    if header is None or not header.is_claude_mem or header.version not in readable:
         raise StoreError(f"{path} is not a backup that this version can read.")
     with closing(open_sealed(path)) as db, translated(path):
         require_sound(db, path)
-    return says
+    return header
 
 
 def stamp(now: int) -> str:

@@ -355,11 +355,11 @@ class Writer:
 
     def _fault(self, error: BaseException) -> Exception:
         """A new one for each caller: an exception raised in two threads would share its traceback."""
-        ours: StoreError = StoreUnavailable(f"the transaction was lost: {error}")
+        fault: StoreError = StoreUnavailable(f"the transaction was lost: {error}")
         if isinstance(error, SQLITE_ERRORS):
-            ours = translate(error, self._path)
-        ours.__cause__ = error
-        return ours
+            fault = translate(error, self._path)
+        fault.__cause__ = error
+        return fault
 
     def _roll_back(self) -> None:
         with suppress(sqlite3.Error):  # the next BEGIN reports whatever is still wrong

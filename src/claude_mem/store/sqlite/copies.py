@@ -92,8 +92,8 @@ class Copies:
 
     def _drafts(self) -> list[Path]:
         """Folders in which copies were being rewritten. This process's own is in use."""
-        ours = f"{DRAFTS}-{os.getpid()}-"
-        others = (path for path in self._backups.glob(f"{DRAFTS}-*") if not path.name.startswith(ours))
+        prefix = f"{DRAFTS}-{os.getpid()}-"
+        others = (path for path in self._backups.glob(f"{DRAFTS}-*") if not path.name.startswith(prefix))
         return [path for path in others if path.is_dir() and not path.is_symlink()]
 
     def _attempt(self, one: Copy, request: DeletionRequest) -> CopyReport | None:
@@ -167,10 +167,10 @@ def _may_hold(one: Copy, request: DeletionRequest) -> bool:
     path = one.path
     known = schema.migrations()
     with translated(path):
-        says = schema.require_readable(path, database_files.read_header(path), known)
-    if says is None:
+        header = schema.require_readable(path, database_files.read_header(path), known)
+    if header is None:
         return False
-    if says.version < schema.newest(known) or request.selection.file or is_plain(beside(path, "-wal")):
+    if header.version < schema.newest(known) or request.selection.file or is_plain(beside(path, "-wal")):
         return True  # to be seen in a copy that can be brought up to date
     with closing(open_sealed(path)) as db, translated(path):
         if one.quarantine is not None:  # a backup was read through when it was made

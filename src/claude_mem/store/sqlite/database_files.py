@@ -94,7 +94,7 @@ class DatabaseHeader(Struct, frozen=True):
     change. Only for a file no connection of this process has open: closing any descriptor of a file drops all
     POSIX locks the process holds on it, SQLite's among them."""
 
-    ours: bool
+    is_claude_mem: bool
     version: int
     empty: bool  # it holds no table
 
@@ -126,7 +126,9 @@ def read_header(path: Path) -> DatabaseHeader | None:
         raise StoreDamaged(str(path), "its header is invalid")
     kind, entries = struct.unpack_from(">BxxH", first, 100)
     return DatabaseHeader(
-        ours=application == APPLICATION_ID, version=version, empty=kind == _TABLE_LEAF and entries == 0
+        is_claude_mem=application == APPLICATION_ID,
+        version=version,
+        empty=kind == _TABLE_LEAF and entries == 0,
     )
 
 

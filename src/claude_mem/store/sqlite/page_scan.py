@@ -81,5 +81,5 @@ def _look(database: Path, pieces: frozenset[bytes]) -> bool:
 
 if __name__ == "__main__":
     content = sys.stdin.buffer.read()
-    wanted = frozenset(content[at : at + PIECE] for at in range(0, len(content), PIECE))
-    sys.exit(_FOUND if _look(Path(sys.argv[1]), wanted) else _CLEAN)
+    pieces = frozenset(content[at : at + PIECE] for at in range(0, len(content), PIECE))
+    sys.exit(_FOUND if _look(Path(sys.argv[1]), pieces) else _CLEAN)

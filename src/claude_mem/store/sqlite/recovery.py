@@ -31,11 +31,11 @@ THOROUGH_UP_TO = 32 * 1024 * 1024
 
 def restore(database: Path, *, clock: Clock, backups: Path, source: Path | None = None) -> Restored:
     """Only while no store has the database open. Without a source, the newest complete backup."""
-    chosen = source or newest_whole(backups)
-    if chosen is None:
+    selected = source or newest_whole(backups)
+    if selected is None:
         raise StoreError(f"There is no backup in {backups} that can be restored.")
-    backup.verify_backup(chosen, schema.readable())
-    return put_back(database, backups / f"{backup.REPLACED}-{backup.stamp(clock())}", chosen)
+    backup.verify_backup(selected, schema.readable())
+    return replace_database(database, backups / f"{backup.REPLACED}-{backup.stamp(clock())}", selected)
 
 
 def newest_whole(backups: Path) -> Path | None:
@@ -51,14 +51,14 @@ def newest_whole(backups: Path) -> Path | None:
 
 def quarantine(database: Path, folder: Path, *, leave: bool) -> Path | None:
     """Move a database and its log into a directory of their own; `leave` its name to be replaced at once."""
-    there = [path for path in _files(database) if is_plain(path)]
-    if not there:
+    files = [path for path in _files(database) if is_plain(path)]
+    if not files:
         return None
     private_directory(folder.parent)
     while folder.exists():
         folder = folder.with_name(folder.name + backup.AGAIN)
     private_directory(folder)
-    for path in there:
+    for path in files:
         if leave and path == database:
             _link(path, folder / path.name)
         else:
@@ -68,7 +68,7 @@ def quarantine(database: Path, folder: Path, *, leave: bool) -> Path | None:
     return folder
 
 
-def put_back(database: Path, folder: Path, source: Path) -> Restored:
+def replace_database(database: Path, folder: Path, source: Path) -> Restored:
     """A verified backup takes the database's name; without room for it, nothing is changed."""
     require_plain(database)
     draft = draft_of(database)
@@ -122,4 +122,4 @@ def recover(database: Path, *, clock: Clock, backups: Path, detail: str) -> Reco
     if source is None:
         with translated(database):
             return Recovered(quarantine(database, folder, leave=False), None, detail)
-    return Recovered(put_back(database, folder, source).moved_aside, source, detail)
+    return Recovered(replace_database(database, folder, source).moved_aside, source, detail)

@@ -71,9 +71,9 @@ def require_readable(
 ) -> DatabaseHeader | None:
     """What a database of ours says that these migrations bring up to date; None: there is none yet. Of any
     other hands off: raises StoreForeign, StoreTooOld or StoreTooNew."""
-    if found is None or (found.empty and not found.ours):
+    if found is None or (found.empty and not found.is_claude_mem):
         return None
-    if not found.ours:
+    if not found.is_claude_mem:
         raise StoreForeign(str(path), "it contains tables of another program")
     if found.version < FIRST_RELEASE:
         raise StoreTooOld(str(path), found=found.version, oldest=FIRST_RELEASE)

@@ -38,9 +38,9 @@ class Deletion(forget.Deletion):
     def forget(self, plan: ForgetPlan) -> Forgotten:
         interrupted = self._writer.run(begin)
         words = PageScan()
-        gone = forget.Deleted(see=words.add)
-        done = self.delete(plan, gone)
-        overwrite_deleted(self._writer, lambda: interrupted or gone.edited or words.is_in(self._path()))
+        deleted = forget.Deleted(see=words.add)
+        done = self.delete(plan, deleted)
+        overwrite_deleted(self._writer, lambda: interrupted or deleted.edited or words.is_in(self._path()))
         return done
 
     def finish_forgetting(self) -> bool:

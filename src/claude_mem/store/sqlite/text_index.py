@@ -135,7 +135,7 @@ def take_out(db: Connection, refs: Sequence[Ref]) -> None:
     _next_generation(db)
 
 
-def put_back(db: Connection, refs: Sequence[Ref]) -> None:
+def reindex(db: Connection, refs: Sequence[Ref]) -> None:
     """After rows were changed, in the same transaction."""
     for made in _indexed(db, refs):
         _add(db, made)
@@ -230,27 +230,27 @@ class Fts5Matcher(Matcher):
             return int(execute(self.db, "how_often", **given).fetchone()[0])
         return int(execute(self.db, "how_often_at_most", **given, most=most + 1).fetchone()[0])
 
-    def weigh(self, words: str, everywhere: int) -> TextMatch:
+    def score(self, words: str, everywhere: int) -> TextMatch:
         first, last = self.span
         # SQLite uses the rarity in the whole index; this computes it the same way, including its minimum.
         rarity = max(math.log((self.everything - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)
         found = tuples(self.db, "weighed_matches", expression=_quoted(words), first=first, last=last)
         return self._match(words, rarity, found)
 
-    def weigh_few(self, words: str, most: int) -> TextMatch | None:
+    def score_few(self, words: str, most: int) -> TextMatch | None:
         first, last = self.span
         given: dict[str, Value] = {"expression": _quoted(words), "first": first, "last": last}
         found = tuples(self.db, "weighed_at_most", **given, most=most + 1)
         if len(found) > most:
             return None
         rarity = found[0][3] / SATURATED if found else 1.0
-        return self._match(words, rarity, [(key, score, said) for key, score, said, _ in found])
+        return self._match(words, rarity, [(key, score, prose) for key, score, prose, _ in found])
 
     def _match(self, words: str, rarity: float, found: list[tuple[int, float, float]]) -> TextMatch:
         """`rarity`: what SQLite has multiplied the scores by."""
         factor = idf(len(found), self.size) / rarity
         scores = {key: factor * score for key, score, _ in found}
-        return TextMatch(words, scores, {key: factor * said for key, _, said in found if said > 0})
+        return TextMatch(words, scores, {key: factor * prose for key, _, prose in found if prose > 0})
 
     def matches(self, words: str, *, prose: bool = False) -> list[int]:
         return self._matches(f"{{title body names}} : {_quoted(words)}" if prose else _quoted(words))

@@ -96,9 +96,9 @@ class EmbeddingProgress(vector_table.EmbeddingProgress):
         return None
 
     @transaction
-    def embedded(self, db: Connection, marks: Mapping[MemoryKind, int], again: Mapping[str, str]) -> None:
+    def embedded(self, db: Connection, marks: Mapping[MemoryKind, int], settled: Mapping[str, str]) -> None:
         _advance(db, marks if derived(db, FOLLOWED) == self._read_at else {})
-        for name, value in again.items():
+        for name, value in settled.items():
             execute(db, "settle_again", name=name, value=value)
 
 
@@ -112,15 +112,15 @@ def make_again(db: Connection, ref: Ref) -> None:
         execute(db, "set_derived", name=f"vectors_again_{ref.id}", value=secrets.token_hex(8))
 
 
-def move(db: Connection, refs: Sequence[Ref], session_id: int, gone: int, into: int) -> None:
+def move(db: Connection, refs: Sequence[Ref], session_id: int, source: int, into: int) -> None:
     """In the transaction that gives a session's memories to another project. Ours are given another key,
     under a new stamp, so that nobody goes on with what was read before; another backend makes them anew."""
     moved = [ref for ref in refs if ref.kind in EMBEDDED]
     try:
         begin = Ref(EMBEDDED[0], 0)
-        first = memory_key(gone, session_id, begin)
+        first = memory_key(source, session_id, begin)
         by = memory_key(into, session_id, begin) - first
-        last = memory_key(gone, session_id + 1, begin) - 1
+        last = memory_key(source, session_id + 1, begin) - 1
     except OverflowError:
         return  # the indexes have no place for them; a vector that is left behind finds what it is of
     if is_builtin(db):
@@ -128,7 +128,7 @@ def move(db: Connection, refs: Sequence[Ref], session_id: int, gone: int, into: 
         if derived(db, "vectors_stamp") is not None:
             renew_stamp(db)
         return
-    take_out(db, [memory_key(gone, session_id, ref) for ref in moved])
+    take_out(db, [memory_key(source, session_id, ref) for ref in moved])
     for kind in EMBEDDED:
         oldest = min((ref.id for ref in moved if ref.kind == kind), default=None)
         if oldest is not None and oldest <= _mark(db, kind):

@@ -81,7 +81,7 @@ def test_large_numbers_are_indexed_searched_merged_and_forgotten(
     while (batch := store.embeddings.unembedded(10)) is not None:
         keys.update(key for key, _ in batch.texts)
         vectors.put({key: vector() for key, _ in batch.texts})
-        store.embeddings.embedded(batch.marks, batch.again)
+        store.embeddings.embedded(batch.marks, batch.settled)
     assert {str(ref_at(key)) for key in keys} == all_four - {f"e{memory + 1}"}
     for backend in (vectors, elsewhere):
         assert {key for key, _ in backend.nearest(vector(), project, 5)} == keys

@@ -52,7 +52,7 @@ def test_what_commits_after_a_later_memory_gets_a_vector_too(
         texts = []
         while (some := store.embeddings.unembedded(100)) is not None:
             texts += [text for _, text in some.texts]
-            store.embeddings.embedded(some.marks, some.again)
+            store.embeddings.embedded(some.marks, some.settled)
         return texts
 
     with open_transaction(store, "slow heron"):
@@ -81,7 +81,7 @@ def test_words_that_change_while_they_are_embedded_are_embedded_again(store: Pos
     some = store.embeddings.unembedded(100)
     assert some is not None
     store.memories.revise([Revision(ref.id, {"title": "an egret"})])
-    store.embeddings.embedded(some.marks, some.again)
+    store.embeddings.embedded(some.marks, some.settled)
     again = store.embeddings.unembedded(100)
     assert again is not None
     assert [text for _, text in again.texts] == ["an egret"]

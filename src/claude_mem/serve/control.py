@@ -112,7 +112,7 @@ def socket_address(data_dir: Path, name: str) -> Iterator[str]:
         yield path
         return
     folder = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    current = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         if sys.platform == "linux":
             yield f"/proc/self/fd/{folder}/{name}"
@@ -120,8 +120,8 @@ def socket_address(data_dir: Path, name: str) -> Iterator[str]:
             os.fchdir(folder)
             yield name
     finally:
-        os.fchdir(here)
-        os.close(here)
+        os.fchdir(current)
+        os.close(current)
         os.close(folder)
 
 
@@ -192,10 +192,10 @@ def start(data_dir: Path, *, deadline_s: float = 10.0, command: Sequence[str] | 
 def start_problem(data_dir: Path) -> str | None:
     """What the last worker said when it did not start, in one line. Of a crash only that it was one: its last
     line may quote what was captured."""
-    said = _tail(data_dir / paths.START_LOG)
-    if "Traceback" in said:
+    log = _tail(data_dir / paths.START_LOG)
+    if "Traceback" in log:
         return f"it crashed; see {data_dir / paths.START_LOG}"
-    return said.splitlines()[-1].rstrip(".") if said else None
+    return log.splitlines()[-1].rstrip(".") if log else None
 
 
 def stop(data_dir: Path, *, deadline_s: float = 10.0, force: bool = False) -> bool:

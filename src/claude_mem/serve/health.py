@@ -53,8 +53,8 @@ def queue_figures(services: Services) -> QueueStatus:
 
 def _alert(services: Services, waiting: int, age_ms: int) -> str | None:
     """The alert, if there is one. Backfilled events do not count, because the user expects them to wait."""
-    chosen = services.settings
-    limits = chosen.queue_alert_events, chosen.queue_alert_minutes
+    settings = services.settings
+    limits = settings.queue_alert_events, settings.queue_alert_minutes
     if limits[0] and waiting > limits[0]:
         waiting = max(0, waiting - services.store.events.progress(0).waiting)
     return queue_alert(waiting, age_ms, *limits)
@@ -102,7 +102,7 @@ def worker_health(running: Running) -> Health:
         active_sessions=active,
         queue=queue,
         mishaps=dict(running.mishaps),
-        hung_asks=running.hung_asks(),
+        hung_asks=running.hung_queries(),
         observer=services.observing.state(),
         recall=_progress(services),
     )
@@ -171,7 +171,7 @@ def prometheus(running: Running) -> str:
         metric("spool_bytes", "Bytes waiting in the spool.", services.intake.spool.measure()[1]),
         metric("sessions_open", "Sessions that may still be open.", open_sessions),
         metric("mishaps_total", "Failures the worker recovered from.", running.mishaps, "where"),
-        metric("hung_asks", "Recall queries that did not return.", running.hung_asks()),
+        metric("hung_asks", "Recall queries that did not return.", running.hung_queries()),
         metric("uptime_seconds", "Since the worker started.", round(running.uptime_s, 3)),
         metric("resident_memory_bytes", "Memory used by the worker.", resident_bytes()),
         metric("index_waiting", "Rows not in the full-text index yet.", recall.index.waiting),
@@ -282,9 +282,9 @@ def banners(
     if queue is not None and queue.parked > queue.fallback:
         text = f"{_many(queue.parked - queue.fallback)} parked after several failed attempts."
         add("parked", "warning", text, "claude-mem queue retry")
-    if lost := sum(drops.values()):
+    if dropped := sum(drops.values()):
         why = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in drops.items() if count)
-        add("dropped", "info", f"{_many(lost)} could not be stored: {why}.", "claude-mem doctor")
+        add("dropped", "info", f"{_many(dropped)} could not be stored: {why}.", "claude-mem doctor")
     return found
 
 

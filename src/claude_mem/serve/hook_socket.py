@@ -10,7 +10,7 @@ the same without a session_id                        ->  for the session last na
 {"type":"command","session":…,"cwd":…,"typed":…}     ->  the same: the output of `/mem`, for the user
 anything else                                        ->  {"error":…}
 
-Recall queries are answered in a few separate threads (`AskPool`). A hook waits for a fraction of a
+Recall queries are answered in a few separate threads (`QueryPool`). A hook waits for a fraction of a
 second, then gives up. So the queue is short, and a query whose caller has disconnected is dropped. A lookup
 that hangs blocks neither the worker's other threads nor its shutdown, because a new thread takes its place.
 """
@@ -41,13 +41,13 @@ from claude_mem.serve.worker_log import name_of
 
 log = logging.getLogger("claude_mem.serve")
 
-ASK_THREADS = 4
-MOST_ASK_THREADS = 16
+QUERY_THREADS = 4
+MOST_QUERY_THREADS = 16
 """The maximum number of threads, including hung ones. At this limit, no query is answered until one
 returns."""
 MOST_WAITING = 8
 """The maximum number of waiting queries; any further one gets an empty answer immediately."""
-ASK_WITHIN_S = 5.0
+QUERY_WITHIN_S = 5.0
 """After this time the caller has disconnected, and a lookup that is still running counts as hung."""
 LONGEST_CONTEXT = 10_000
 """Characters, as the client counts them (in UTF-16). It shows only the beginning of a longer text."""
@@ -63,19 +63,19 @@ class _Lookup(Struct):
     question: Question
     answer: asyncio.Future[str]
     runs: bool = False
-    is_left: bool = False  # its asker has left
+    is_left: bool = False  # its caller has left
 
 
-class AskPool:
-    """Answers each question in a thread, a few at a time; `record_mishap` receives what `ask` raises. Belongs
-    to one event loop; only that changes its state."""
+class QueryPool:
+    """Answers each question in a thread, a few at a time; `record_mishap` receives what `answer` raises.
+    Belongs to one event loop; only that changes its state."""
 
     def __init__(
-        self, ask: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
+        self, answer: Callable[[Question], str], record_mishap: Callable[[str, BaseException], None]
     ) -> None:
-        self._ask, self._record_mishap = ask, record_mishap
+        self._pool, self._record_mishap = answer, record_mishap
         self._loop = asyncio.get_running_loop()
-        self._places = asyncio.Semaphore(ASK_THREADS)
+        self._places = asyncio.Semaphore(QUERY_THREADS)
         self._open: list[_Lookup] = []
         self._over = False
         self._threads = 0  # including those that hang
@@ -84,12 +84,12 @@ class AskPool:
 
     async def __call__(self, question: Question) -> str:
         """The context for the model; empty if it is not found in time."""
-        if self._over or len(self._open) >= MOST_WAITING or self.hung >= MOST_ASK_THREADS:
+        if self._over or len(self._open) >= MOST_WAITING or self.hung >= MOST_QUERY_THREADS:
             return ""
         lookup = _Lookup(question, self._loop.create_future())
         self._open.append(lookup)
         try:
-            async with asyncio.timeout(ASK_WITHIN_S), self._places:
+            async with asyncio.timeout(QUERY_WITHIN_S), self._places:
                 self._start(lookup)
                 return await lookup.answer
         except TimeoutError:
@@ -105,7 +105,7 @@ class AskPool:
             _resolve(lookup, "")
 
     def _start(self, lookup: _Lookup) -> None:
-        if self._threads >= MOST_ASK_THREADS or lookup.answer.done():
+        if self._threads >= MOST_QUERY_THREADS or lookup.answer.done():
             _resolve(lookup, "")
             return
         try:
@@ -121,7 +121,7 @@ class AskPool:
 
     def _look_up(self, lookup: _Lookup) -> None:
         try:
-            found: str | Exception = _checked(self._ask(lookup.question))
+            found: str | Exception = _checked(self._pool(lookup.question))
         except Exception as error:  # counted: the session continues without memory
             found = error
         with suppress(RuntimeError):  # the worker has ended in the meantime
@@ -142,7 +142,9 @@ class AskPool:
             self.hung += 1
             if not self._over:
                 log.warning(
-                    "a recall hook's question was not answered within %g s; %d hang", ASK_WITHIN_S, self.hung
+                    "a recall hook's question was not answered within %g s; %d hang",
+                    QUERY_WITHIN_S,
+                    self.hung,
                 )
 
 
@@ -189,8 +191,8 @@ class HookListener:
 
     def __init__(self, running: Running, on_wake: Callable[[str], None], listener: socket.socket) -> None:
         self._running, self._on_wake, self._listener = running, on_wake, listener
-        self._ask = ask = AskPool(running.services.recall.injector.answer, running.record_mishap)
-        running.hung_asks = lambda: ask.hung
+        self._pool = pool = QueryPool(running.services.recall.injector.answer, running.record_mishap)
+        running.hung_queries = lambda: pool.hung
         self._server: asyncio.Server | None = None
         self._commands = asyncio.Semaphore(MOST_COMMANDS)
         self._busy: set[asyncio.Task[None]] = set()
@@ -206,7 +208,7 @@ class HookListener:
         """Accepts no more messages, lets commits finish, and closes the other connections."""
         if self._server is not None:
             self._server.close()
-        self._ask.stop()
+        self._pool.stop()
         for task in self._open - self._busy:
             task.cancel()
         if self._open:
@@ -286,7 +288,7 @@ class HookListener:
             case "ask":
                 try:
                     # Keep this order and spacing: hooks do not parse the answer, but cut the string out.
-                    return {"type": "answer", "context": await self._ask(message)}
+                    return {"type": "answer", "context": await self._pool(message)}
                 finally:
                     # The prompt was spooled before its query. Draining it now delays no answer.
                     self._wake(message)

@@ -255,8 +255,8 @@ async def _live(services: Services, version: str, held: Held, start_successor: C
     running = Running(services, visitors=Visitors(Path(paths.SIGNED_IN), services.clock, token), loop=loop)
     running.queue_history = QueueSampler(Path(paths.QUEUE_HISTORY))
     running.queue_history.load()
-    for wanted in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(wanted, running.stop)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, running.stop)
 
     def on_wake(hook_version: str) -> None:
         if replacement.is_newer(hook_version, than=version):

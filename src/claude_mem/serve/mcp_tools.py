@@ -86,18 +86,22 @@ def _answer(result: Found) -> str:
     title, snippet = headline(
         str(result["kind"]), str(result.get("title") or ""), str(result.get("snippet") or "")
     )
-    said = f"{title.rstrip('.')}. {snippet}" if snippet else title
+    sentence = f"{title.rstrip('.')}. {snippet}" if snippet else title
     marks = f" {{{'; '.join(found)}}}" if (found := _marks(result, is_named=True)) else ""
     kind = result.get("type") or result["kind"]
-    return f"#{result['ref']} {kind} {one_line(said, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
+    return f"#{result['ref']} {kind} {one_line(sentence, LONGEST_ANSWER)}{marks} ~{result.get('tokens')}"
 
 
 def timeline_text(found: Found) -> ToolText:
     before, after, anchor = found.get("before") or [], found.get("after") or [], found.get("anchor")
-    here = [f"> {memory_line(anchor)}"] if anchor else [f"> {found.get('at') or ''}"]
+    position = [f"> {memory_line(anchor)}"] if anchor else [f"> {found.get('at') or ''}"]
     if not before and not after and not anchor:
         return ToolText("No results.")
-    lines = [*(memory_line(result) for result in before), *here, *(memory_line(result) for result in after)]
+    lines = [
+        *(memory_line(result) for result in before),
+        *position,
+        *(memory_line(result) for result in after),
+    ]
     return ToolText(_note(found), "\n".join(lines), "Full text: get_observations(ids=[…]).")
 
 
@@ -140,13 +144,15 @@ def forgotten_text(found: Found) -> ToolText:
     counts = [f"{found[kind]} {kind}" for kind in kinds if found.get(kind)]
     total = ", ".join(counts) or "nothing"
     backups = found.get("backups")
-    kept = f" Backups that still contain it: {backups}." if backups else ""
+    remaining = f" Backups that still contain it: {backups}." if backups else ""
     if not found.get("dry_run"):
-        return ToolText(f"Permanently deleted: {total}.{kept}")
+        return ToolText(f"Permanently deleted: {total}.{remaining}")
     after = (
         f'Ask the user. If they agree, call it again with the same ids and confirm="{found.get("confirm")}".'
     )
-    return ToolText(f"Would be permanently deleted: {total}.{kept}", _lines(found.get("sample") or []), after)
+    return ToolText(
+        f"Would be permanently deleted: {total}.{remaining}", _lines(found.get("sample") or []), after
+    )
 
 
 def memory_line(result: Found) -> str:
@@ -293,8 +299,8 @@ def _forget(server: ToolServer, given: tool_arguments.ForgetArguments, cwd: str)
 
 def _in_project(project: str, cwd: str) -> FilterRequest:
     _require_project(project, cwd)
-    here = project == tool_arguments.HERE
-    return FilterRequest(project="" if here else project, cwd=cwd if here else "")
+    is_here = project == tool_arguments.HERE
+    return FilterRequest(project="" if is_here else project, cwd=cwd if is_here else "")
 
 
 def _require_project(project: str, cwd: str) -> None:

@@ -33,13 +33,13 @@ class ProcessState(Struct, kw_only=True):
     """Why nothing can be stored at the moment."""
     mishaps: Counter[str] = field(default_factory=Counter)
     """Exceptions from which the worker recovered, by component."""
-    born: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
     loop: asyncio.AbstractEventLoop | None = None
     thread: int = field(default_factory=threading.get_ident)
 
     @property
     def uptime_s(self) -> float:
-        return time.monotonic() - self.born
+        return time.monotonic() - self.started_at
 
     def in_loop(self, call: Callable[..., object], *given: object) -> None:
         """Runs it now or, from another thread, soon."""

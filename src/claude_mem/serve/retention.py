@@ -87,9 +87,9 @@ class Retention(Struct, frozen=True, kw_only=True):
         most = self.settings.evidence_mb * MEGABYTE
         if not most or self.store.upkeep.size().size <= most:
             return Evidence()
-        there = self.store.upkeep.measure_evidence()
-        share = max(0, there.characters - most)
-        return Evidence(there.events * share // max(1, there.characters), share)
+        stored = self.store.upkeep.measure_evidence()
+        share = max(0, stored.characters - most)
+        return Evidence(stored.events * share // max(1, stored.characters), share)
 
     def _before(self) -> int:
         return now() - self.settings.evidence_days * DAY_MS

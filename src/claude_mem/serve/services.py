@@ -66,8 +66,8 @@ class QueueSampler(Struct):
             self.samples = [*self.samples[:-1], longest]
             return
         # The clock was set back, so drop entries that are in the future.
-        kept = [each for each in self.samples if now - MOST_SAMPLES * SAMPLE_EVERY_MS < each.at < at]
-        self.samples = [*kept, QueueSample(at, waiting, oldest_age_ms)][-MOST_SAMPLES:]
+        earlier = [each for each in self.samples if now - MOST_SAMPLES * SAMPLE_EVERY_MS < each.at < at]
+        self.samples = [*earlier, QueueSample(at, waiting, oldest_age_ms)][-MOST_SAMPLES:]
         if self.path is not None:
             with suppress(OSError):  # a full disk: it is only a plot
                 write_file(self.path, msgspec.json.encode(self.samples))
@@ -201,7 +201,7 @@ class Running(ProcessState):
     recording: object = None
     """The state of recording at the last check; None: it was not checked yet."""
     queue_history: QueueSampler = field(default_factory=QueueSampler)
-    hung_asks: Callable[[], int] = lambda: 0
+    hung_queries: Callable[[], int] = lambda: 0
     """How many recall queries of hooks are still running although their callers have timed out."""
 
     @property

@@ -46,9 +46,9 @@ def listen_unix(path: Path) -> socket.socket:
     return listener
 
 
-def listen_tcp(wanted: int) -> socket.socket:
-    """Listens on the wanted loopback port, otherwise on one close to it, otherwise on any."""
-    for port in (*range(wanted, min(wanted + NEIGHBOURS, 65535) + 1), 0):
+def listen_tcp(preferred: int) -> socket.socket:
+    """Listens on the preferred loopback port, otherwise on one close to it, otherwise on any."""
+    for port in (*range(preferred, min(preferred + NEIGHBOURS, 65535) + 1), 0):
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             # This only ignores a dead worker's lingering connections; a live listener keeps its port.
@@ -95,7 +95,7 @@ Listener = HttpServer | HookListener
 class Listeners:
     def __init__(self, running: Running, app: ASGIApp, token: str, on_wake: Callable[[str], None]) -> None:
         self._running, self._app, self._token, self._on_wake = running, app, token, on_wake
-        self._ours: dict[Path, Identity | None] = {}
+        self._identities: dict[Path, Identity | None] = {}
         self._listeners: dict[Path | None, Listener] = {}  # by their files; None: the port
         self._mutex = asyncio.Lock()
         self._closed = False
@@ -122,8 +122,8 @@ class Listeners:
         try:
             async with self._mutex:
                 for path in (HOOK_SOCK, WORKER_SOCK, WORKER_JSON):
-                    ours = self._ours.get(path)
-                    if not self._closed and (ours is None or file_identity(path) != ours):
+                    identity = self._identities.get(path)
+                    if not self._closed and (identity is None or file_identity(path) != identity):
                         await self._make(path, former)
         finally:
             await _stop_all(former)
@@ -132,8 +132,8 @@ class Listeners:
         """Accepts no more connections, finishes running requests, and removes the files."""
         async with self._mutex:
             self._closed = True
-            for path, ours in self._ours.items():
-                if file_identity(path) == ours:
+            for path, identity in self._identities.items():
+                if file_identity(path) == identity:
                     path.unlink(missing_ok=True)
         await _stop_all(self._listeners.values())
 
@@ -150,9 +150,9 @@ class Listeners:
                 face = HttpServer(Guard(self._app, self._running, None), listener)
             self._listeners[path] = face
             await face.start()
-        if path in self._ours:
+        if path in self._identities:
             log.warning("%s had been deleted or replaced; it is back", path)
-        self._ours[path] = file_identity(path)
+        self._identities[path] = file_identity(path)
 
     def _announcement(self) -> bytes:
         parts, running = self._running.services, self._running

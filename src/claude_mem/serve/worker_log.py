@@ -115,8 +115,8 @@ _PLACE = lazy_pattern(r"(\d{1,20})-(\d{1,15})", re.ASCII)
 def tail(log: Path, after: str, level: LogLevel, limit: int) -> LogsAnswer:
     """`after`: the `next` of an answer, or nothing for the end of the log."""
     text, following = read_since(log, after)
-    wanted = LEVELS[LEVELS.index(level) :]
-    lines = [line for line in _parsed(text) if line.level in wanted or line.level not in LEVELS]
+    levels = LEVELS[LEVELS.index(level) :]
+    lines = [line for line in _parsed(text) if line.level in levels or line.level not in LEVELS]
     return LogsAnswer(lines[-limit:], following)
 
 

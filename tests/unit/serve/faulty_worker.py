@@ -157,9 +157,9 @@ def main() -> int:
     parser.add_argument("--from-hook", action="store_true")
     parser.add_argument("--successor", type=json.loads)
     parser.add_argument("--delete-timeout-ms", type=int, default=15_000)
-    parser.add_argument("--ask-within-s", type=float, default=hook_socket.ASK_WITHIN_S)
+    parser.add_argument("--ask-within-s", type=float, default=hook_socket.QUERY_WITHIN_S)
     given = parser.parse_args()
-    hook_socket.ASK_WITHIN_S = given.ask_within_s
+    hook_socket.QUERY_WITHIN_S = given.ask_within_s
     return run(
         Settings(
             given.data_dir,

@@ -14,7 +14,7 @@ from tests.unit.serve.faulty_worker import asking, built
 
 from claude_mem.hook import worker_link
 from claude_mem.serve import health, hook_socket, sockets
-from claude_mem.serve.hook_socket import AskPool, HookListener, Question
+from claude_mem.serve.hook_socket import HookListener, QueryPool, Question
 from claude_mem.serve.services import Running
 
 PATIENCE_S = 20.0
@@ -112,7 +112,7 @@ class Hanging:
         return "late"
 
     async def is_full(self) -> None:
-        for _ in range(hook_socket.ASK_THREADS):
+        for _ in range(hook_socket.QUERY_THREADS):
             assert await asyncio.to_thread(self.at_work.acquire, timeout=PATIENCE_S)
 
 
@@ -120,7 +120,7 @@ def test_when_all_hang_the_next_is_refused_at_once_and_those_behind_them_are_not
     hanging = Hanging()
 
     async def ask() -> None:
-        answers = AskPool(hanging.ask, lambda *_: None)
+        answers = QueryPool(hanging.ask, lambda *_: None)
         held = [asyncio.create_task(answers({})) for _ in range(hook_socket.MOST_WAITING)]
         await hanging.is_full()
         with pytest.raises(StopIteration) as refused:  # it ends before it waits even once
@@ -139,7 +139,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     hanging = Hanging()
 
     async def talk(_: Running, line: HookListener) -> None:
-        held = [asyncio.create_task(say(tmp_path, QUERY)) for _ in range(hook_socket.ASK_THREADS)]
+        held = [asyncio.create_task(say(tmp_path, QUERY)) for _ in range(hook_socket.QUERY_THREADS)]
         await hanging.is_full()
         await line.stop()
         assert {json.loads(await task)["context"] for task in held} == {""}
@@ -147,7 +147,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
     try:
         serving(tmp_path, hanging.ask, talk)
         hung = [thread for thread in threading.enumerate() if thread.name.startswith("ask-")]
-        assert len(hung) == hook_socket.ASK_THREADS
+        assert len(hung) == hook_socket.QUERY_THREADS
         assert all(thread.daemon for thread in hung)  # else the interpreter would wait for them
     finally:
         hanging.let_go.set()
@@ -155,7 +155,7 @@ def test_a_lookup_that_hangs_keeps_neither_the_line_nor_the_worker_from_ending(t
 
 def test_whoever_asks_after_the_end_is_told_nothing() -> None:
     async def ask() -> str:
-        answers = AskPool(lambda _: "memory", lambda *_: None)
+        answers = QueryPool(lambda _: "memory", lambda *_: None)
         assert await answers({}) == "memory"
         answers.stop()
         return await answers({})
@@ -172,7 +172,7 @@ class SomeHang(Hanging):
     async def hangs(self, folder: Path, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         """Asks until so many more lookups hang, each left by its asker soon."""
         with monkeypatch.context() as hasty:
-            hasty.setattr(hook_socket, "ASK_WITHIN_S", 0.05)
+            hasty.setattr(hook_socket, "QUERY_WITHIN_S", 0.05)
             while times:
                 assert json.loads(await say(folder, HANG))["context"] == ""
                 times -= self.at_work.acquire(blocking=False)
@@ -198,10 +198,10 @@ def test_lookups_that_hang_give_their_places_and_threads_back_and_health_counts_
 
     async def talk(running: Running, _: HookListener) -> None:
         for hung in (
-            hook_socket.ASK_THREADS,
-            2 * hook_socket.ASK_THREADS,
+            hook_socket.QUERY_THREADS,
+            2 * hook_socket.QUERY_THREADS,
         ):  # as many as there are places, in all
-            await hanging.hangs(tmp_path, monkeypatch, hook_socket.ASK_THREADS)
+            await hanging.hangs(tmp_path, monkeypatch, hook_socket.QUERY_THREADS)
             assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"
             assert await told_hung(running) == hung
         hanging.let_go.set()
@@ -220,11 +220,11 @@ def test_no_more_threads_than_the_bound_are_given_to_lookups_that_hang(
     hanging = SomeHang()
 
     async def talk(running: Running, _: HookListener) -> None:
-        await hanging.hangs(tmp_path, monkeypatch, hook_socket.MOST_ASK_THREADS)
+        await hanging.hangs(tmp_path, monkeypatch, hook_socket.MOST_QUERY_THREADS)
         for _again in range(2):
             assert json.loads(await say(tmp_path, QUERY))["context"] == ""
-        assert await told_hung(running) == hook_socket.MOST_ASK_THREADS
-        assert len(ours()) == hook_socket.MOST_ASK_THREADS
+        assert await told_hung(running) == hook_socket.MOST_QUERY_THREADS
+        assert len(ours()) == hook_socket.MOST_QUERY_THREADS
         hanging.let_go.set()
         await none_hangs(running)
         assert json.loads(await say(tmp_path, QUERY))["context"] == "memory"

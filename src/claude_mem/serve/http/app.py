@@ -39,10 +39,10 @@ from claude_mem.store.values import ChangedMeanwhile
 
 RETRY_AFTER_S = 5
 
-_own = Routes()
+_extra_routes = Routes()
 
 
-@_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."))
+@_extra_routes.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."))
 def describe(call: Call) -> dict[str, Any]:
     from claude_mem.serve.http import openapi
 
@@ -65,7 +65,7 @@ TABLE: tuple[Endpoint, ...] = (
     *settings_routes.routes,
     *sharing_routes.routes,
     *system_routes.routes,
-    *_own,
+    *_extra_routes,
 )
 
 

@@ -145,10 +145,10 @@ def _is_signed_in(found: dict[bytes, list[bytes]], key: Key, is_file: bool) -> b
 
 def given_cookie(headers: Iterable[bytes], port: int | None) -> str | None:
     """Our cookie, of all that the browser sends; None: there is none, or more than one."""
-    wanted = cookie_name(port).encode()
+    cookie_key = cookie_name(port).encode()
     pairs = [pair.strip().partition(b"=") for header in headers for pair in header.split(b";")]
-    ours = [value for name, _, value in pairs if name == wanted]
-    return ours[0].decode("ascii", "replace") if len(ours) == 1 else None
+    values = [value for name, _, value in pairs if name == cookie_key]
+    return values[0].decode("ascii", "replace") if len(values) == 1 else None
 
 
 def _holds_token(given: list[bytes], token: str) -> bool:
@@ -190,8 +190,8 @@ class Middleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                ours = ((b"x-request-id", id.encode()), *self._headers())
-                message["headers"] = [*hardened(message.get("headers", ())), *ours]
+                extra = ((b"x-request-id", id.encode()), *self._headers())
+                message["headers"] = [*hardened(message.get("headers", ())), *extra]
             await send(message)
 
         try:

@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from claude_mem.serve.services import BACKLOG
 
 MOST_CONNECTIONS = 256
-MOST_STRANGERS = 192
+MOST_UNAUTHENTICATED = 192
 """The maximum number of these without a key. Beyond it, a new one replaces the one that has waited longest,
 so that open connections cannot lock out other callers; the rest is reserved for connections with a key."""
 KEEP_ALIVE_S = 30
@@ -91,7 +91,7 @@ class Bounded(HttpToolsProtocol):
     uvicorn, until a byte arrives. All else that a caller owes us is timed here, and counted.
     """
 
-    most_connections, most_strangers = MOST_CONNECTIONS, MOST_STRANGERS
+    most_connections, most_unauthenticated = MOST_CONNECTIONS, MOST_UNAUTHENTICATED
 
     _unparsed = 0  # bytes since headers were last complete, or a piece of a body came
     _owes_body = False
@@ -101,22 +101,22 @@ class Bounded(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        strangers = self._strangers
-        strangers[self] = None
+        unauthenticated = self._unauthenticated
+        unauthenticated[self] = None
         self._wait()
-        if len(strangers) > self.most_strangers or len(self.connections) > self.most_connections:
-            oldest = next(iter(strangers))  # which may be this one
-            del strangers[oldest]
+        if len(unauthenticated) > self.most_unauthenticated or len(self.connections) > self.most_connections:
+            oldest = next(iter(unauthenticated))  # which may be this one
+            del unauthenticated[oldest]
             oldest.transport.abort()
 
     @property
-    def _strangers(self) -> dict[Bounded, None]:
+    def _unauthenticated(self) -> dict[Bounded, None]:
         """Connections of this server that have not shown a key, the oldest first."""
         found: dict[Bounded, None] = self.server_state.__dict__.setdefault("strangers", {})
         return found
 
     def _admit(self) -> None:
-        self._strangers.pop(self, None)
+        self._unauthenticated.pop(self, None)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

@@ -85,9 +85,9 @@ class Visitors:
             write_file(self._path, json.dumps(self._cookies).encode() + b"\n")
 
 
-def _unexpired(kept: dict[str, int], now: int, most: int) -> dict[str, int]:
+def _unexpired(sessions: dict[str, int], now: int, most: int) -> dict[str, int]:
     """The newest ones that have not expired."""
-    return dict([(name, until) for name, until in kept.items() if until > now][-most:])
+    return dict([(name, until) for name, until in sessions.items() if until > now][-most:])
 
 
 def _hash(word: str) -> str:

@@ -69,8 +69,8 @@ def _saved(call: TeamCall, session: str, at: int, title: str) -> Ref:
 
 def _own_session(call: TeamCall, project: str) -> str:
     """The session for the member's saved memories: one per member and project."""
-    whose = f"{call.identity.member}/{project}"
-    return f"{MCP_CLIENT}-{hashlib.sha256(whose.encode(errors='replace')).hexdigest()[:24]}"
+    owner = f"{call.identity.member}/{project}"
+    return f"{MCP_CLIENT}-{hashlib.sha256(owner.encode(errors='replace')).hexdigest()[:24]}"
 
 
 def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnswer:
@@ -83,13 +83,13 @@ def _forget(call: TeamCall, request: ForgetRequest, dry_run: bool) -> ForgetAnsw
     names = {ref: records.name_of_card(card, columns) for ref, (card, columns) in whole.items()}
     shared = {ref: name for ref, name in names.items() if name}
     ids = call.services.sharing.forget(list(shared.values()))
-    gone = [ref for ref, id in zip(shared, ids, strict=True) if id]
-    if whole and not gone:
+    deleted = [ref for ref, id in zip(shared, ids, strict=True) if id]
+    if whole and not deleted:
         raise InvalidInput(
             "ids",
             "Nothing was deleted: these memories are not yours, and you are not an admin of their project.",
         )
-    return _answer([whole[ref][0] for ref in gone], dry_run=False)
+    return _answer([whole[ref][0] for ref in deleted], dry_run=False)
 
 
 def _answer(cards: Sequence[Card], *, dry_run: bool) -> ForgetAnswer:

@@ -54,7 +54,7 @@ END_S = 1.5
 class ServerConnection(Bounded):
     """A connection with the limits of a team server, which has more callers than a worker."""
 
-    most_connections, most_strangers = 2_048, 1_024
+    most_connections, most_unauthenticated = 2_048, 1_024
 
 
 class ServerOptions(Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
     )
     gate = Gate(server_app(serving), serving, TABLE, rules)
     server = HttpServer(gate, listener, protocol=ServerConnection, tls=options.tls, grace_s=GRACE_S)
-    ask_to_stop = _on_signals(serving, options.drain_s)
+    stop_on_signal = _on_signals(serving, options.drain_s)
     loop.add_signal_handler(signal.SIGHUP, _renew, server)
     loops = _start_loops(serving)
     listener.listen(BACKLOG)
@@ -132,7 +132,7 @@ async def _live(services: TeamServices, options: ServerOptions, listener: socket
         each.cancel()
     ended = run_in_daemon(threads.shutdown)
     await until(ended, END_S)
-    ask_to_stop.cancel()
+    stop_on_signal.cancel()
     if not ended.is_set():
         log.warning("something is still running; leaving it")
         logging.shutdown()
@@ -151,15 +151,15 @@ def _authenticator(services: TeamServices) -> Callable[[str], Identity | None]:
 
 def _on_signals(serving: ServerState, drain_s: float) -> asyncio.Task[None]:
     """The first signal makes it drain, then stop; a second stops it at once."""
-    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    loop, signalled = asyncio.get_running_loop(), asyncio.Event()
 
     def on_signal(drains: bool) -> None:
-        if asked.is_set() or not drains:
+        if signalled.is_set() or not drains:
             serving.stopping.set()
-        asked.set()
+        signalled.set()
 
     async def drain() -> None:
-        await asked.wait()
+        await signalled.wait()
         log.info("stopping")
         serving.is_draining = True
         serving.notify_change()  # streams end
@@ -193,7 +193,7 @@ def _start_loops(serving: ServerState) -> list[asyncio.Task[None]]:
                 asyncio.create_task(_repeat(serving, name, step, MAINTAIN_EVERY_S))
                 for name, step in services.maintenance.items()
             ),
-            asyncio.create_task(_repeat(serving, "listen", lambda: _heard(serving), 0.0)),
+            asyncio.create_task(_repeat(serving, "listen", lambda: _await_changes(serving), 0.0)),
             asyncio.create_task(_check(serving)),
         ]
 
@@ -215,7 +215,7 @@ async def _repeat(
             await until(changed if wakes else serving.stopping, pause_s)
 
 
-def _heard(serving: ServerState) -> None:
+def _await_changes(serving: ServerState) -> None:
     if serving.services.listen(LISTEN_S):
         serving.notify_change()
 

@@ -48,18 +48,20 @@ COMMON = (
 )
 """What every route may answer."""
 
-_own = Routes()
+_extra_routes = Routes()
 
 
-@_own.get("/api/stats", "Statistics of what the caller may see.", Answer(200, "Figures."), scope="read")
+@_extra_routes.get(
+    "/api/stats", "Statistics of what the caller may see.", Answer(200, "Figures."), scope="read"
+)
 def stats(call: TeamCall) -> Json:
     return call.services.store.statistics.figures()
 
 
-mcp.add_route(_own, member_tools.server_of, scope="read")
+mcp.add_route(_extra_routes, member_tools.server_of, scope="read")
 
 
-@_own.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."), scope="read")
+@_extra_routes.get("/openapi.json", "This API, as OpenAPI 3.1.", Answer(200, "OpenAPI 3.1."), scope="read")
 def describe(call: TeamCall) -> dict[str, Any]:
     return document(call.services.version, str(call.request.base_url).rstrip("/"))
 
@@ -70,7 +72,7 @@ def _reading() -> list[Endpoint]:
     return [replace(by_name[name], scope=scope) for name in READING]
 
 
-TABLE: tuple[Endpoint, ...] = (*team_routes.routes, *_reading(), *member_stream.routes, *_own)
+TABLE: tuple[Endpoint, ...] = (*team_routes.routes, *_reading(), *member_stream.routes, *_extra_routes)
 
 
 def document(version: str, url: str) -> dict[str, Any]:

@@ -243,4 +243,4 @@ def test_connections_without_a_key_give_way_to_newer_ones_and_never_take_the_pla
 
 
 def test_a_place_is_left_for_those_with_a_key_however_many_have_none() -> None:
-    assert http_server.MOST_STRANGERS < http_server.MOST_CONNECTIONS
+    assert http_server.MOST_UNAUTHENTICATED < http_server.MOST_CONNECTIONS

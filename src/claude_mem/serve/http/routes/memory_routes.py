@@ -193,13 +193,13 @@ def forget(call: Call, body: api.ForgetRequest) -> api.ForgetAnswer:
     dry_run = body.dry_run is True or not body.confirm
     if body.for_team and not dry_run and (names := call.recall.deleter.names_of_others(body)):
         forget_for_team(call, names)
-    gone = call.recall.deleter.forget(body, dry_run=dry_run)
+    deleted = call.recall.deleter.forget(body, dry_run=dry_run)
     if not dry_run:
         # It is unknown here which memories of a session or a project were deleted, so listeners reload
         # everything.
         others = any(getattr(body, name) for name in api.FORGET_BY if name != "ids")
         call.running.announce("all" if others else "forget", _refs(body.ids))
-    return gone
+    return deleted
 
 
 # -- Export and import --

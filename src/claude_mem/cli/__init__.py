@@ -49,8 +49,8 @@ def _main(arguments: list[str]) -> int:
 def _is_typed(arguments: list[str]) -> bool:
     """Whether a person started the hook: its stdin is a terminal, or it is `context` with options or without
     a payload."""
-    asks = arguments[0] == "context" and (arguments[1:2] not in ([], ["--agent"]) or _is_device(0))
-    return asks or "-h" in arguments or "--help" in arguments or posix.isatty(0)
+    is_query = arguments[0] == "context" and (arguments[1:2] not in ([], ["--agent"]) or _is_device(0))
+    return is_query or "-h" in arguments or "--help" in arguments or posix.isatty(0)
 
 
 def _is_device(fd: int) -> bool:

@@ -296,8 +296,8 @@ def _event_line(event: TranscriptEvent, agent: str) -> bytes:
     line = _as_json(fields | {"payload": scrubbed, "hid_private": hid_private})
     if len(line) <= LONGEST_LINE:
         return line
-    bare = {key: event.payload[key] for key in scrub_payload.BARE_KEYS if key in event.payload}
-    return _as_json(fields | {"payload": bare, "hid_private": hid_private})
+    reduced = {key: event.payload[key] for key in scrub_payload.BARE_KEYS if key in event.payload}
+    return _as_json(fields | {"payload": reduced, "hid_private": hid_private})
 
 
 def _as_json(fields: dict[str, object]) -> bytes:

@@ -74,18 +74,18 @@ def _agent_name(typed: str) -> str:
     return short.get(name) or by_title.get(name) or name
 
 
-def connections(chosen: Settings) -> catalog.Connections:
-    return catalog.connections(chosen.data_dir, lambda agent: _program(chosen, agent))
+def connections(user_settings: Settings) -> catalog.Connections:
+    return catalog.connections(user_settings.data_dir, lambda agent: _program(user_settings, agent))
 
 
-def is_connected(chosen: Settings) -> bool:
+def is_connected(user_settings: Settings) -> bool:
     """What cannot be read is for `doctor` to report."""
-    known = connections(chosen)
+    known = connections(user_settings)
     return bool(known.found or known.unreadable)
 
 
-def _program(chosen: Settings, agent: Agent) -> str | None:
-    return getattr(chosen, agent.program_setting) if agent.program_setting else None
+def _program(user_settings: Settings, agent: Agent) -> str | None:
+    return getattr(user_settings, agent.program_setting) if agent.program_setting else None
 
 
 def _lock() -> Any:
@@ -162,30 +162,34 @@ def _install(args: argparse.Namespace) -> int:
                 f"{problem}\nIt was not changed. Use a separate directory:\n"
                 "  export CLAUDE_MEM_DATA_DIR=~/.claude-mem-py\n  claude-mem install"
             )
-        chosen = replace(client.load_settings(), data_dir=data_dir)
-        may_ask = sys.stdin.isatty() and not (args.yes or args.dry_run)
-        chosen, choice = observer_choice.change(
-            chosen, args.observer, observer_choice.ask(chosen) if may_ask else None
+        user_settings = replace(client.load_settings(), data_dir=data_dir)
+        is_interactive = sys.stdin.isatty() and not (args.yes or args.dry_run)
+        user_settings, choice = observer_choice.change(
+            user_settings,
+            args.observer,
+            observer_choice.terminal_prompt(user_settings) if is_interactive else None,
         )
         # An install does not remove the user's own settings file.
         new = ((choice.path, choice.after or ""),) if choice and choice.before is None else ()
-        own = Plan((choice,)) if choice and not new else Plan()
+        settings_plan = Plan((choice,)) if choice and not new else Plan()
         targets, left_out = [], LeftOut()
         for agent in agents:
-            wanted = InstallOptions(args.scope, not args.settings, not args.beside, args.statusline, new)
+            options = InstallOptions(args.scope, not args.settings, not args.beside, args.statusline, new)
             with left_out.unless_it_works(agent):
-                prepared = catalog.installer(agent.name).prepare(data_dir, _program(chosen, agent), wanted)
+                prepared = catalog.installer(agent.name).prepare(
+                    data_dir, _program(user_settings, agent), options
+                )
                 targets.append(InstallTarget(agent, prepared))
                 new = ()  # in one record is enough
         left_out.report(is_all=not targets)
-        plans = [*(plan for target in targets for plan in target.plans), own]
+        plans = [*(plan for target in targets for plan in target.plans), settings_plan]
         if args.dry_run:
             text = _text(plans) or "Already connected; nothing would change."
             data = _data(plans) | {"dry_run": True, "left_out": list(left_out.errors)}
             return output.result(args, data, text, code=left_out.code(args.agent))
         connecting = [target for target in targets if target.connects]
-        if connecting or not own.is_empty:
-            _announce(connecting, own)
+        if connecting or not settings_plan.is_empty:
+            _announce(connecting, settings_plan)
             titles = _titles(target.agent for target in connecting or targets)
             if code := confirm(f"Connect claude-mem to {titles}?", CHANGES, yes=args.yes):
                 return code
@@ -196,13 +200,13 @@ def _install(args: argparse.Namespace) -> int:
                         target.prepared.connect(journal)
                 targets = [target for target in targets if target.agent.name not in refused.errors]
                 refused.report(is_all=not targets)
-                for change in own.changes:
+                for change in settings_plan.changes:
                     journal.apply(change, ())
             left_out.errors.update(refused.errors)
-            _leave_empty_directories(targets, connections(chosen))
+            _leave_empty_directories(targets, connections(user_settings))
     if client.approve_environment(data_dir) or choice is not None:
         _stop(data_dir)  # the next hook starts it again, with the observer that was chosen
-    return _report(chosen, targets, left_out, args)
+    return _report(user_settings, targets, left_out, args)
 
 
 def _leave_empty_directories(targets: list[InstallTarget], known: catalog.Connections) -> None:
@@ -214,7 +218,7 @@ def _leave_empty_directories(targets: list[InstallTarget], known: catalog.Connec
             _remove_approvals(data_dir)
 
 
-def _announce(connecting: list[InstallTarget], own: Plan) -> None:
+def _announce(connecting: list[InstallTarget], settings_plan: Plan) -> None:
     for target in connecting:
         if len(connecting) > 1:
             output.message(f"{target.agent.title}:")
@@ -222,10 +226,10 @@ def _announce(connecting: list[InstallTarget], own: Plan) -> None:
             output.message(f"Currently connected {each.how}; that is removed first:\n{_summary(undo)}")
         output.message(_summary(target.prepared.plan))
         if target.prepared.replaces:
-            theirs = f"another claude-mem ({target.prepared.replaces})"
-            output.message(f"  replace {theirs}; --beside keeps it enabled")
-    if not own.is_empty:
-        output.message(_summary(own))
+            other = f"another claude-mem ({target.prepared.replaces})"
+            output.message(f"  replace {other}; --beside keeps it enabled")
+    if not settings_plan.is_empty:
+        output.message(_summary(settings_plan))
 
 
 def _titles(agents: Iterable[Agent]) -> str:
@@ -235,16 +239,18 @@ def _titles(agents: Iterable[Agent]) -> str:
 
 
 def _report(
-    chosen: Settings, targets: list[InstallTarget], left_out: LeftOut, args: argparse.Namespace
+    user_settings: Settings, targets: list[InstallTarget], left_out: LeftOut, args: argparse.Namespace
 ) -> int:
     from claude_mem.imports.sources import adoptable
     from claude_mem.wiring import observer_setup
 
-    planned, observer = [target.prepared.plan for target in targets], observer_setup.choice(chosen)
+    planned, observer = [target.prepared.plan for target in targets], observer_setup.choice(user_settings)
     for note in (note for plan in planned for note in plan.notes):
         output.message(note)
-    if theirs := adoptable(chosen):
-        output.message(f"Found the memory of another claude-mem: {theirs}. To import it: claude-mem adopt")
+    if other_memory := adoptable(user_settings):
+        output.message(
+            f"Found the memory of another claude-mem: {other_memory}. To import it: claude-mem adopt"
+        )
     if observer.problem:
         output.message(f"Events are recorded, but cannot become memories yet: {observer.problem}")
     is_new = any(target.connects for target in targets)
@@ -259,7 +265,7 @@ def _report(
     needs = [target.agent.needs for target in targets if target.agent.needs and target.connects]
     slash = any(target.agent.name == CLAUDE_CODE for target in targets)
     missing = absent[0].title if len(absent) == len(targets) else ""
-    steps = [*needs, *next_steps(chosen, observer.provider, missing=missing, slash=slash)]
+    steps = [*needs, *next_steps(user_settings, observer.provider, missing=missing, slash=slash)]
     data = {
         "changed": not all(plan.is_empty for plan in planned),
         "agents": [target.agent.name for target in targets],
@@ -273,18 +279,18 @@ def _report(
     return output.result(args, _data(planned) | data, text, code=left_out.code(args.agent))
 
 
-def next_steps(chosen: Settings, provider: str, *, missing: str = "", slash: bool = True) -> list[str]:
+def next_steps(user_settings: Settings, provider: str, *, missing: str = "", slash: bool = True) -> list[str]:
     """`missing`: the agent, if it is not installed yet. `slash`: there is one that has /mem."""
     begin = f"install {missing} and start a session" if missing else "start a new session"
     look = "/mem in a Claude Code session, or claude-mem search" if slash else "claude-mem search"
     pause = "/mem off in Claude Code, or CLAUDE_MEM_OFF=1" if slash else "CLAUDE_MEM_OFF=1"
-    if chosen.data_dir != Path.home() / ".claude-mem":
+    if user_settings.data_dir != Path.home() / ".claude-mem":
         look += ", with CLAUDE_MEM_DATA_DIR set"
     return [
         f"Next    {begin}. To import past sessions: claude-mem backfill",
-        f"Data    {output.short_path(chosen.data_dir)}, readable only by you. To search it: {look}.",
+        f"Data    {output.short_path(user_settings.data_dir)}, readable only by you. To search it: {look}.",
         f"Pause   claude-mem off; to resume: claude-mem on. For one session: {pause}",
-        f"Model   {observer_choice.cost(chosen, provider)}",
+        f"Model   {observer_choice.cost(user_settings, provider)}",
         "Undo    claude-mem uninstall; your memory stays. To check that it works: claude-mem doctor",
     ]
 
@@ -293,8 +299,8 @@ def _uninstall(args: argparse.Namespace) -> int:
     """Your memory stays in the data directory until you delete it."""
     with _lock():
         # Ignore errors in the data directory: uninstalling must always be possible.
-        chosen = replace(settings.load(), data_dir=settings.data_directory().absolute())
-        known, left_out = connections(chosen), LeftOut()
+        user_settings = replace(settings.load(), data_dir=settings.data_directory().absolute())
+        known, left_out = connections(user_settings), LeftOut()
         for agent, why in known.unreadable:
             left_out.errors[agent.name] = agent, ClaudeMemError(why)
         found: list[tuple[Agent, Connection]] = []
@@ -386,9 +392,9 @@ def _summary(how: Plan) -> str:
     """One line for every file of the user's, one for all that are only ours, one for each command."""
     changed = [change for change in how.changes if change.before is not None and change.after is not None]
     new = [change.path for change in how.changes if change.before is None]
-    gone = [change.path for change in how.changes if change.after is None]
+    removed = [change.path for change in how.changes if change.after is None]
     lines = [f"  change {change.path}" for change in changed]
-    for verb, what, files in (("write", "new file", new), ("remove", "file", gone)):
+    for verb, what, files in (("write", "new file", new), ("remove", "file", removed)):
         if len(files) == 1:
             lines.append(f"  {verb} {files[0]}")
         elif files:

@@ -99,14 +99,14 @@ def found(
     digits = max([2, *(len(str(result["ref"])) for result in results)])
     margin = 2 + digits + 2
     for session in sessions:
-        own = [result for result in results if result["session_id"] == session["session_id"]]
+        hits = [result for result in results if result["session_id"] == session["session_id"]]
         # Another member's session has no title if its prompt was not shared.
-        title = str(session["title"] or ("" if own[0].get("author") else "(no title)"))
+        title = str(session["title"] or ("" if hits[0].get("author") else "(no title)"))
         where = [fit(str(session["project"]), columns // 3)] if projects else []
-        head = f"{day(session)}  {''.join(f'{part} · ' for part in (*where, _agent(own[0])) if part)}"
+        head = f"{day(session)}  {''.join(f'{part} · ' for part in (*where, _agent(hits[0])) if part)}"
         head = head if title else head.removesuffix(" · ")
         lines += ["", head + paint("bold", fit(title, columns - width(head)))]
-        for result in own:
+        for result in hits:
             ref = paint("bold", str(result["ref"]).rjust(digits))
             first, *beneath = _row(result, columns - margin)
             lines.append(f"  {ref}  {first}")

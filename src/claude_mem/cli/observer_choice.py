@@ -27,44 +27,46 @@ OFFLINE = "offline"
 NAMES = (*(each.name for each in registry.PROVIDERS), OFFLINE)
 
 
-def usual(chosen: Settings) -> str:
+def usual(settings: Settings) -> str:
     """The first answer offered: `claude` where it can observe. Else `auto`, which is offline until it can."""
     return (
-        "claude" if observer_setup.choice(replace(chosen, provider="auto")).provider == "claude" else "auto"
+        "claude" if observer_setup.choice(replace(settings, provider="auto")).provider == "claude" else "auto"
     )
 
 
 def change(
-    chosen: Settings, wanted: str | None, ask: Callable[[str], str] | None
+    settings: Settings, requested: str | None, prompt: Callable[[str], str] | None
 ) -> tuple[Settings, Change | None]:
-    """The settings with the observer that was `wanted` or chosen, else `auto`, and how it is saved; None:
-    it was saved before, or a variable decides. `ask` gets the usual one. Raises SettingsError."""
-    file = chosen.data_dir / paths.SETTINGS
+    """The settings with the observer that was `requested` or chosen, else `auto`, and how it is saved; None:
+    it was saved before, or a variable decides. `prompt` gets the usual one. Raises SettingsError."""
+    file = settings.data_dir / paths.SETTINGS
     try:
         table = read_file(file)
     except SettingsError:
-        if wanted:
+        if requested:
             raise
-        return chosen, None  # which says so wherever settings are read
+        return settings, None  # which says so wherever settings are read
     by_variable = not is_blank(os.environ.get(KEY, ""))
-    if wanted is None and (by_variable or KEY in table):
-        return chosen, None
-    name = wanted or (ask(usual(chosen)) if ask else "auto")  # what nobody chose is not saved as chosen
+    if requested is None and (by_variable or KEY in table):
+        return settings, None
+    name = requested or (
+        prompt(usual(settings)) if prompt else "auto"
+    )  # what nobody chose is not saved as chosen
     after = editor.changed(table, {KEY: name})
     if by_variable:
         output.message(f"The environment variable {KEY} overrides --observer here.")
     else:
-        chosen = replace(chosen, provider=name)
+        settings = replace(settings, provider=name)
     if after == table:
-        return chosen, None
-    return chosen, Change(file, read_text(file), json.dumps(after, indent=2) + "\n")
+        return settings, None
+    return settings, Change(file, read_text(file), json.dumps(after, indent=2) + "\n")
 
 
-def ask(chosen: Settings) -> Callable[[str], str]:
-    def ask(usual: str) -> str:
+def terminal_prompt(settings: Settings) -> Callable[[str], str]:
+    def prompt(usual: str) -> str:
         first = OFFLINE if usual == "auto" else usual
         names = [first, *(name for name in NAMES if name != first)]
-        output.message(menu(chosen, names))
+        output.message(menu(settings, names))
         while True:
             print(f"1 to {len(names)} [1]: ", end="", file=sys.stderr, flush=True)
             line = sys.stdin.readline()
@@ -73,14 +75,14 @@ def ask(chosen: Settings) -> Callable[[str], str]:
             if found := answered(line, names):
                 return found
 
-    return ask
+    return prompt
 
 
-def menu(chosen: Settings, names: list[str]) -> str:
+def menu(settings: Settings, names: list[str]) -> str:
     lines = ["What should turn recorded events into memories? You can change this later."]
     for number, name in enumerate(names, 1):
-        found = observer_setup.choice(replace(chosen, provider=name))
-        lines.append(f"  {number}  {cost(chosen, name)}")
+        found = observer_setup.choice(replace(settings, provider=name))
+        lines.append(f"  {number}  {cost(settings, name)}")
         lines += [f"     Not ready: {found.problem}"] if found.problem else []
     return "\n".join(lines)
 
@@ -95,13 +97,13 @@ def answered(line: str, names: list[str]) -> str | None:
     return word if word in names else None
 
 
-def cost(chosen: Settings, provider: str) -> str:
+def cost(settings: Settings, provider: str) -> str:
     """The observer and what it may cost, in one line."""
     if provider == OFFLINE:
         return "offline: no model, free, and nothing leaves this machine."
     title = registry.BY_NAME[provider].title
-    limits = [f"{chosen.daily_tokens:,} tokens"] if chosen.daily_tokens else []
-    limits += [f"${chosen.daily_usd:.2f}"] if chosen.daily_usd else []
+    limits = [f"{settings.daily_tokens:,} tokens"] if settings.daily_tokens else []
+    limits += [f"${settings.daily_usd:.2f}"] if settings.daily_usd else []
     if not limits:
         return f"{title} ({provider}), with no daily limit: you set CLAUDE_MEM_DAILY_TOKENS and _USD to 0."
     return f"{title} ({provider}): at most {' or '.join(limits)} a day, then offline, which is free."

@@ -77,8 +77,8 @@ def _read_switches(seen: QuickStatus, session: str) -> None:
 
 
 def _problem() -> str | None:
-    here = posix.stat(".")
-    if here.st_uid != posix.geteuid():
+    directory = posix.stat(".")
+    if directory.st_uid != posix.geteuid():
         return "the data directory belongs to another user"
     disk = posix.statvfs(".")
     if disk.f_flag & posix.ST_RDONLY or not posix.access(".", posix.W_OK):
@@ -203,9 +203,9 @@ def _session() -> str:
 def status_line(seen: QuickStatus, now: float) -> str:
     """In plain text."""
     if seen.paused:
-        whose = "" if seen.paused in (pause.ALL, "CLAUDE_MEM_OFF") else " for this session"
+        scope = "" if seen.paused in (pause.ALL, "CLAUDE_MEM_OFF") else " for this session"
         since = f" · {age(now - seen.since)}" if seen.since is not None else ""
-        return f"mem ○ off{whose}{since}"
+        return f"mem ○ off{scope}{since}"
     if seen.problem:
         return f"mem ! not recording: {seen.problem}"
     if seen.hindered:

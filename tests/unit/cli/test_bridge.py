@@ -348,12 +348,12 @@ class TestProcess:
         found = subprocess.run(
             [sys.executable, "-I", "-S", "-c", script, source], capture_output=True, check=True, text=True
         ).stdout.split()
-        bare = subprocess.run(
+        baseline = subprocess.run(
             [sys.executable, "-I", "-S", "-c", "import sys; print(*sorted(sys.modules))"],
             capture_output=True,
             check=True,
             text=True,
         ).stdout.split()
-        assert {name for name in found if not name.startswith("claude_mem")} - set(bare) == {
+        assert {name for name in found if not name.startswith("claude_mem")} - set(baseline) == {
             *("__future__", "_signal", "_socket", "select")
-        } - set(bare)
+        } - set(baseline)

@@ -28,7 +28,7 @@ SESSION: dict[str, Any] = {
 NOWHERE = dict.fromkeys(HIDDEN.values(), 0)
 FINE = Replay(
     hooks=[HOOK, replace(HOOK, scrubs=True)],
-    bare=[ProcessRun(8.0, 7.0)],
+    baseline=[ProcessRun(8.0, 7.0)],
     drained_after_s=0.1,
     observed_after_s=0.2,
     session=SESSION,

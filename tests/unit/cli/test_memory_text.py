@@ -165,9 +165,9 @@ def test_no_row_is_wider_than_the_screen_whatever_it_holds() -> None:
 
 
 def test_a_memory_without_anything_is_still_a_row() -> None:
-    bare = {"ref": "3", "kind": "evidence", "id": 3}
-    assert "(no title)" in memory_text.table([bare], 80, PLAIN)
-    assert "(no title)" in memory_text.in_full(bare, NOW, 80, PLAIN)
+    baseline = {"ref": "3", "kind": "evidence", "id": 3}
+    assert "(no title)" in memory_text.table([baseline], 80, PLAIN)
+    assert "(no title)" in memory_text.in_full(baseline, NOW, 80, PLAIN)
 
 
 def test_a_whole_memory_has_everything_once() -> None:

@@ -146,13 +146,13 @@ def backfill(args: argparse.Namespace) -> int:
     """
     if args.provider == "offline" and (args.budget_usd or args.budget_tokens):
         raise UsageError("A budget needs --provider auto: offline observing is free.")
-    chosen = client.load_settings()
+    settings = client.load_settings()
     with output.waiting("Looking for transcripts ..."):
         seen = scan_transcripts(args)
-        commits = scan_commits(args.git, args.since, chosen, seen.now) if args.git else None
+        commits = scan_commits(args.git, args.since, settings, seen.now) if args.git else None
     if not args.yes or args.dry_run:
         with output.waiting("Estimating the cost ..."):
-            costs = estimates(seen, args.agent, chosen)
+            costs = estimates(seen, args.agent, settings)
         text = scan_text(seen, costs, commits, args.provider)
         if args.dry_run:
             data = {"estimates": to_builtins(costs), "git": commits.as_data() if commits else None}

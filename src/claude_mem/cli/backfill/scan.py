@@ -103,11 +103,11 @@ def roots_first(transcripts: Sequence[Transcript]) -> list[Transcript]:
     return list(ordered.values())
 
 
-def estimates(seen: Scan, agent: str, chosen: Settings) -> list[Estimate]:
+def estimates(seen: Scan, agent: str, settings: Settings) -> list[Estimate]:
     """Offline, the user's model, and for comparison the cheapest one known."""
     models = {}
-    if (provider := observer_setup.choice(chosen).provider) != "offline":
-        models[provider] = chosen.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
+    if (provider := observer_setup.choice(settings).provider) != "offline":
+        models[provider] = settings.model or registry.BY_NAME[provider].usual_model or registry.CHEAP_CLAUDE
     models.setdefault("anthropic", registry.BY_NAME["anthropic"].usual_model or registry.CHEAP_CLAUDE)
     return estimate(map(catalog.transcripts(agent).count, seen.fresh), list(models.items()))
 
@@ -127,7 +127,7 @@ class Commits(Struct, frozen=True):
     repo: Path
     project: Origin
     since: int | None
-    chosen: Settings
+    settings: Settings
     report: SourceReport
     is_excluded: bool = False
 
@@ -159,7 +159,7 @@ class Commits(Struct, frozen=True):
             yield from git_history.read(
                 Path(self.project.root),
                 self.project,
-                clean=cleaner(self.chosen),
+                clean=cleaner(self.settings),
                 report=report,
                 session_of=session_of,
                 since=self.since,

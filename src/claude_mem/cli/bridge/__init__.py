@@ -55,7 +55,7 @@ def main() -> NoReturn:
     _signal.signal(_signal.SIGINT, lambda *_: posix._exit(130))
     posix.umask(0o077)
     try:
-        cwd = _here()
+        cwd = _working_directory()
         paths.enter(paths.data_directory(posix.environ))
     except OSError as error:
         where = paths.data_directory(posix.environ).decode(errors="replace")
@@ -220,7 +220,7 @@ def start_worker() -> None:
         posix._exit(0)
 
 
-def _here() -> bytes:
+def _working_directory() -> bytes:
     try:
         return posix.getcwdb()
     except FileNotFoundError:

@@ -189,10 +189,10 @@ def run(arguments: list[str]) -> int:
                 errors="replace"
             )  # a character that the terminal cannot show must not fail the command
     try:
-        chosen, unread = build(arguments[:1]).parse_known_args(arguments)
+        parsed, unread = build(arguments[:1]).parse_known_args(arguments)
         if unread:
-            raise _unread(chosen.parser, unread[0])
-        code: int = chosen.run(chosen)
+            raise _unread(parsed.parser, unread[0])
+        code: int = parsed.run(parsed)
         sys.stdout.flush()  # here, where a closed pipe is still caught
     except BrokenPipeError:
         # The reader has gone (`| head`). Python would complain once more when it flushes at exit.
@@ -225,13 +225,13 @@ def build(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"claude-mem {__version__}")
     parser.set_defaults(run=lambda _: help_of(parser), parser=parser)
     commands = Commands(parser.add_subparsers(prog="claude-mem", metavar="COMMAND", help=argparse.SUPPRESS))
-    wanted = [name for name in names if not name.startswith("-")]
-    for name in wanted:
+    requested = [name for name in names if not name.startswith("-")]
+    for name in requested:
         if name not in COMMANDS:
             raise unknown("command", name, COMMANDS, f"{parser.prog} --help")
-    for module in dict.fromkeys(COMMANDS[name][0] for name in wanted):
+    for module in dict.fromkeys(COMMANDS[name][0] for name in requested):
         importlib.import_module(module, __name__).add(commands)
-    if len(wanted) != 1:  # of one command nobody sees this list
+    if len(requested) != 1:  # of one command nobody sees this list
         for heading, group in GROUPS.items():
             parser.add_argument_group(heading, _listed(group))
     return parser

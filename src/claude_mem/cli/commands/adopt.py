@@ -59,7 +59,7 @@ def _run(args: argparse.Namespace) -> int:
       claude-mem adopt ~/old/claude-mem.db --yes
       claude-mem adopt --notes
     """
-    chosen = client.load_settings()
+    settings = client.load_settings()
     path = args.path.expanduser() if args.path else None
     if path is not None and not path.exists():
         raise ClaudeMemError(f"{path} does not exist.")
@@ -67,11 +67,11 @@ def _run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         with output.waiting("Reading ..."):
             if args.notes:
-                source = _notes(path, chosen, starting=starting)
+                source = _notes(path, settings, starting=starting)
             elif path is not None and path.suffix in LINES:
-                source = _lines(path, chosen, starting=starting)
+                source = _lines(path, settings, starting=starting)
             else:
-                source = _database(path, chosen, stack, starting=starting)
+                source = _database(path, settings, stack, starting=starting)
         return _adopt(source, args)
 
 
@@ -114,8 +114,8 @@ def _report(args: argparse.Namespace, source: Source, sent: Sent | None) -> int:
         sent.print_taken("Imported")
     for (kind, why), count in report.skipped.most_common(SHOWN):
         print(f"Skipped {kind_counts({kind: count})}: {why}.")
-    for (theirs, ours), count in report.remapped.most_common(SHOWN):
-        print(f"Type {theirs} became {ours}: {count:,}. The original type is saved as a concept.")
+    for (original, mapped), count in report.remapped.most_common(SHOWN):
+        print(f"Type {original} became {mapped}: {count:,}. The original type is saved as a concept.")
     if source.left:
         uses = output.plural(source.left, "raw tool use")
         output.message(f"{uses} not imported: only memories are imported, not raw events.")
@@ -133,21 +133,21 @@ def _listed(counts: Counter[tuple[str, str]], *names: str) -> list[dict[str, obj
     return [dict(zip(names, key, strict=True)) | {"count": count} for key, count in counts.most_common()]
 
 
-def _database(given: Path | None, chosen: Settings, stack: ExitStack, *, starting: bool) -> Source:
-    path = given / paths.DATABASE if given and given.is_dir() else given or sources.adoptable(chosen)
+def _database(given: Path | None, settings: Settings, stack: ExitStack, *, starting: bool) -> Source:
+    path = given / paths.DATABASE if given and given.is_dir() else given or sources.adoptable(settings)
     if path is None:
         raise ClaudeMemError("No TypeScript claude-mem database found. Specify its PATH.")
-    there = stack.enter_context(sources.adopting(path))
-    if there is None:
+    foreign = stack.enter_context(sources.adopting(path))
+    if foreign is None:
         raise ClaudeMemError(f"{path} is not a database of the TypeScript claude-mem.")
-    rows, report = sources.rows_in(there), SourceReport()
+    rows, report = sources.rows_in(foreign), SourceReport()
     found = {kind: rows.get(table, 0) for table, kind in TABLES.items()}
     left = sum(count for table, count in rows.items() if table not in TABLES)
-    records = sources.adopted(chosen, there, _project_finder(starting), report)
+    records = sources.adopted(settings, foreign, _project_finder(starting), report)
     return Source(path, records, report, found, left=left)
 
 
-def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
+def _notes(given: Path | None, settings: Settings, *, starting: bool) -> Source:
     def known(session: str) -> Collection[str]:
         """The content keys of the memories in a session."""
         with _unless(starting), suppress(UsageError):  # there is no such session yet
@@ -159,18 +159,18 @@ def _notes(given: Path | None, chosen: Settings, *, starting: bool) -> Source:
         return frozenset()
 
     path, report = given or transcript_files.projects_folder(), SourceReport()
-    records = list(sources.notes_in(chosen, path, known, report))
+    records = list(sources.notes_in(settings, path, known, report))
     return Source(path, records, report, {"observation": report.read["observation"]})
 
 
-def _lines(path: Path, chosen: Settings, *, starting: bool) -> Source:
+def _lines(path: Path, settings: Settings, *, starting: bool) -> Source:
     if path.is_dir():
         raise UsageError(f"{path} is a directory.")
     project_of = _project_finder(starting)
     counting, report = SourceReport(), SourceReport()
-    for _ in sources.lines_of(chosen, path, project_of, counting):
+    for _ in sources.lines_of(settings, path, project_of, counting):
         pass
-    records = sources.lines_of(chosen, path, project_of, report)
+    records = sources.lines_of(settings, path, project_of, report)
     return Source(path, records, report, {"observation": counting.read["observation"]}, own=False)
 
 
@@ -178,15 +178,15 @@ def _project_finder(starting: bool) -> Callable[[str, Sequence[str]], Origin]:
     """Finds the project for a name, because other tools only know names: our project with that name, if there
     is only one; otherwise the project of the directory that contained its files; otherwise one with only that
     name."""
-    ours: dict[str, list[Origin]] = {}
+    by_name: dict[str, list[Origin]] = {}
     with _unless(starting):
         for each in pages("/api/projects", {}, starts=starting):
             if not str(each["key"]).startswith("name:"):
                 project = Origin(each["key"], each["name"], each["root"] or "")
-                ours.setdefault(project.name, []).append(project)
+                by_name.setdefault(project.name, []).append(project)
 
     def project_of(name: str, paths: Sequence[str]) -> Origin:
-        candidates = ours.get(name, [])
+        candidates = by_name.get(name, [])
         if len(candidates) == 1:
             return candidates[0]
         return sources.project_under(name, paths) or project_named(name)

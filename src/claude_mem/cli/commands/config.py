@@ -166,13 +166,13 @@ def _list_embedders(args: argparse.Namespace) -> int:
         needs = f" (needs {row['needs']})" if row["needs"] and not find_spec(row["needs"]) else ""
         return f"{'*' if row['in_use'] else ' '} {row['embedder']}\n    {row['about']}{needs}"
 
-    chosen = client.load_settings().embedder
+    in_use = client.load_settings().embedder
     rows: list[dict[str, Any]] = [
-        {"embedder": name, "about": about, "needs": needs or None, "in_use": name == chosen}
+        {"embedder": name, "about": about, "needs": needs or None, "in_use": name == in_use}
         for name, about, needs in KNOWN
     ]
-    if chosen not in {row["embedder"] for row in rows}:
-        shown = without_password(chosen)
+    if in_use not in {row["embedder"] for row in rows}:
+        shown = without_password(in_use)
         rows.insert(0, {"embedder": shown, "about": "your setting", "needs": None, "in_use": True})
     hint = "To change it: claude-mem embedder use EMBEDDER"
     return output.listing(args, {"items": rows}, rows, lambda _: "\n".join(map(line, rows)), "", hint)
@@ -263,10 +263,10 @@ def _try(settings: Settings, changes: dict[str, object]) -> embedders.Trial:
     from claude_mem.model.structs import replace
 
     try:
-        wanted = replace(settings, **editor.applied(changes))
+        changed = replace(settings, **editor.applied(changes))
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    embedder: Embedder = embedders.build(wanted)
+    embedder: Embedder = embedders.build(changed)
     try:
         with output.waiting("Testing the embedder ...", LOADING_S):
             return embedders.tried(embedder, time.perf_counter)

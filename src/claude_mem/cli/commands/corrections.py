@@ -79,8 +79,8 @@ def _require_project(project: str) -> None:
     except UsageError:
         listed = request("GET", "/api/projects", {"limit": filter_flags.MOST})["items"]
         names = {str(each["name"]).lower(): str(each["name"]) for each in listed}
-        meant = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
-        hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
+        similar = [names[near] for near in get_close_matches(project.lower(), names, NEAR)]
+        hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
         raise UsageError(f"No project named {project!r}.{hint} To create it, add --new-project.") from None
 
 

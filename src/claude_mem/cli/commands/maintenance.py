@@ -63,11 +63,11 @@ def _backup(args: argparse.Namespace) -> int:
     """
     from claude_mem.wiring import database
 
-    chosen = client.load_settings()
-    if chosen.database_url is None and not chosen.database.exists():
+    settings = client.load_settings()
+    if settings.database_url is None and not settings.database.exists():
         raise ClaudeMemError(client.NO_DATABASE)
     with output.waiting("Copying the database ..."):
-        made = database.backup(chosen)
+        made = database.backup(settings)
     return output.result(args, {"path": str(made), "bytes": made.stat().st_size}, str(made))
 
 
@@ -79,22 +79,22 @@ def _restore(args: argparse.Namespace) -> int:
       claude-mem restore
       claude-mem restore --yes claude-mem-20260131-090000.db
     """
-    chosen = client.load_settings()
-    if not chosen.data_dir.is_dir():
-        raise ClaudeMemError(f"Nothing to restore: {chosen.data_dir} does not exist.")
+    settings = client.load_settings()
+    if not settings.data_dir.is_dir():
+        raise ClaudeMemError(f"Nothing to restore: {settings.data_dir} does not exist.")
     if args.file is not None and not args.file.is_file():
         raise ClaudeMemError(f"{args.file} does not exist.")
-    question = f"Replace the database in {chosen.data_dir} with {args.file or 'the newest backup'}?"
+    question = f"Replace the database in {settings.data_dir} with {args.file or 'the newest backup'}?"
     if code := output.confirm(question, "restore replaces the database", yes=args.yes):
         return code
     with output.waiting("Stopping the worker and restoring ..."):
-        source, moved_to = _replace_database(chosen, args.file)
+        source, moved_to = _replace_database(settings, args.file)
     data = {"restored_from": str(source), "moved_aside": moved_to and str(moved_to)}
     text = f"Restored from {source}" + (f"\nThe previous database is now in {moved_to}" if moved_to else "")
     return output.result(args, data, text)
 
 
-def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path | None]:
+def _replace_database(settings: Settings, file: Path | None) -> tuple[Path, Path | None]:
     """The backup, and where the previous database is now. A worker that ran runs again, whatever happens."""
     from claude_mem.serve import control
     from claude_mem.serve.lock import LockHeld
@@ -103,9 +103,9 @@ def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path |
     was_running = False
     try:
         for attempts_left in reversed(range(ATTEMPTS)):
-            was_running |= control.stop(chosen.data_dir)
+            was_running |= control.stop(settings.data_dir)
             try:
-                done = database.restore(chosen, file)
+                done = database.restore(settings, file)
             except LockHeld:
                 if not attempts_left:
                     raise
@@ -113,7 +113,7 @@ def _replace_database(chosen: Settings, file: Path | None) -> tuple[Path, Path |
             break
     finally:
         if was_running:
-            control.start(chosen.data_dir)
+            control.start(settings.data_dir)
     return done.restored_from, done.moved_aside
 
 

@@ -67,15 +67,17 @@ def table(items: list[dict[str, Any]]) -> str:
             f"{item['observations']:>{COUNT},}",
             f"{output.size(item['characters']):>{SIZE}}",
         )
-        gone = "(directory gone) " if item["root"] and not item["is_there"] else ""
-        lines.append(f"{' '.join(cells)}  {fit(gone + item['key'], key_width)}".rstrip())
+        missing = "(directory gone) " if item["root"] and not item["is_there"] else ""
+        lines.append(f"{' '.join(cells)}  {fit(missing + item['key'], key_width)}".rstrip())
     return "\n".join(lines)
 
 
 def merge_hint(hint: dict[str, Any]) -> str:
-    gone, into = (clean(shlex.quote(hint[name])) for name in ("from", "into"))
+    source, into = (clean(shlex.quote(hint[name])) for name in ("from", "into"))
     names = " and ".join(dict.fromkeys(map(clean, hint["names"])))
-    return f"{names} may be one project: {clean(hint['why'])}. If so: claude-mem projects merge {gone} {into}"
+    return (
+        f"{names} may be one project: {clean(hint['why'])}. If so: claude-mem projects merge {source} {into}"
+    )
 
 
 def _rename(args: argparse.Namespace) -> int:

@@ -36,7 +36,7 @@ class Fault(Struct, frozen=True):
     """A problem, and either its fix or what the user must do."""
 
     check: str
-    says: str
+    message: str
     remedy: str  # what repair does; or what the user has to do, where `mend` is None
     mend: Callable[[], object] | None = None
 
@@ -81,14 +81,14 @@ def _run(args: argparse.Namespace) -> int:
 
 def _repaired(fault: Fault, *, dry_run: bool) -> RepairResult:
     if fault.mend is None:
-        return RepairResult(fault.check, fault.says, fault.remedy, "manual")
+        return RepairResult(fault.check, fault.message, fault.remedy, "manual")
     if dry_run:
-        return RepairResult(fault.check, fault.says, fault.remedy, "planned")
+        return RepairResult(fault.check, fault.message, fault.remedy, "planned")
     try:
         fault.mend()
     except (ClaudeMemError, OSError) as error:
-        return RepairResult(fault.check, fault.says, str(error), "failed")
-    return RepairResult(fault.check, fault.says, fault.remedy, "fixed")
+        return RepairResult(fault.check, fault.message, str(error), "failed")
+    return RepairResult(fault.check, fault.message, fault.remedy, "fixed")
 
 
 def faults() -> Iterator[Fault]:
@@ -116,11 +116,11 @@ def _directory(root: Path) -> Iterator[Fault]:
         yield Fault("directory", f"{root} is not writable", "give yourself access", lambda: root.chmod(0o700))
         found = directory_facts.look_at_directory(root)
     if found.foreign:
-        says = f"files of other users: {', '.join(found.foreign)}"
-        yield Fault("directory", says, f"sudo chown -R {found.me} {root}")
+        message = f"files of other users: {', '.join(found.foreign)}"
+        yield Fault("directory", message, f"sudo chown -R {found.me} {root}")
     if found.open_count:
-        says = f"others can read: {', '.join(found.open_to_others)}"
-        yield Fault("directory", says, "make it readable only by you", lambda: _tighten(root))
+        message = f"others can read: {', '.join(found.open_to_others)}"
+        yield Fault("directory", message, "make it readable only by you", lambda: _tighten(root))
 
 
 def _tighten(root: Path) -> None:
@@ -144,8 +144,8 @@ def _settings(root: Path) -> Iterator[Fault]:
     safe = {each.key: each.instead for each in SETTINGS if each.instead is not None}
 
     def mend() -> None:
-        with atomic_file(file.with_name(file.name + DAMAGED), durable=True) as kept:
-            kept.write(content)
+        with atomic_file(file.with_name(file.name + DAMAGED), durable=True) as copy:
+            copy.write(content)
         with atomic_file(file, durable=True) as new:
             new.write(json.dumps(safe | readable, indent=2, ensure_ascii=False).encode() + b"\n")
 
@@ -182,31 +182,31 @@ def _context(root: Path) -> Iterator[Fault]:
     yield Fault("context", f"{folder} is not a writable folder", "replace it with one", mend)
 
 
-def _connections(chosen: Settings) -> Iterator[Fault]:
-    known = install.connections(chosen)
+def _connections(user_settings: Settings) -> Iterator[Fault]:
+    known = install.connections(user_settings)
     if not known.found and not known.unreadable:
         yield Fault("client", "no coding agent is connected", "claude-mem install")
     wrong = list(known.unreadable)
     for agent, connection in known.found:
         if catalog.is_outdated(connection):
             yield _reconnected(agent, connection)
-        wrong += [(agent, says) for says in catalog.problems(connection)]
-    for agent, says in wrong:
-        yield Fault("client", f"{agent.title}: {says}", "change that file, then: claude-mem repair")
+        wrong += [(agent, problem) for problem in catalog.problems(connection)]
+    for agent, problem in wrong:
+        yield Fault("client", f"{agent.title}: {problem}", "change that file, then: claude-mem repair")
 
 
 def _reconnected(agent: Agent, connection: Connection) -> Fault:
-    says = f"connected {connection.how}, but outdated"
+    message = f"connected {connection.how}, but outdated"
     if why := connection.why_left:
-        return Fault("client", says, why)
+        return Fault("client", message, why)
 
     def mend() -> None:
-        wanted = InstallOptions(connection.installed.scope, connection.installed.plugin, take_over=False)
-        prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, wanted)
+        options = InstallOptions(connection.installed.scope, connection.installed.plugin, take_over=False)
+        prepared = catalog.installer(agent.name).prepare(connection.data_dir, connection.program, options)
         with Journal() as journal:
             prepared.connect(journal)
 
-    return Fault("client", says, "reconnect it, as claude-mem install does", mend)
+    return Fault("client", message, "reconnect it, as claude-mem install does", mend)
 
 
 def _worker(root: Path) -> Iterator[Fault]:
@@ -220,13 +220,13 @@ def _worker(root: Path) -> Iterator[Fault]:
         dead = [root / name for name in SOCKETS if os.path.lexists(root / name)]
         if dead:
             names = ", ".join(each.name for each in dead)
-            says = f"the worker is not running, but left sockets behind: {names}"
-            yield Fault("socket", says, "remove them", lambda: _remove(dead))
+            message = f"the worker is not running, but left sockets behind: {names}"
+            yield Fault("socket", message, "remove them", lambda: _remove(dead))
     elif now.state == "hung":
         yield Fault("worker", "it is not responding", "restart it", restart)
     elif now.state == "running" and now.version != __version__:
-        says = f"it runs version {now.version}; version {__version__} is installed"
-        yield Fault("worker", says, "restart it", restart)
+        message = f"it runs version {now.version}; version {__version__} is installed"
+        yield Fault("worker", message, "restart it", restart)
     elif now.state == "running" and (problem := facts.hook_socket_problem(root)):
         yield Fault("socket", f"no answer on hook.sock: {problem}", "restart the worker", restart)
 

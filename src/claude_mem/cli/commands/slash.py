@@ -109,11 +109,11 @@ OFF_VARIABLE = "CLAUDE_MEM_OFF"
 
 def slash_lines(session: str) -> list[str]:
     try:
-        here = Path.cwd()
+        directory = Path.cwd()
     except OSError:
-        here = None  # somebody removed it
+        directory = None  # somebody removed it
     seen = status.quick_look(posix.environ, session)
-    return [recording(seen, time.time()), _remembered(seen, here), observing(seen)]
+    return [recording(seen, time.time()), _project_summary(seen, directory), observing(seen)]
 
 
 def recording(seen: QuickStatus, now: float) -> str:
@@ -134,7 +134,7 @@ def recording(seen: QuickStatus, now: float) -> str:
 
 
 def observing(seen: QuickStatus) -> str:
-    parts = [f"Observer: {seen.observer or _chosen()}"]
+    parts = [f"Observer: {seen.observer or _configured_observer()}"]
     if seen.usd is not None:
         parts.append(f"${seen.usd:,.2f} and {output.plural(seen.tokens or 0, 'token')} today")
     parts += ["today's budget is used up"] if seen.spent_up else []
@@ -143,12 +143,12 @@ def observing(seen: QuickStatus) -> str:
     return " · ".join(parts)
 
 
-def _remembered(seen: QuickStatus, here: Path | None) -> str:
+def _project_summary(seen: QuickStatus, directory: Path | None) -> str:
     if seen.worker == status.BUSY:
         return "The worker is not answering right now."
     if seen.worker == status.ASLEEP:
         return "The worker is not running; the next hook starts it."
-    project = _project(here) if here else None
+    project = _project(directory) if directory else None
     if project is None:
         return "No memories of this project yet."
     memories = output.plural(project["observations"], "memory")
@@ -156,15 +156,15 @@ def _remembered(seen: QuickStatus, here: Path | None) -> str:
     return f"This project, {clean(str(project['name']))}: {memories} from {sessions}."
 
 
-def _project(here: Path) -> dict[str, Any] | None:
+def _project(directory: Path) -> dict[str, Any] | None:
     """By the directory's key; if that was given to another project, by a session there."""
     from claude_mem.git import resolve
 
     projects = _items("/api/projects", limit=filter_flags.MOST)
-    key = resolve(here).key
+    key = resolve(directory).key
     if found := next((each for each in projects if each["key"] == key), None):
         return found
-    sessions = _items("/api/sessions", cwd=str(here), limit=1)
+    sessions = _items("/api/sessions", cwd=str(directory), limit=1)
     return next((each for each in projects for one in sessions if each["name"] == one["project"]), None)
 
 
@@ -172,7 +172,7 @@ def _items(path: str, **query: object) -> list[dict[str, Any]]:
     return list(request("GET", path, query, within_s=SLASH_S)["items"])
 
 
-def _chosen() -> str:
+def _configured_observer() -> str:
     """The observer by the settings: the worker is not running."""
     from claude_mem import settings
     from claude_mem.wiring import observer_setup

@@ -45,10 +45,10 @@ def _run(args: argparse.Namespace) -> int:
     """
     from claude_mem.wiring import database
 
-    chosen = client.load_settings()
+    settings = client.load_settings()
     since = args.since or datetime.now(UTC).date() - timedelta(days=args.days - 1)
     with output.waiting("Counting ..."):
-        found = database.survey(chosen, thorough=False)
+        found = database.survey(settings, thorough=False)
         if found.problem:
             raise ClaudeMemError(found.problem)
         if not found.exists:
@@ -56,9 +56,9 @@ def _run(args: argparse.Namespace) -> int:
         if found.schema != found.known_schema:
             raise ClaudeMemError("The database is from an older version. Run: claude-mem worker restart")
         midnight = datetime.combine(since, time.min, UTC)
-        ever, counted = (database.tally(chosen, at) for at in (0, int(midnight.timestamp() * 1000)))
-    data = as_data(since, counted, chosen, ever=ever)
-    return output.result(args, data, render(since, counted, chosen, ever=ever))
+        ever, counted = (database.tally(settings, at) for at in (0, int(midnight.timestamp() * 1000)))
+    data = as_data(since, counted, settings, ever=ever)
+    return output.result(args, data, render(since, counted, settings, ever=ever))
 
 
 class Cost(Struct, frozen=True):
@@ -88,7 +88,7 @@ def by(column: str, rows: list[CostRow]) -> dict[str, Cost]:
     return {name: total(row for row in rows if getattr(row, column) == name) for name in names}
 
 
-def as_data(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCounts) -> dict[str, Any]:
+def as_data(since: date, counted: UsageCounts, settings: Settings, *, ever: UsageCounts) -> dict[str, Any]:
     return {
         "total": {
             "sessions": ever.sessions,
@@ -111,14 +111,14 @@ def as_data(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageC
         | {f"by_{column}": to_builtins(by(column, counted.spending)) for column in BREAKDOWNS},
         "budget": {
             "tokens_today": counted.today.tokens,
-            "daily_tokens": chosen.daily_tokens or None,
+            "daily_tokens": settings.daily_tokens or None,
             "usd_today": counted.today.usd,
-            "daily_usd": chosen.daily_usd or None,
+            "daily_usd": settings.daily_usd or None,
         },
     }
 
 
-def render(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCounts) -> str:
+def render(since: date, counted: UsageCounts, settings: Settings, *, ever: UsageCounts) -> str:
     lines = [
         f"In total  {output.plural(ever.sessions, 'session')}, "
         f"{output.plural(sum(ever.by_type.values()), 'observation')}, "
@@ -140,7 +140,7 @@ def render(since: date, counted: UsageCounts, chosen: Settings, *, ever: UsageCo
         parked = f", {queue.parked:,} parked (claude-mem queue list)" if queue.parked else ""
         lines.append(f"Waiting   {output.plural(queue.ready + queue.leased, 'event')}{parked}")
     return "\n".join(
-        [*lines, *_injected(counted.injected), *_cost(counted.spending), _budget(counted, chosen)]
+        [*lines, *_injected(counted.injected), *_cost(counted.spending), _budget(counted, settings)]
     )
 
 
@@ -201,9 +201,9 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"
 
 
-def _budget(counted: UsageCounts, chosen: Settings) -> str:
-    used, most_tokens = counted.today.tokens, chosen.daily_tokens
-    usd, most_usd = counted.today.usd, chosen.daily_usd
+def _budget(counted: UsageCounts, settings: Settings) -> str:
+    used, most_tokens = counted.today.tokens, settings.daily_tokens
+    usd, most_usd = counted.today.usd, settings.daily_usd
     of_tokens = f" of {most_tokens:,}" if most_tokens else ""
     of_usd = f" of ${most_usd:,.2f}" if most_usd else ""
     spent = (most_tokens and used >= most_tokens) or (most_usd and usd >= most_usd)

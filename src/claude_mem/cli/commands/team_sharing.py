@@ -125,7 +125,7 @@ def _which(parser: Parser, all_of_them: str) -> None:
     parser.flag("--all", all_of_them)
 
 
-def _chosen(args: argparse.Namespace, *, optional: bool = False) -> dict[str, object]:
+def _scope(args: argparse.Namespace, *, optional: bool = False) -> dict[str, object]:
     given = [bool(args.project), args.here, args.all]
     if sum(given) > 1 or (not any(given) and not optional):
         raise UsageError("Specify one of: PROJECT, --here, --all.")
@@ -147,15 +147,15 @@ def _run_share(args: argparse.Namespace) -> int:
       claude-mem share --now
     """
     if args.now:
-        chosen = _chosen(args, optional=True)
-        chosen.pop("all", None)
-        sent = slow_request("Sending ...", "POST", "/api/sharing/now", chosen)
+        scope = _scope(args, optional=True)
+        scope.pop("all", None)
+        sent = slow_request("Sending ...", "POST", "/api/sharing/now", scope)
         count = output.plural(sent["memories"], "memory")
         failed = sent["status"]["error"]
         text = f"{count} could not be sent: {failed}" if failed else f"Sent {count}."
         return output.result(args, sent, text)
     before = request("GET", "/api/sharing")
-    status = request("POST", "/api/sharing/share", body=_chosen(args) | {"prompts": args.prompts})
+    status = request("POST", "/api/sharing/share", body=_scope(args) | {"prompts": args.prompts})
     first = "Already shared." if _settings(before) == _settings(status) else "Sharing is on."
     return output.result(args, status, "\n".join([first, *_shared(status)]))
 
@@ -173,11 +173,11 @@ def _run_unshare(args: argparse.Namespace) -> int:
       claude-mem unshare shop
       claude-mem unshare --all --take-back
     """
-    body = _chosen(args) | {"take_back": args.take_back}
+    body = _scope(args) | {"take_back": args.take_back}
     status = request("POST", "/api/sharing/unshare", body=body)
-    said = "Sharing is off."
-    said += " What was shared is being deleted from the server." if args.take_back else ""
-    return output.result(args, status, "\n".join([said, *_shared(status)]))
+    text = "Sharing is off."
+    text += " What was shared is being deleted from the server." if args.take_back else ""
+    return output.result(args, status, "\n".join([text, *_shared(status)]))
 
 
 def _run_team(args: argparse.Namespace) -> int:
@@ -226,9 +226,9 @@ def status_text(status: dict[str, Any]) -> list[str]:
         lines.append(f"Deletions to be sent: {status['forgets']:,}")
     for each in status["held"]:
         count = output.plural(each["memories"], "memory")
-        who, project = output.clean(each["by"]), output.clean(each["project"])
+        member, project = output.clean(each["by"]), output.clean(each["project"])
         lines += [
-            f"Waiting for your consent: {who} wants to delete {count} of yours in {project}, here too",
+            f"Waiting for your consent: {member} wants to delete {count} of yours in {project}, here too",
             "  Agree: claude-mem team --accept-deletions. Keep them: claude-mem team --refuse-deletions",
         ]
     lines += _shared(status)

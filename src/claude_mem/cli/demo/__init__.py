@@ -131,12 +131,12 @@ def _hidden(made: Replay, paint: output.Paint) -> str:
 
 def _cost(made: Replay) -> str:
     def column(of: Callable[[ProcessRun], float], runs: list[ProcessRun]) -> str:
-        median, bare = statistics.median(map(of, runs)), statistics.median(map(of, made.bare))
-        ratio = f"x {median / bare:.2f}" if bare and runs is not made.bare else ""
+        median, baseline = statistics.median(map(of, runs)), statistics.median(map(of, made.baseline))
+        ratio = f"x {median / baseline:.2f}" if baseline and runs is not made.baseline else ""
         return f"{median:>9.1f} ms  {ratio:<6}"
 
     rows = {
-        "python -I -S -c pass": made.bare,
+        "python -I -S -c pass": made.baseline,
         "a hook": [hook for hook in made.hooks if not hook.scrubs],
         "a hook that scrubs": [hook for hook in made.hooks if hook.scrubs],
     }
@@ -195,7 +195,7 @@ class ProcessRun(Struct, frozen=True):
 
 class Replay(Struct, frozen=True):
     hooks: list[ProcessRun]
-    bare: list[ProcessRun]  # an empty interpreter, measured next to each hook
+    baseline: list[ProcessRun]  # an empty interpreter, measured next to each hook
     drained_after_s: float
     observed_after_s: float
     session: dict[str, Any]  # as /api/session answers
@@ -220,10 +220,10 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
     env = {key: value for key, value in os.environ.items() if not key.startswith("CLAUDE_MEM_")}
     env |= {"CLAUDE_MEM_DATA_DIR": str(data_dir), "CLAUDE_MEM_PROVIDER": "offline"}
     env["CLAUDE_MEM_WORKER_PORT"] = str(_free_port())
-    hooks, bare = [], []
+    hooks, baseline = [], []
     for payload in payloads:
         scrubs = suspect.is_suspect(payload) or (data_dir / paths.PRIVATE).exists()
-        bare.append(_run(BARE, b"", env, data_dir))
+        baseline.append(_run(BARE, b"", env, data_dir))
         hooks.append(_run(COMMAND, payload, env, data_dir, scrubs=scrubs))
     drained_after_s, observed_after_s = _wait_for_memory(data_dir)
     start, prompt = recorded("next.jsonl")
@@ -235,10 +235,10 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
     reminder = _injected(_run(COMMAND, prompt, env, data_dir))
     _wait_for_drain(data_dir)
     contents = list(_contents(data_dir))
-    wanted = (*HIDDEN.values(), *INSTEAD.values(), PUBLIC)
+    searched = (*HIDDEN.values(), *INSTEAD.values(), PUBLIC)
     return Replay(
         hooks=hooks,
-        bare=bare,
+        baseline=baseline,
         drained_after_s=drained_after_s,
         observed_after_s=observed_after_s,
         session=session,
@@ -250,7 +250,7 @@ def play(payloads: list[bytes], data_dir: Path) -> Replay:
         file=FILE,
         history=history,
         files=len(contents),
-        found={text: sum(text.lower().encode() in each for each in contents) for text in wanted},
+        found={text: sum(text.lower().encode() in each for each in contents) for text in searched},
     )
 
 

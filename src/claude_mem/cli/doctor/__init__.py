@@ -62,7 +62,7 @@ def judge(facts: Facts) -> list[Finding]:
         *judged("spool", facts.spool, checks.judge_spool),
         *judged("database", facts.database, lambda survey: memory_checks.judge_database(survey, facts)),
         *memory_checks.judge_growth(facts),
-        *judged("observer", facts.observing, lambda chosen: memory_checks.judge_observer(chosen, facts)),
+        *judged("observer", facts.observing, lambda observer: memory_checks.judge_observer(observer, facts)),
         *judged("recall", facts.recall, memory_checks.judge_recall),
         *judged("drops", facts.drops, checks.judge_drops),
         *judged("disk", facts.disk, checks.judge_disk),

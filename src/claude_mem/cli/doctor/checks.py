@@ -51,16 +51,18 @@ class Finding(Struct, frozen=True):
     hinders: str | None = None  # why nothing that is recorded becomes memory
 
 
-def ok(check: str, says: str, next: str | None = None) -> Finding:
-    return Finding(check, "ok", says, next)
+def ok(check: str, message: str, next: str | None = None) -> Finding:
+    return Finding(check, "ok", message, next)
 
 
-def warn(check: str, says: str, next: str | None = None, *, hinders: str | None = None) -> Finding:
-    return Finding(check, "warn", says, next, hinders=hinders)
+def warn(check: str, message: str, next: str | None = None, *, hinders: str | None = None) -> Finding:
+    return Finding(check, "warn", message, next, hinders=hinders)
 
 
-def bad(check: str, says: str, next: str, *, stops: str | None = None, hinders: str | None = None) -> Finding:
-    return Finding(check, "bad", says, next, stops, hinders)
+def bad(
+    check: str, message: str, next: str, *, stops: str | None = None, hinders: str | None = None
+) -> Finding:
+    return Finding(check, "bad", message, next, stops, hinders)
 
 
 def last_event(facts: Facts) -> Finding:
@@ -81,36 +83,36 @@ def last_event(facts: Facts) -> Finding:
 
 def judge_connection(fact: Connected) -> Iterator[Finding]:
     if not fact.how and not fact.problems:  # whose files cannot be read may be connected
-        says = "no coding agent is connected, according to their user and project settings"
-        yield bad("client", says, "claude-mem install", stops="no coding agent is connected")
+        message = "no coding agent is connected, according to their user and project settings"
+        yield bad("client", message, "claude-mem install", stops="no coding agent is connected")
     for how in fact.how:
         if how in fact.outdated:
             yield warn("client", f"connected: {how}, but outdated", "claude-mem repair")
         else:
             yield ok("client", f"connected: {how}")
-    for says in fact.problems:
-        yield warn("client", says)
-    for says in fact.limits:
-        yield ok("client", says)
+    for message in fact.problems:
+        yield warn("client", message)
+    for message in fact.limits:
+        yield ok("client", message)
     for title, name in fact.others if fact.how else ():
         yield ok("client", f"{title} is installed, but not connected", f"claude-mem install --agent {name}")
 
 
 def judge_interpreter(fact: Interpreter) -> Iterator[Finding]:
-    says = f"{fact.path} (Python {fact.version}, SQLite {fact.sqlite})"
+    message = f"{fact.path} (Python {fact.version}, SQLite {fact.sqlite})"
     if fact.start_ms > SLOW_START_MS or "/shims/" in fact.path:
-        says = f"{says} takes {fact.start_ms:.0f} ms to start, which delays every hook"
+        message = f"{message} takes {fact.start_ms:.0f} ms to start, which delays every hook"
         step = "reinstall with the real interpreter instead of a version manager's shim: make install"
-        yield warn("interpreter", says, step)
+        yield warn("interpreter", message, step)
     else:
-        yield ok("interpreter", f"{says}, starts in {fact.start_ms:.0f} ms")
+        yield ok("interpreter", f"{message}, starts in {fact.start_ms:.0f} ms")
 
 
 def judge_directory(fact: DataDirectory) -> Iterator[Finding]:
     path = fact.path
 
-    def wrong(says: str, step: str, stops: str | None = None) -> Finding:
-        return bad("directory", f"{path} {says}", step, stops=stops and f"{path} {stops}")
+    def wrong(message: str, step: str, stops: str | None = None) -> Finding:
+        return bad("directory", f"{path} {message}", step, stops=stops and f"{path} {stops}")
 
     if fact.obstacle:
         step = "make sure the parent folder exists and is writable, or set CLAUDE_MEM_DATA_DIR"
@@ -120,24 +122,24 @@ def judge_directory(fact: DataDirectory) -> Iterator[Finding]:
     elif not fact.is_directory:
         yield wrong("is not a directory", f"rename it: mv {path} {path}.old", "is not a directory")
     elif fact.owner != fact.me:
-        says = f"belongs to user {fact.owner}, not to you ({fact.me})"
+        message = f"belongs to user {fact.owner}, not to you ({fact.me})"
         step = f"sudo chown -R {fact.me} {path}, or set CLAUDE_MEM_DATA_DIR"
-        yield wrong(says, step, "belongs to another user")
+        yield wrong(message, step, "belongs to another user")
     else:
         found = []
         if not fact.writable:
             step = f"chmod u+rwx {path}; make sure its file system is not read-only"
             found.append(wrong("is not writable", step, "is not writable"))
         if fact.foreign:
-            says = f"contains files that belong to other users: {', '.join(fact.foreign)}"
-            found.append(wrong(says, f"sudo chown -R {fact.me} {path}"))
+            message = f"contains files that belong to other users: {', '.join(fact.foreign)}"
+            found.append(wrong(message, f"sudo chown -R {fact.me} {path}"))
         if fact.open_count:
             more = ", …" if fact.open_count > len(fact.open_to_others) else ""
-            says = f"can be read by others: {', '.join(fact.open_to_others)}{more}"
-            found.append(wrong(says, f"chmod -R go= {path}"))
+            message = f"can be read by others: {', '.join(fact.open_to_others)}{more}"
+            found.append(wrong(message, f"chmod -R go= {path}"))
         if fact.filesystem and fact.filesystem.startswith(tuple(NETWORK.split())):
-            says = f"{path} is on a network file system ({fact.filesystem}): locks may be unreliable"
-            found.append(warn("directory", says, "set CLAUDE_MEM_DATA_DIR to a local disk"))
+            message = f"{path} is on a network file system ({fact.filesystem}): locks may be unreliable"
+            found.append(warn("directory", message, "set CLAUDE_MEM_DATA_DIR to a local disk"))
         on = f" on {fact.filesystem}" if fact.filesystem else ""
         yield from found or [ok("directory", f"{path}{on}, accessible only by you")]
 
@@ -146,44 +148,46 @@ def judge_settings(fact: Configuration) -> Iterator[Finding]:
     for each in resolution.summarized(fact.warnings):
         yield warn("settings", each.message, NEXT_FOR_SETTING[each.kind])
     if fact.off:
-        says = f"{fact.off} is set in this shell"
-        yield bad("settings", says, f"unset {fact.off}", stops=says)
+        message = f"{fact.off} is set in this shell"
+        yield bad("settings", message, f"unset {fact.off}", stops=message)
     elif not fact.warnings:
         yield ok("settings", "valid")
     if fact.missed:
         few, more = ", ".join(fact.missed[:MOST_IGNORED]), ", …" if fact.missed[MOST_IGNORED:] else ""
-        says = f"the worker does not use {few}{more} of the environment: a repository's settings can set it"
-        yield warn("environment", says, f"if it is yours, in a terminal where it is set: {RESTART}")
+        message = (
+            f"the worker does not use {few}{more} of the environment: a repository's settings can set it"
+        )
+        yield warn("environment", message, f"if it is yours, in a terminal where it is set: {RESTART}")
 
 
 def judge_pause(fact: PauseState) -> Iterator[Finding]:
     if fact.everything is not None:
-        says = f"paused since {on_off.date_of(fact.everything)}"
-        yield bad("pause", says, "claude-mem on", stops=f"it has been {says}")
+        message = f"paused since {on_off.date_of(fact.everything)}"
+        yield bad("pause", message, "claude-mem on", stops=f"it has been {message}")
     elif fact.sessions:
         (newest, since), *_ = fact.sessions
         many = output.plural(len(fact.sessions), "session")
-        says = f"{many} paused; the most recent, {newest}, since {on_off.date_of(since)}"
-        yield ok("pause", says, f"to resume it: claude-mem on --session {newest}")
+        message = f"{many} paused; the most recent, {newest}, since {on_off.date_of(since)}"
+        yield ok("pause", message, f"to resume it: claude-mem on --session {newest}")
 
 
 def judge_worker(fact: WorkerFacts) -> Iterator[Finding]:
-    who = f"pid {fact.pid}" if fact.pid else "a process"
+    process = f"pid {fact.pid}" if fact.pid else "a process"
     match fact.state:
         case "stopped":
             yield _stopped(fact.start_problem)
         case "starting":
-            says = f"{who} is starting: it is opening the database. Hooks still record to the spool"
-            yield ok("worker", says)
+            message = f"{process} is starting: it is opening the database. Hooks still record to the spool"
+            yield ok("worker", message)
         case "hung":
-            says = f"{who} is not responding. Hooks still record to the spool"
+            message = f"{process} is not responding. Hooks still record to the spool"
             if fact.is_left is None:
-                says += " and restart it if it stays silent"
+                message += " and restart it if it stays silent"
             elif fact.is_left == "stopped":
-                says += ". It was stopped by a signal or a debugger, so it is not restarted automatically"
-            yield bad("worker", says, RESTART, hinders="the worker is not responding")
+                message += ". It was stopped by a signal or a debugger, so it is not restarted automatically"
+            yield bad("worker", message, RESTART, hinders="the worker is not responding")
         case _:
-            yield from _running(fact, who)
+            yield from _running(fact, process)
 
 
 def _stopped(start_problem: str | None) -> Finding:
@@ -192,70 +196,70 @@ def _stopped(start_problem: str | None) -> Finding:
         return warn(
             "worker", "not running; the next hook starts it", step, hinders="the worker is not running"
         )
-    says = f"the worker did not start: {start_problem}"
-    return bad("worker", says, f"fix it, then: {step}", hinders=says)
+    message = f"the worker did not start: {start_problem}"
+    return bad("worker", message, f"fix it, then: {step}", hinders=message)
 
 
-def _running(fact: WorkerFacts, who: str) -> Iterator[Finding]:
+def _running(fact: WorkerFacts, process: str) -> Iterator[Finding]:
     if fact.trouble:
-        yield bad("worker", f"running ({who}), but not accepting events: {fact.trouble}", LOGS)
+        yield bad("worker", f"running ({process}), but not accepting events: {fact.trouble}", LOGS)
     elif fact.version != __version__:
-        says = f"{who} runs version {fact.version}; version {__version__} is installed"
-        yield warn("worker", says, RESTART)
+        message = f"{process} runs version {fact.version}; version {__version__} is installed"
+        yield warn("worker", message, RESTART)
     else:
-        yield ok("worker", f"running ({who}, version {fact.version})")
+        yield ok("worker", f"running ({process}, version {fact.version})")
     if fact.mishaps:
         failures = output.plural(fact.mishaps, "failure")
         yield warn("mishaps", f"{failures} since it started; it recovered", LOGS)
-    if fact.hung_asks:
-        requests = output.plural(fact.hung_asks, "hook request")
+    if fact.hung_queries:
+        requests = output.plural(fact.hung_queries, "hook request")
         yield warn("asks", f"{requests} never returned; prompts may get no memories", RESTART)
     if fact.hook_socket_problem is None:
         yield ok("socket", "hook.sock answers")
     else:
-        says = "events wait in the spool until the worker polls it"
-        yield bad("socket", f"no answer on hook.sock: {fact.hook_socket_problem}; {says}", RESTART)
+        message = "events wait in the spool until the worker polls it"
+        yield bad("socket", f"no answer on hook.sock: {fact.hook_socket_problem}; {message}", RESTART)
     if fact.port is None:
-        says = "no free port on 127.0.0.1: the viewer does not work; hooks and commands use sockets"
-        yield warn("port", says, LOGS)
-    elif fact.port == fact.wanted_port:
+        message = "no free port on 127.0.0.1: the viewer does not work; hooks and commands use sockets"
+        yield warn("port", message, LOGS)
+    elif fact.port == fact.configured_port:
         yield ok("port", f"127.0.0.1:{fact.port}")
     else:
-        says = f"127.0.0.1:{fact.port}; {fact.wanted_port} was in use when the worker started"
-        yield warn("port", says, f"to try that port again: {RESTART}")
+        message = f"127.0.0.1:{fact.port}; {fact.configured_port} was in use when the worker started"
+        yield warn("port", message, f"to try that port again: {RESTART}")
 
 
 def judge_spool(fact: SpoolFacts) -> Iterator[Finding]:
-    says = f"{output.plural(fact.files, 'event')} waiting, {output.size(fact.bytes)}"
+    message = f"{output.plural(fact.files, 'event')} waiting, {output.size(fact.bytes)}"
     if fact.files >= fact.most_files > 0 or fact.bytes >= fact.most_bytes > 0:
         stops = "the spool is full and no worker is draining it"
-        yield bad("spool", f"full: {says}", f"{RESTART}; then see: {LOGS}", stops=stops)
+        yield bad("spool", f"full: {message}", f"{RESTART}; then see: {LOGS}", stops=stops)
     elif fact.oldest_age_s is not None and fact.oldest_age_s > DRAINED_WITHIN_S:
-        says = f"{says}, the oldest waiting for {notices.age(fact.oldest_age_s)}"
-        yield warn("spool", says, "claude-mem worker start")
+        message = f"{message}, the oldest waiting for {notices.age(fact.oldest_age_s)}"
+        yield warn("spool", message, "claude-mem worker start")
     else:
-        yield ok("spool", f"{says} (limit {fact.most_files:,} or {output.size(fact.most_bytes)})")
+        yield ok("spool", f"{message} (limit {fact.most_files:,} or {output.size(fact.most_bytes)})")
     if fact.aside:
-        says = f"{output.plural(fact.aside, 'file')} could not be read; moved to spool/aside"
-        yield warn("set aside", says, "inspect them; delete what you do not need")
+        message = f"{output.plural(fact.aside, 'file')} could not be read; moved to spool/aside"
+        yield warn("set aside", message, "inspect them; delete what you do not need")
 
 
 def judge_drops(counts: dict[str, int]) -> Iterator[Finding]:
-    lost = {reason: count for reason, count in counts.items() if count}
-    if lost:
-        says = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in lost.items())
-        yield warn("drops", f"{output.plural(sum(lost.values()), 'event')} lost: {says}")
+    dropped = {reason: count for reason, count in counts.items() if count}
+    if dropped:
+        message = ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in dropped.items())
+        yield warn("drops", f"{output.plural(sum(dropped.values()), 'event')} lost: {message}")
     else:
         yield ok("drops", "none")
 
 
 def judge_disk(fact: Disk) -> Iterator[Finding]:
-    says = f"{output.size(fact.free)} free of {output.size(fact.total)}"
+    message = f"{output.size(fact.free)} free of {output.size(fact.total)}"
     if not fact.total:
         yield warn("disk", "the file system does not report its size")
     elif fact.free < NO_DISK:
-        yield bad("disk", f"full: {says}", "free some space", stops="the disk is full")
+        yield bad("disk", f"full: {message}", "free some space", stops="the disk is full")
     elif fact.free < LOW_DISK:
-        yield warn("disk", says, "free some space soon")
+        yield warn("disk", message, "free some space soon")
     else:
-        yield ok("disk", says)
+        yield ok("disk", message)

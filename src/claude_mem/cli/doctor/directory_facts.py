@@ -105,6 +105,6 @@ def _filesystem(path: Path) -> str | None:
 
 
 def look_at_disk(data_dir: Path) -> Disk:
-    there = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
-    usage = shutil.disk_usage(there)
+    existing = next(path for path in (data_dir, *data_dir.absolute().parents) if path.exists())
+    usage = shutil.disk_usage(existing)
     return Disk(usage.free, usage.total)

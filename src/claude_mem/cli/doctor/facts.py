@@ -80,11 +80,11 @@ class WorkerFacts(Struct, frozen=True):
     pid: int | None = None
     port: int | None = None
     version: str | None = None
-    wanted_port: int = 37777
+    configured_port: int = 37777
     hook_socket_problem: str | None = None  # None: it answers
     trouble: str | None = None  # why it cannot accept events
     mishaps: int = 0  # failures that its loops recovered from
-    hung_asks: int = 0  # questions of recall hooks that do not return
+    hung_queries: int = 0  # questions of recall hooks that do not return
     observer: str | None = None
     paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
@@ -120,7 +120,7 @@ class RecallFacts(Struct, frozen=True):
     from_worker: bool = False
     unindexed: int | None = None
     unindexed_before: int | None = None  # a moment earlier
-    wanted: str = "builtin"  # builtin, chroma, off
+    configured: str = "builtin"  # builtin, chroma, off
     vectors: str | None = None  # as the worker reports: on, off, unavailable
     trouble: str | None = None
     unembedded: int | None = None
@@ -178,38 +178,38 @@ def gather(environ: Mapping[str, str] = os.environ) -> Facts:
     loading, interpreter = Question(lambda: settings.load(environ)), Question(_interpreter)
     data_dir = settings.data_directory(environ)
     loaded = loading.answer(until)
-    chosen = Settings(data_dir=data_dir) if isinstance(loaded, Unknown) else loaded
+    user_settings = Settings(data_dir=data_dir) if isinstance(loaded, Unknown) else loaded
     questions: dict[str, Question[Any]] = {
         "interpreter": interpreter,
         "directory": Question(lambda: look_at_directory(data_dir)),
-        "worker": Question(lambda: _worker(chosen)),
-        "spool": Question(lambda: _spool(chosen, now)),
-        "database": Question(lambda: _survey(chosen)),
-        "observing": Question(lambda: _observing(chosen)),
-        "recall": Question(lambda: _recall(chosen)),
+        "worker": Question(lambda: _worker(user_settings)),
+        "spool": Question(lambda: _spool(user_settings, now)),
+        "database": Question(lambda: _survey(user_settings)),
+        "observing": Question(lambda: _observing(user_settings)),
+        "recall": Question(lambda: _recall(user_settings)),
         "drops": Question(lambda: _drops(data_dir / paths.DROPS)),
         "disk": Question(lambda: look_at_disk(data_dir)),
         "paused": Question(lambda: pause_state(data_dir)),
-        "connected": Question(lambda: _connected(chosen)),
+        "connected": Question(lambda: _connected(user_settings)),
         "team": Question(lambda: _team(data_dir)),
     }
     answers = {name: question.answer(until) for name, question in questions.items()}
     if isinstance(loaded, Unknown):
         return Facts(configuration=loaded, now=now, **answers)
-    observer = getattr(answers["observing"], "provider", chosen.provider)
+    observer = getattr(answers["observing"], "provider", user_settings.provider)
     return Facts(configuration=_configuration(environ, loaded, observer), now=now, **answers)
 
 
-def _configuration(environ: Mapping[str, str], chosen: Settings, observer: str) -> Configuration:
-    off, data_dir = None, chosen.data_dir
+def _configuration(environ: Mapping[str, str], settings: Settings, observer: str) -> Configuration:
+    off, data_dir = None, settings.data_dir
     if paths.is_off({os.fsencode(key): os.fsencode(value) for key, value in environ.items()}):
         off = "CLAUDE_MEM_OBSERVER" if "CLAUDE_MEM_OBSERVER" in environ else "CLAUDE_MEM_OFF"
-    here = worker_environment.unapproved(environ, data_dir)
-    ignored = tuple(sorted({*here, *worker_environment.ignored(data_dir)}))
+    unapproved = worker_environment.unapproved(environ, data_dir)
+    ignored = tuple(sorted({*unapproved, *worker_environment.ignored(data_dir)}))
     joined = (data_dir / KEY_FILE).exists()
-    missed = worker_environment.relevant(ignored, chosen, observer, joined=joined)
-    limits = chosen.queue_alert_events, chosen.queue_alert_minutes
-    return Configuration(off, *limits, chosen.warnings, ignored, tuple(missed))
+    missed = worker_environment.relevant(ignored, settings, observer, joined=joined)
+    limits = settings.queue_alert_events, settings.queue_alert_minutes
+    return Configuration(off, *limits, settings.warnings, ignored, tuple(missed))
 
 
 def _interpreter() -> Interpreter:
@@ -222,12 +222,12 @@ def _interpreter() -> Interpreter:
     return Interpreter(sys.executable, platform.python_version(), sqlite3.sqlite_version, fastest)
 
 
-def _connected(chosen: Settings) -> Connected:
+def _connected(settings: Settings) -> Connected:
     from claude_mem.cli.install import connections
 
-    known = connections(chosen)
+    known = connections(settings)
     found, wrong = known.found, list(known.unreadable)
-    wrong += [(agent, says) for agent, connection in found for says in catalog.problems(connection)]
+    wrong += [(agent, problem) for agent, connection in found for problem in catalog.problems(connection)]
     how = [f"{_with_version(agent)} {connection.how}" for agent, connection in found]
     named = {agent.name: agent for agent, _ in found}
     limits = [text for agent in named.values() for text in (catalog.limits(agent), agent.needs) if text]
@@ -235,10 +235,10 @@ def _connected(chosen: Settings) -> Connected:
     others = [agent for agent in found_here if agent.name not in {*named, *(each.name for each, _ in wrong)}]
     return Connected(
         tuple(how),
-        tuple(says for says, (_, each) in zip(how, found, strict=True) if catalog.is_outdated(each)),
+        tuple(problem for problem, (_, each) in zip(how, found, strict=True) if catalog.is_outdated(each)),
         tuple(limits),
         tuple((agent.title, agent.name) for agent in others),
-        tuple(f"{agent.title}: {says}" for agent, says in wrong),
+        tuple(f"{agent.title}: {problem}" for agent, problem in wrong),
     )
 
 
@@ -247,26 +247,26 @@ def _with_version(agent: Agent) -> str:
     return f"{agent.title} {version}" if version else agent.title
 
 
-def _worker(chosen: Settings) -> WorkerFacts:
-    now = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S)
+def _worker(settings: Settings) -> WorkerFacts:
+    now = control.status(settings.data_dir, deadline_s=ANSWER_WITHIN_S)
     health: dict[str, Any] = dict(now.health or {})
-    is_left = replacement.why_not(chosen.data_dir, now.pid or 0) if now.state == "hung" else None
+    is_left = replacement.why_not(settings.data_dir, now.pid or 0) if now.state == "hung" else None
     observer = health.get("observer") or {}
     return WorkerFacts(
         state=now.state,
         pid=now.pid,
         port=now.port,
         version=now.version,
-        wanted_port=chosen.worker_port,
-        hook_socket_problem=hook_socket_problem(chosen.data_dir) if now.state == "running" else None,
+        configured_port=settings.worker_port,
+        hook_socket_problem=hook_socket_problem(settings.data_dir) if now.state == "running" else None,
         trouble=health.get("reason"),
         mishaps=sum((health.get("mishaps") or {}).values()),
-        hung_asks=health.get("hungAsks") or 0,
+        hung_queries=health.get("hungAsks") or 0,
         observer=observer.get("provider"),
         paused=observer.get("paused"),
         spent_up=observer.get("spentUp"),
         is_left=is_left,
-        start_problem=control.start_problem(chosen.data_dir) if now.state == "stopped" else None,
+        start_problem=control.start_problem(settings.data_dir) if now.state == "stopped" else None,
         queue_alert=(health.get("queue") or {}).get("alert"),
     )
 
@@ -284,17 +284,17 @@ def hook_socket_problem(data_dir: Path) -> str | None:
         return error.strerror or str(error)
 
 
-def _spool(chosen: Settings, now: float) -> SpoolFacts:
-    sizes, aside = {}, chosen.data_path(paths.ASIDE)
-    if (folder := chosen.data_path(paths.SPOOL)).is_dir():
+def _spool(settings: Settings, now: float) -> SpoolFacts:
+    sizes, folder_aside = {}, settings.data_path(paths.ASIDE)
+    if (folder := settings.data_path(paths.SPOOL)).is_dir():
         with os.scandir(folder) as entries:
             events = [entry for entry in entries if entry.name.endswith(".json")]
             sizes = {entry.name: entry.stat(follow_symlinks=False).st_size for entry in events}
     try:
-        ledger = chosen.data_path(paths.LEDGER).read_bytes()
+        ledger = settings.data_path(paths.LEDGER).read_bytes()
         last, _, _, most_files, most_bytes = spool_writer.parse_ledger(ledger)
     except FileNotFoundError:
-        last, most_files, most_bytes = 0, chosen.spool_max_files, chosen.spool_max_bytes
+        last, most_files, most_bytes = 0, settings.spool_max_files, settings.spool_max_bytes
     oldest = min(sizes, default="").partition("-")[0]  # a file's name begins with its time in nanoseconds
     return SpoolFacts(
         files=len(sizes),
@@ -303,7 +303,7 @@ def _spool(chosen: Settings, now: float) -> SpoolFacts:
         most_bytes=most_bytes,
         oldest_age_s=now - int(oldest) / 1e9 if oldest.isdigit() else None,
         newest_age_s=now - last / 1e9 if last else None,
-        aside=len(list(aside.iterdir())) if aside.is_dir() else 0,
+        aside=len(list(folder_aside.iterdir())) if folder_aside.is_dir() else 0,
     )
 
 
@@ -311,48 +311,48 @@ def _drops(path: Path) -> dict[str, int]:
     return drop_counters.parse(path.read_bytes() if path.exists() else b"")
 
 
-def _survey(chosen: Settings, *, thorough: bool = True) -> Survey:
+def _survey(settings: Settings, *, thorough: bool = True) -> Survey:
     from claude_mem.wiring import database  # all of the application: only where it is needed
 
-    return database.survey(chosen, thorough=thorough)
+    return database.survey(settings, thorough=thorough)
 
 
-def _observing(chosen: Settings) -> ObserverFacts:
+def _observing(settings: Settings) -> ObserverFacts:
     from claude_mem.wiring import observer_setup
 
-    who, (_, problem) = observer_setup.choice(chosen), observer_setup.mode_in_force(chosen)
+    choice, (_, problem) = observer_setup.choice(settings), observer_setup.mode_in_force(settings)
     return ObserverFacts(
-        who.provider, who.why, problem, chosen.daily_tokens, chosen.daily_usd, lacks=who.problem
+        choice.provider, choice.why, problem, settings.daily_tokens, settings.daily_usd, lacks=choice.problem
     )
 
 
-def _recall(chosen: Settings) -> RecallFacts:
-    folder = chosen.data_path(paths.CONTEXT)
+def _recall(settings: Settings) -> RecallFacts:
+    folder = settings.data_path(paths.CONTEXT)
     before = None
-    reported = _recall_health(chosen)
+    reported = _recall_health(settings)
     if reported and reported["index"]["waiting"]:
         before = int(reported["index"]["waiting"])
         time.sleep(LOOK_AGAIN_S)
-        reported = _recall_health(chosen)
+        reported = _recall_health(settings)
     if reported:
         unindexed, unembedded = reported["index"]["waiting"], reported["vectors"]["waiting"]
     else:
-        seen = _survey(chosen, thorough=False)
+        seen = _survey(settings, thorough=False)
         unindexed, unembedded = seen.unindexed, seen.unembedded
     vectors = reported.get("vectors", {})
     return RecallFacts(
         from_worker=bool(reported),
         unindexed=unindexed,
         unindexed_before=before,
-        wanted=chosen.vectors,
+        configured=settings.vectors,
         vectors=vectors.get("state"),
         trouble=vectors.get("trouble"),
         unembedded=unembedded,
         pgvector=vectors.get("pgvector"),
-        embedder=without_password(chosen.embedder),
-        has_model=chosen.embedder != STATIC or find_spec("wordllama") is not None,
+        embedder=without_password(settings.embedder),
+        has_model=settings.embedder != STATIC or find_spec("wordllama") is not None,
         has_chroma=find_spec("chromadb") is not None,
-        chroma_url=chosen.chroma_url,
+        chroma_url=settings.chroma_url,
         context=str(folder),
         context_exists=folder.exists(),
         context_writable=folder.is_dir() and is_writable(folder),
@@ -360,8 +360,8 @@ def _recall(chosen: Settings) -> RecallFacts:
     )
 
 
-def _recall_health(chosen: Settings) -> dict[str, Any]:
-    health = control.status(chosen.data_dir, deadline_s=ANSWER_WITHIN_S).health or {}
+def _recall_health(settings: Settings) -> dict[str, Any]:
+    health = control.status(settings.data_dir, deadline_s=ANSWER_WITHIN_S).health or {}
     found = health.get("recall")
     return found if isinstance(found, dict) else {}
 

@@ -152,10 +152,10 @@ class Matcher(ABC):
     def match(self, wording: TextQuery) -> list[TextMatch]:
         most, key_filter = wording.most_rows, self.key_filter
         counted = sorted(self._counted(word, most) for word in wording.words)
-        found, scored = [], 0
+        found, scored_rows = [], 0
         for rows, word in counted:
-            scored += rows
-            if scored > most:
+            scored_rows += rows
+            if scored_rows > most:
                 break
             found.append(self._scored(word, rows) if rows else TextMatch(word, {}))
         if key_filter is not None and (few := key_filter.listed):
@@ -171,11 +171,11 @@ class Matcher(ABC):
         }
         # The others cannot match, but SQLite would search for all their words, however frequent.
         possible = [phrase for phrase in wording.phrases if nowhere.isdisjoint(phrase.split()[:-1])]
-        limit, scored = most // PHRASES_SHARE, 0
+        limit, scored_rows = most // PHRASES_SHARE, 0
         words = {word: rows for rows, word in counted}
         for each in sorted(self._phrases(possible, words, limit), key=lambda each: len(each.scores)):
-            scored += len(each.scores)
-            if scored <= limit:
+            scored_rows += len(each.scores)
+            if scored_rows <= limit:
                 found.append(each)
         return found
 

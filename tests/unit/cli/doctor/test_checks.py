@@ -142,7 +142,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("worker", version="0.9"), "worker", "warn", "0.9"),
         (changed("worker", trouble="The disk is full."), "worker", "bad", "The disk is full."),
         (changed("worker", mishaps=2), "mishaps", "warn", "2 failures"),
-        (changed("worker", hung_asks=3), "asks", "warn", "3 hook requests"),
+        (changed("worker", hung_queries=3), "asks", "warn", "3 hook requests"),
         (changed("worker", hook_socket_problem="refused"), "socket", "bad", "refused"),
         (changed("worker", port=37778), "port", "warn", "37778"),
         (changed("worker", port=None), "port", "warn", "no free port"),
@@ -181,7 +181,7 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         (changed("recall", unindexed=12, unindexed_before=9), "index", "warn", "12 rows not indexed"),
         (changed("recall", unindexed=9, from_worker=False), "index", "ok", "when it runs"),
         (SOUND, "vectors", "ok", "in the database"),
-        (changed("recall", wanted="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
+        (changed("recall", configured="off", vectors="off"), "vectors", "ok", "off (CLAUDE_MEM_VECTORS)"),
         (changed("recall", vectors="off"), "vectors", "warn", "builtin"),
         (changed("recall", unembedded=1), "vectors", "ok", "1 memory without"),
         (changed("recall", pgvector="0.8.6"), "vectors", "ok", "pgvector: 0.8.6"),
@@ -193,14 +193,14 @@ def test_a_broken_thing_is_a_better_reason_than_that_nothing_ever_came() -> None
         ),
         (changed("recall", has_model=False), "vectors", "warn", "wordllama"),
         (
-            changed("recall", wanted="chroma", has_chroma=False),
+            changed("recall", configured="chroma", has_chroma=False),
             "vectors",
             "warn",
             "chromadb is not installed",
         ),
-        (changed("recall", wanted="chroma"), "vectors", "ok", "by Chroma, in chroma/"),
+        (changed("recall", configured="chroma"), "vectors", "ok", "by Chroma, in chroma/"),
         (
-            changed("recall", wanted="chroma", chroma_url="http://c:1"),
+            changed("recall", configured="chroma", chroma_url="http://c:1"),
             "vectors",
             "ok",
             "by Chroma, at http://c:1",
@@ -311,7 +311,7 @@ def test_who_asks_no_model_is_told_nothing_of_a_budget() -> None:
 def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> None:
     for differences in (
         {"has_model": False},
-        {"wanted": "chroma", "has_chroma": False},
+        {"configured": "chroma", "has_chroma": False},
         {"vectors": "unavailable", "trouble": "Chroma did not answer within 10 seconds."},
     ):
         facts = changed("recall", **differences)
@@ -323,10 +323,14 @@ def test_vectors_that_are_missing_hinder_nobody_and_come_with_a_next_step() -> N
 
 def test_a_chroma_server_out_of_reach_is_named_by_its_address() -> None:
     down = changed(
-        "recall", wanted="chroma", chroma_url="http://c:1", vectors="unavailable", trouble="Chroma failed."
+        "recall",
+        configured="chroma",
+        chroma_url="http://c:1",
+        vectors="unavailable",
+        trouble="Chroma failed.",
     )
     assert "http://c:1" in str(of(down, "vectors").next)
-    inside = changed("recall", wanted="chroma", vectors="unavailable", trouble="Chroma failed.")
+    inside = changed("recall", configured="chroma", vectors="unavailable", trouble="Chroma failed.")
     assert "CLAUDE_MEM_VECTORS=builtin" in str(of(inside, "vectors").next)
 
 

@@ -209,7 +209,7 @@ def _line(event: Event) -> bytes:
         payload |= {"tool_name": event.tool.name, "tool_input": given, "tool_use_id": event.tool.use_id}
     elif event.kind is Kind.PROMPT:
         payload["prompt"] = event.text
-    elif event.kind is Kind.SAID:
+    elif event.kind is Kind.AGENT_MESSAGE:
         payload["message"] = event.text
     else:
         payload["last_assistant_message"] = event.text
@@ -257,7 +257,7 @@ def _events(session: Session, numbers: set[int] | None = None) -> Iterator[Event
         if numbers is not None and number not in numbers:
             continue
         is_tool = kind == "tool"
-        said = Kind.STOP if after == "prompt" else Kind.SAID
+        said = Kind.STOP if after == "prompt" else Kind.AGENT_MESSAGE
         yield Event(
             id=f"{session.id}-{number:06d}",
             at=session.started + number,

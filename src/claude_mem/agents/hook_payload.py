@@ -11,7 +11,7 @@ from claude_mem.model.events import Event, Kind, ToolCall
 from claude_mem.model.text import storable
 from claude_mem.privacy import tags
 
-OURS = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{launcher.PLUGIN}_{launcher.SERVER}__")
+TOOL_PREFIXES = (f"mcp__{launcher.SERVER}__", f"mcp__plugin_{launcher.PLUGIN}_{launcher.SERVER}__")
 """Our own tools, by settings and by plugin. A query of memory is an event like any other; its text and
 its answer are in memory already: recorded, they would be learned again, and outlive their deletion."""
 
@@ -27,12 +27,12 @@ KINDS = {
     "PostCompact": Kind.POST_COMPACT,
     "SessionEnd": Kind.SESSION_END,
 }
-OF_TRANSCRIPTS = {"AgentMessage": Kind.SAID}
+OF_TRANSCRIPTS = {"AgentMessage": Kind.AGENT_MESSAGE}
 """Events that no hook reports."""
 
 TEXT = {
     Kind.PROMPT: "prompt",
-    Kind.SAID: "message",
+    Kind.AGENT_MESSAGE: "message",
     Kind.STOP: "last_assistant_message",
     Kind.STOP_FAILURE: "last_assistant_message",
     Kind.SUBAGENT_STOP: "last_assistant_message",
@@ -94,7 +94,7 @@ def _tool(kind: Kind, payload: Mapping[str, object]) -> ToolCall | None:
         return None
     name = _text(payload, "tool_name") or "unknown"
     use_id = _text(payload, "tool_use_id")
-    if name.startswith(OURS):
+    if name.startswith(TOOL_PREFIXES):
         return ToolCall(name, use_id=use_id)
     outcome = payload.get("error" if kind is Kind.TOOL_FAILURE else "tool_response")
     return ToolCall(

@@ -94,13 +94,13 @@ def sections(text: str, name: str, clean: Clean) -> Iterator[Observation]:
 def _section(title: str, lines: list[str], is_rule: bool, clean: Clean) -> Iterator[Observation]:
     paragraphs: list[str] = []
     bullets: list[str] = []
-    fresh, fenced, in_bullet = True, False, False
+    new_paragraph, fenced, in_bullet = True, False, False
     for line in lines:
         opens = _FENCE.match(line) is not None
         bullet = None if fenced or opens else _BULLET.fullmatch(line)
         fenced ^= opens
         if not fenced and not opens and not line.strip():
-            fresh, in_bullet = True, False
+            new_paragraph, in_bullet = True, False
         elif not fenced and _INDEX_LINE.fullmatch(line):
             continue  # only points to a note, which is read itself
         elif bullet:
@@ -108,9 +108,9 @@ def _section(title: str, lines: list[str], is_rule: bool, clean: Clean) -> Itera
             in_bullet = True
         elif in_bullet and line[:1].isspace():
             bullets[-1] += f"\n{line.strip()}"
-        elif fresh or not paragraphs:
+        elif new_paragraph or not paragraphs:
             paragraphs.append(line.rstrip())
-            fresh = in_bullet = False
+            new_paragraph = in_bullet = False
         else:
             paragraphs[-1] += f"\n{line.rstrip()}"
     if any(map(str.strip, (*paragraphs, *bullets))):

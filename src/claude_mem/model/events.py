@@ -21,7 +21,7 @@ class Kind(StrEnum):
     TASK_END = "task_end"  # of a background task: the client reports it in a prompt that no user typed
     TOOL_USE = "tool_use"
     TOOL_FAILURE = "tool_failure"
-    SAID = "said"  # by the agent, between two tool calls
+    AGENT_MESSAGE = "said"  # by the agent, between two tool calls
     STOP = "stop"
     STOP_FAILURE = "stop_failure"
     SUBAGENT_STOP = "subagent_stop"

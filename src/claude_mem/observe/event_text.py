@@ -77,7 +77,7 @@ def _message(event: Event) -> Piece | None:
     match event.kind:
         case Kind.PROMPT if text:
             return Piece("User", elide(text, MOST_MESSAGE), Value.TOP)
-        case Kind.SAID if text:
+        case Kind.AGENT_MESSAGE if text:
             return Piece("Assistant, on the way", elide(text, MOST_ON_THE_WAY), Value.MIDDLE)
         case Kind.STOP if text:
             head = "The turn failed" if is_clients_notice(text) else "Assistant's last message"

@@ -135,8 +135,10 @@ def _waits(seen: Sequence[ParsedEvent]) -> bool:
 
 
 def system(mode: Mode, verbosity: Verbosity, language: str | None) -> str:
-    tongue = language or mode.language
-    more = [f"- Write in {line(tongue, 60)}; tags, types and concepts stay as they are."] if tongue else []
+    language = language or mode.language
+    more = (
+        [f"- Write in {line(language, 60)}; tags, types and concepts stay as they are."] if language else []
+    )
     return SYSTEM.format(
         description=mode.description,
         record=_bullets(mode.record),
@@ -182,14 +184,14 @@ def _date(at: int) -> str:
 
 def _as_it_went(seen: Sequence[ParsedEvent]) -> Sequence[ParsedEvent]:
     """Puts the agent's messages, which are known only at the turn's end, where they were written."""
-    if not any(each.event.kind is Kind.SAID for each in seen):
+    if not any(each.event.kind is Kind.AGENT_MESSAGE for each in seen):
         return seen
     return sorted(seen, key=lambda each: each.event.at)
 
 
 def _pieces(batch: Batch, seen: Sequence[ParsedEvent], message_budget: int) -> list[Piece]:
     """`message_budget`: how many characters all messages between tool calls may have."""
-    messages = sum(each.event.kind is Kind.SAID for each in seen)
+    messages = sum(each.event.kind is Kind.AGENT_MESSAGE for each in seen)
     base = base_of(batch.events)
     planned = [each.call for each in seen if _is_plan(each) and each.call]
     pieces: list[Piece] = []
@@ -204,7 +206,7 @@ def _pieces(batch: Batch, seen: Sequence[ParsedEvent], message_budget: int) -> l
         each = piece(parsed, base)
         if each is None:
             continue
-        if event.kind is Kind.SAID:
+        if event.kind is Kind.AGENT_MESSAGE:
             each = replace(each, body=elide(each.body, max(message_budget // messages, SHORTEST_MESSAGE)))
         pieces.append(each)
     return pieces

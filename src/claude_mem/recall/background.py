@@ -31,7 +31,7 @@ from claude_mem.vectors.indexer import VectorIndexer
 
 DIRECTORIES = 20
 """How many working directories of a project have a file: the most recent ones."""
-KEEP_S = 30 * 24 * 60 * 60
+MAX_AGE_S = 30 * 24 * 60 * 60
 AT_START = 50
 """Projects whose context is rendered when the worker starts: the most recently used ones."""
 COMPACTED = 8
@@ -157,7 +157,7 @@ class ContextFiles(Struct):
         found = []
         for file in self._files():
             with suppress(FileNotFoundError):  # cleared meanwhile
-                if time.time() - file.stat().st_mtime > KEEP_S:
+                if time.time() - file.stat().st_mtime > MAX_AGE_S:
                     found.append(file)
         return found
 
@@ -166,8 +166,8 @@ class ContextFiles(Struct):
         return list(folder.iterdir()) if folder.is_dir() else []
 
     def _write(self, names: list[str], project_id: int, rendered: Rendered) -> None:
-        fresh = [name for name in names if self._known.get(name) != (project_id, rendered.text)]
-        if not fresh:
+        outdated = [name for name in names if self._known.get(name) != (project_id, rendered.text)]
+        if not outdated:
             return
         stamp = secrets.token_hex(8)
         if rendered.text:
@@ -175,7 +175,7 @@ class ContextFiles(Struct):
                 stamp, [str(ref) for ref in rendered.refs], rendered.tokens, self.clock()
             )
         answer = worker_link.answer_with(b"SessionStart", json.dumps(rendered.text).encode())
-        for name in fresh:
+        for name in outdated:
             path = self.data_dir / name
             path.parent.mkdir(mode=0o700, exist_ok=True)
             write_file(path, stamp.encode() + b"\n" + (answer or b""))

@@ -284,7 +284,7 @@ def _report(path: Path, request: DeletionRequest) -> CopyReport | None:
             is_records = _is_head(file.read(HEAD))
             file.seek(0)
             if is_records:
-                holds = any(line != left for line, left in _Sieve(request).sift(file))
+                holds = any(line != left for line, left in _ExportFilter(request).filter_lines(file))
             else:
                 text = request.selection.text
                 holds = not text or any(map(LiteralText(text).is_in, file))
@@ -294,15 +294,15 @@ def _report(path: Path, request: DeletionRequest) -> CopyReport | None:
 
 
 def _rewrite(report: CopyReport, request: DeletionRequest) -> CopyReport:
-    path, sieve = Path(report.path), _Sieve(request)
+    path, export_filter = Path(report.path), _ExportFilter(request)
     if report.note:
         return CopyReport(report.path, "export", "left", report.note)
     try:
         with path.open(encoding="utf-8", errors="replace") as file, atomic_file(path, durable=True) as new:
-            for _ in sieve.sift(file):  # what goes is known before its session is rewritten
+            for _ in export_filter.filter_lines(file):  # what goes is known before its session is rewritten
                 pass
             file.seek(0)
-            for _, left in sieve.sift(file):
+            for _, left in export_filter.filter_lines(file):
                 new.write(left.encode(errors="replace"))
     except OSError as error:
         return CopyReport(report.path, "export", "left", error.strerror or "it cannot be written")
@@ -318,7 +318,7 @@ def _is_head(beginning: str) -> bool:
     return isinstance(head, dict) and head.get("kind") == FORMAT
 
 
-class _Sieve:
+class _ExportFilter:
     def __init__(self, request: DeletionRequest) -> None:
         selection = request.selection
         self._wording = LiteralText(selection.text) if selection.text else None
@@ -331,7 +331,7 @@ class _Sieve:
         self._prompts: set[tuple[str, str]] = set()
         self._summaries: set[str] = set()
 
-    def sift(self, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def filter_lines(self, lines: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yields each line and what remains of it: the same, a changed one, or nothing."""
         for line in lines:
             try:

@@ -49,7 +49,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     on_change: OnChange
 
     def remember(self, text: str, given: Mapping[str, object]) -> SavedAnswer:
-        ref, new, title = self._keep(text, given, source="user", provider="user")
+        ref, new, title = self._save(text, given, source="user", provider="user")
         self._notify([ref])
         return SavedAnswer("saved" if new else "known", ref.id, str(ref), title)
 
@@ -59,7 +59,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
         imported, skipped, errors = [], 0, []
         for index, record in enumerate(records):
             try:
-                ref, new, _ = self._keep(_narrative_of(record), record, source="external", provider="import")
+                ref, new, _ = self._save(_narrative_of(record), record, source="external", provider="import")
             except InvalidInput as error:
                 errors.append(RefusedRecord(index, str(error), error.field))
             else:
@@ -72,7 +72,7 @@ class MemoryWriter(Struct, frozen=True, kw_only=True):
     def _notify(self, refs: Sequence[Ref]) -> None:
         self.on_change({card.project_id for card in self.store.memories.cards(refs)})
 
-    def _keep(
+    def _save(
         self, text: str, given: Mapping[str, object], *, source: Source, provider: str
     ) -> tuple[Ref, bool, str]:
         narrative, title = narrative_and_title(text, given, self.clean)
@@ -178,7 +178,7 @@ class Corrections(Struct, kw_only=True):
     _mutex: Lock = field(default_factory=Lock)
 
     def edit(self, request: EditRequest) -> tuple[Ref, Undo]:
-        meant = _observation(str(request.id))
+        ref = _observation(str(request.id))
         values: dict[str, FieldValue] = {}
         for name in (*TEXTS, *LISTS):
             if (value := getattr(request, name)) is not UNSET:
@@ -189,12 +189,12 @@ class Corrections(Struct, kw_only=True):
             raise InvalidInput("title", "Nothing to change: specify at least one field.")
         if "title" in values and not values["title"]:
             raise InvalidInput("title", "The title must not be empty.")
-        _check_own("id", self.store.memories.cards([meant]))
+        _check_own("id", self.store.memories.cards([ref]))
         values["edited_at_epoch"] = self.clock()
-        undo = self._revise("edit", [Revision(meant.id, values)])
+        undo = self._revise("edit", [Revision(ref.id, values)])
         if undo is None:
             raise NotFound(f"No observation with id {request.id}.")
-        return meant, undo
+        return ref, undo
 
     def pin(self, refs: Sequence[str], *, pinned: bool) -> FlagAnswer:
         return self._flag("pinned", refs, pinned)
@@ -241,12 +241,12 @@ class Corrections(Struct, kw_only=True):
             }
 
     def _flag(self, name: str, refs: Sequence[str], value: bool) -> FlagAnswer:
-        meant = [_observation(ref) for ref in refs]
-        there = {card.ref for card in self.store.memories.cards(meant)}
-        undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in meant if ref in there])
+        selected = [_observation(ref) for ref in refs]
+        found = {card.ref for card in self.store.memories.cards(selected)}
+        undo = self._revise(name, [Revision(ref.id, {name: int(value)}) for ref in selected if ref in found])
         return FlagAnswer(
-            [FlaggedMemory(str(ref), **{name: value}) for ref in meant if ref in there],
-            [str(ref) for ref in meant if ref not in there],
+            [FlaggedMemory(str(ref), **{name: value}) for ref in selected if ref in found],
+            [str(ref) for ref in selected if ref not in found],
             undo,
         )
 
@@ -297,11 +297,11 @@ def _check_own(field: str, cards: Sequence[Card]) -> None:
 
 def _merged(target: Card, others: Sequence[Card]) -> list[Revision]:
     """Merges observations: one stays, is pinned if any of them was, and supersedes the others."""
-    stays: dict[str, FieldValue] = {"superseded_by": None}
+    changes: dict[str, FieldValue] = {"superseded_by": None}
     if any(card.pinned for card in others):
-        stays["pinned"] = 1
+        changes["pinned"] = 1
     return [
-        Revision(target.ref.id, stays),
+        Revision(target.ref.id, changes),
         *(Revision(card.ref.id, {"superseded_by": target.ref.id, "pinned": 0}) for card in others),
     ]
 

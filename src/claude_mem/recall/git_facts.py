@@ -117,7 +117,7 @@ class Repository:
             branches=branches,
             tags=tags,
             # One that is deleted on one branch and changed on another may still be there.
-            gone=frozenset(path for path in deleted if not os.path.lexists(top / path)),
+            deleted=frozenset(path for path in deleted if not os.path.lexists(top / path)),
             reverted=_reverted(undone),
         )
 

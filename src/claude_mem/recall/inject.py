@@ -191,7 +191,7 @@ class Injector(Struct, frozen=True, kw_only=True):
 
     def _render_hits(self, prompt: str, considered: Iterable[tuple[Hit, bool]], session: str) -> Rendered:
         return reminders.render_prompt(
-            [hit for hit, is_worth in considered if is_worth],
+            [hit for hit, is_injected in considered if is_injected],
             now=self.clock(),
             budget=self.size.prompt_characters,
             tz=self.zone(),

@@ -269,7 +269,7 @@ def _is_informative(sentence: str) -> bool:
 
 
 def _best_sentences(sentences: list[str], room: int, *, known: set[str], query_words: set[str]) -> str:
-    ranked = sorted(range(len(sentences)), key=lambda at: (-_worth(sentences[at], at, query_words), at))
+    ranked = sorted(range(len(sentences)), key=lambda at: (-_score(sentences[at], at, query_words), at))
     chosen: list[int] = []
     for at in ranked:
         words = _words(sentences[at])
@@ -286,7 +286,7 @@ def _best_sentences(sentences: list[str], room: int, *, known: set[str], query_w
     return " ".join(_ended(sentences[at]) for at in sorted(chosen))
 
 
-def _worth(sentence: str, at: int, query_words: set[str]) -> float:
+def _score(sentence: str, at: int, query_words: set[str]) -> float:
     found = _words(sentence)
     return (
         1.0 / (1 + at)  # writers begin with what matters

@@ -291,23 +291,23 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
     # -- For the viewer --
 
     def provenance(self, ref: str) -> Provenance:
-        meant = Ref.parse(ref)
-        found = self.store.memories.details([meant]) if meant else {}
-        if meant is None or not found:
+        parsed_ref = Ref.parse(ref)
+        found = self.store.memories.details([parsed_ref]) if parsed_ref else {}
+        if parsed_ref is None or not found:
             raise NotFound(f"No memory with id {ref}.")
-        card, columns = found[meant]
+        card, columns = found[parsed_ref]
         session = self.store.sessions.session(card.session)
         prompt = None
-        if card.prompt_number is not None and meant.kind != "prompt":
+        if card.prompt_number is not None and parsed_ref.kind != "prompt":
             prompt = self.store.statistics.prompt(card.session_db_id, card.prompt_number)
-        is_observation = meant.kind == "observation"
+        is_observation = parsed_ref.kind == "observation"
         uses = columns["tool_use_ids"] if is_observation else []
         newer = [Ref("observation", card.superseded_by)] if card.superseded_by is not None else []
-        injections = self.store.injections.injections(ref=meant, limit=MOST_INJECTIONS)
+        injections = self.store.injections.injections(ref=parsed_ref, limit=MOST_INJECTIONS)
         tool_uses = self.store.statistics.tool_uses(card.session_db_id, uses) if uses else []
-        older = self.store.statistics.superseded(meant.id) if is_observation else []
+        older = self.store.statistics.superseded(parsed_ref.id) if is_observation else []
         return Provenance(
-            ref=str(meant),
+            ref=str(parsed_ref),
             branch=card.branch,
             commit=card.commit,
             client=card.client,
@@ -318,8 +318,8 @@ class MemoryReader(Struct, frozen=True, kw_only=True):
             supersedes=self._shown(older),
             superseded_by=next(iter(self._shown(newer)), None),
             injected=answers.injections(injections),
-            injected_times=self.store.statistics.times_injected(meant),
-            duplicates=self._like(meant, card.title, card.project_id) if is_observation else [],
+            injected_times=self.store.statistics.times_injected(parsed_ref),
+            duplicates=self._like(parsed_ref, card.title, card.project_id) if is_observation else [],
         )
 
     def events(self, session: str, kinds: Sequence[MemoryKind], page: Page) -> EventsAnswer:

@@ -50,8 +50,8 @@ def _only_named(projects: Sequence[ProjectDetails]) -> Iterator[api.MergeHint]:
             yield _hint(project, alike[0], f"it has no directory, and the same name as {alike[0].root}")
 
 
-def _hint(gone: ProjectDetails, into: ProjectDetails, why: str) -> api.MergeHint:
-    return api.MergeHint(from_=gone.key, into=into.key, names=[gone.name, into.name], why=why)
+def _hint(source: ProjectDetails, into: ProjectDetails, why: str) -> api.MergeHint:
+    return api.MergeHint(from_=source.key, into=into.key, names=[source.name, into.name], why=why)
 
 
 def _is_same(one: ProjectDetails, other: ProjectDetails) -> bool:
@@ -125,20 +125,20 @@ class ProjectAdmin(Struct, frozen=True, kw_only=True):
         return api.RenameAnswer(project.key, project.name, name)
 
     def merge(self, given: str, into: str, *, dry_run: bool) -> api.MergeProjectsAnswer:
-        gone, stays = self._one("from", given), self._one("into", into)
-        if gone.id == stays.id:
+        source, target = self._one("from", given), self._one("into", into)
+        if source.id == target.id:
             raise InvalidInput("into", f"{given!r} and {into!r} are the same project.")
         answer = api.MergeProjectsAnswer(
             dry_run=dry_run,
-            from_=api.ProjectName(gone.key, gone.name),
-            into=api.ProjectName(stays.key, stays.name),
-            sessions=gone.sessions,
-            observations=gone.observations,
+            from_=api.ProjectName(source.key, source.name),
+            into=api.ProjectName(target.key, target.name),
+            sessions=source.sessions,
+            observations=source.observations,
         )
         if not dry_run:
-            self.without_embedding(lambda: self.store.projects.merge(gone.id, stays.id))
+            self.without_embedding(lambda: self.store.projects.merge(source.id, target.id))
             self.on_move()
-            self.on_change([gone.id, stays.id])
+            self.on_change([source.id, target.id])
         return answer
 
     def relocated(self, project: Project, origin: Origin) -> Project:

@@ -50,13 +50,13 @@ def lifts(
     near: dict[int, None] = {}
     seen: set[tuple[int, str]] = set()
     for up, files in enumerate(beside):
-        fresh: set[tuple[int, str]] = set()
+        unseen: set[tuple[int, str]] = set()
         for key, path in files:
             if (session_at(key), path) not in seen:
-                fresh.add((session_at(key), path))
+                unseen.add((session_at(key), path))
                 near.setdefault(key)
-        seen |= fresh
-        _add(total, Counter(session for session, _ in fresh), SAME_FOLDER * 0.5**up, 3)
+        seen |= unseen
+        _add(total, Counter(session for session, _ in unseen), SAME_FOLDER * 0.5**up, 3)
     found = {key: total[session_at(key)] for key in (*changed, *read, *named)}
     return found | {key: total[session_at(key)] for key in near if session_at(key) not in direct}
 

@@ -69,8 +69,8 @@ def currency(card: Card, now: int, work: WorkContext, penalty: float) -> float:
     longer."""
     age_days = max(0, now - card.created_at) / DAY_MS
     lasting = LASTING.get(card.type or "", 0.1)
-    fresh = math.exp(-age_days / FRESH_DAYS)
-    return (lasting + (1.0 - lasting) * fresh) * prior(card, now, work, penalty)
+    recency = math.exp(-age_days / FRESH_DAYS)
+    return (lasting + (1.0 - lasting) * recency) * prior(card, now, work, penalty)
 
 
 def newest_copies(hits: Sequence[Hit]) -> list[Hit]:

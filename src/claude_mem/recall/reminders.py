@@ -126,10 +126,10 @@ def choose(hits: Sequence[Hit], known: set[Ref], *, is_answered: bool) -> list[t
     floor = BESIDE_THE_BEST * max((hit.score for hit in hits), default=0.0)
     found, injected = [], 0
     for hit in hits:
-        is_worth = hit.card.ref not in known and hit.score >= floor and injected < MOST_INJECTED
-        is_worth = is_worth and (is_answered or bool(hit.parts.get("file")))
-        injected += is_worth
-        found.append((hit, is_worth))
+        is_injected = hit.card.ref not in known and hit.score >= floor and injected < MOST_INJECTED
+        is_injected = is_injected and (is_answered or bool(hit.parts.get("file")))
+        injected += is_injected
+        found.append((hit, is_injected))
     return found
 
 
@@ -223,7 +223,7 @@ _LESSONS = frozenset(("bugfix", "decision", "discovery"))
 def file_lessons(hits: Sequence[Hit], path: str, now: int) -> tuple[Hit, ...]:
     """The memories of a file that are injected, in order: lessons, then changes, newest first."""
     base = PurePosixPath(path.replace("\\", "/")).name.lower()
-    lessons = [hit for hit in hits if _is_worth(hit.card, base, now)]
+    lessons = [hit for hit in hits if _is_relevant(hit.card, base, now)]
     lessons.sort(
         key=lambda hit: (not hit.card.pinned, not _is_lesson(hit.card), bool(hit.marks), -hit.card.created_at)
     )
@@ -234,7 +234,7 @@ def _is_lesson(card: Card) -> bool:
     return card.type in _LESSONS or card.is_users_wish
 
 
-def _is_worth(card: Card, base: str, now: int) -> bool:
+def _is_relevant(card: Card, base: str, now: int) -> bool:
     if card.pinned or (card.is_users_wish and card.superseded_by is None):
         return True
     if card.ref.kind != "observation" or card.superseded_by is not None:

@@ -186,26 +186,26 @@ def _lines(start: StartMaterial, now: int, tz: tzinfo) -> Iterator[_Line]:
         shown.add(hit.card.ref)
         dated = label.dated(hit.card.created_at, now, tz)
         yield _Line("Pinned:", _entry(hit, dated, start.reader), hit.card.ref)
-    gone = {
+    removed = {
         name
         for session in (*start.last, *start.earlier)
         for each in session.outcomes
         for name in removed_names(each.title)
     }
-    fresh = [
+    new_hits = [
         hit
         for hit in start.relevant
         if hit.card.ref not in shown
         and not any(mark.startswith(NEWER) for mark in hit.marks)
         and (hit.card.is_users_wish or _is_understood(hit.card))
-        and not identifiers(label.title(hit.card)) & gone
+        and not identifiers(label.title(hit.card)) & removed
         and used.add_if_new(label.title(hit.card))
     ]
-    fresh.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
-    decided = [hit for hit in fresh if hit.card.type == "decision" or hit.card.is_users_wish]
+    new_hits.sort(key=lambda hit: hit.card.source == "external")  # what was merely read comes last
+    decided = [hit for hit in new_hits if hit.card.type == "decision" or hit.card.is_users_wish]
     for head, hits in (
         (_DECIDED, decided[:_MOST_DECIDED]),
-        (_TITLES, _few_read([hit for hit in fresh if hit not in decided])[:_MOST_TITLES]),
+        (_TITLES, _few_read([hit for hit in new_hits if hit not in decided])[:_MOST_TITLES]),
     ):
         for hit in hits:
             day = label.day(hit.card.created_at, tz)

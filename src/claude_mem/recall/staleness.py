@@ -31,12 +31,12 @@ from claude_mem.model.refs import Card, Hit, Ref
 from claude_mem.model.structs import replace
 
 FILES_CHANGED = "files changed since"
-FILES_GONE = "files deleted or renamed since"
+FILES_DELETED = "files deleted or renamed since"
 REVERTED = "commit reverted since"
 NEVER_MERGED = "branch never merged"
 NEWER = "newer on this: #"
 
-_PENALTIES = {FILES_CHANGED: 0.85, FILES_GONE: 0.7, REVERTED: 0.6, NEVER_MERGED: 0.6}
+_PENALTIES = {FILES_CHANGED: 0.85, FILES_DELETED: 0.7, REVERTED: 0.6, NEVER_MERGED: 0.6}
 _WORDS = re.compile(r"[^\W_]+")
 _REMOVAL = re.compile(r"\b(?:delet|remov|renam|mov|drop|replac)\w*", re.IGNORECASE)
 _SAME_SUBJECT, _SAME_SUBJECT_AND_FILE = 0.6, 0.4
@@ -64,7 +64,7 @@ class RepoFacts(Struct, frozen=True):
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the same, by their last part
     branches: Mapping[str, bool] = field(default_factory=dict)  # is it in HEAD or in the default branch?
     tags: Mapping[str, int] = field(default_factory=dict)  # epoch milliseconds
-    gone: frozenset[str] = frozenset()  # paths whose last change was to be deleted
+    deleted: frozenset[str] = frozenset()  # paths whose last change was to be deleted
     reverted: frozenset[str] = frozenset()  # commits that a later one undid
 
     def path(self, file: str) -> str | None:
@@ -85,8 +85,8 @@ def marks(card: Card, facts: RepoFacts | None, current_branch: str | None) -> tu
     if facts is None:
         return ()
     found = []
-    if _is_gone(card, facts):
-        found.append(FILES_GONE)
+    if _has_deleted_files(card, facts):
+        found.append(FILES_DELETED)
     elif _is_outdated(card, facts):
         found.append(FILES_CHANGED)
     if _is_reverted(card, facts):
@@ -157,10 +157,10 @@ def _subject(title: str) -> frozenset[str]:
     return frozenset([word[:6] for word in _WORDS.findall(title.lower()) if word not in STOP_WORDS])
 
 
-def _is_gone(card: Card, facts: RepoFacts) -> bool:
+def _has_deleted_files(card: Card, facts: RepoFacts) -> bool:
     about = card.files_modified[:_MOST_FILES] or card.files[:_MOST_FILES]
-    gone = sum(facts.path(file) in facts.gone for file in about)
-    return gone > 0 and 2 * gone >= len(about) and not _REMOVAL.search(f"{card.title} {card.text[:400]}")
+    count = sum(facts.path(file) in facts.deleted for file in about)
+    return count > 0 and 2 * count >= len(about) and not _REMOVAL.search(f"{card.title} {card.text[:400]}")
 
 
 def _is_reverted(card: Card, facts: RepoFacts) -> bool:

@@ -30,7 +30,7 @@ IN_SESSION = (
 """Agents set these for programs that they start, so the environment is that of a session."""
 
 _GROUPS = ("The budget", "Retention")  # what is spent, and what is deleted
-_OURS = frozenset(each.key for each in SETTINGS if each.takes.socket_only or each.group in _GROUPS) | {
+_NAMES = frozenset(each.key for each in SETTINGS if each.takes.socket_only or each.group in _GROUPS) | {
     "CLAUDE_MEM_PROVIDER"
 }
 _OTHERS = re.compile(
@@ -54,7 +54,7 @@ def redirects(name: str, value: str) -> bool:
     """Whether it determines where memory is sent or stored, or with whose key. `offline` sends nothing."""
     if not value or (name, value) == ("CLAUDE_MEM_PROVIDER", "offline"):
         return False
-    return name in _OURS or name in registry.VARIABLES or _OTHERS.fullmatch(name) is not None
+    return name in _NAMES or name in registry.VARIABLES or _OTHERS.fullmatch(name) is not None
 
 
 def unapproved(environ: Mapping[str, str], data_dir: Path) -> list[str]:

@@ -127,7 +127,7 @@ def test_a_turn_has_its_prompt_what_was_said_and_how_it_ended(agent: str, file: 
     assert kinds[-2:] == [Kind.STOP, Kind.SESSION_END]
     texts = {each.kind: each.text for each in past}
     assert texts[Kind.PROMPT] == "Fix the postage of heavy parcels."
-    assert texts[Kind.SAID] == "I begin."
+    assert texts[Kind.AGENT_MESSAGE] == "I begin."
     assert texts[Kind.STOP] == "It is done."
     for hook in live(agent) if agent != "opencode" else ():
         if hook.kind in (Kind.PROMPT, Kind.STOP) and hook.text and agent != "gemini":

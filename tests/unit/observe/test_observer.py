@@ -273,7 +273,7 @@ def test_nothing_is_paid_for_a_turn_in_which_nothing_happened(events: tuple[Even
 def test_a_turn_that_did_something_before_the_limit_is_asked_about() -> None:
     rig = Rig()
     limit = told(Kind.STOP, "You've hit your session limit · resets 7:20pm")
-    rig.observer.observe(Batch("shop", "s", (told(Kind.SAID, "The cause is the cache."), limit)), 1)
+    rig.observer.observe(Batch("shop", "s", (told(Kind.AGENT_MESSAGE, "The cause is the cache."), limit)), 1)
     assert len(rig.model.prompts) == 1
     about = told(
         Kind.STOP, "API Error handling now retries: the client waits and asks again. " + "Why. " * 200

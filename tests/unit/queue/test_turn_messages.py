@@ -48,7 +48,7 @@ def events(parts: Services) -> list[Event]:
 
 
 def words(parts: Services) -> list[tuple[str, str | None]]:
-    return [(each.kind, each.text) for each in events(parts) if each.kind in (Kind.SAID, Kind.STOP)]
+    return [(each.kind, each.text) for each in events(parts) if each.kind in (Kind.AGENT_MESSAGE, Kind.STOP)]
 
 
 def test_what_was_said_on_the_way_comes_before_the_end_and_each_once(
@@ -151,7 +151,7 @@ def test_of_a_client_that_names_no_prompts_each_is_taken_once_too(
     parts.past_intake.accept(list(transcripts.read(path, over=False)), MemoryMarks())
     for _ in range(2):
         take(parts, data, payload(stopped(path), path, prompt_id=None))
-    assert [text for kind, text in words(parts) if kind == Kind.SAID] == ["Looking."]
+    assert [text for kind, text in words(parts) if kind == Kind.AGENT_MESSAGE] == ["Looking."]
 
 
 def test_what_was_said_in_an_excluded_project_is_not_taken_though_the_turn_ends_in_another(

@@ -17,7 +17,7 @@ from tests.unit.recall.recall_store import DAY, House, house
 from claude_mem.hook import paths
 from claude_mem.model.events import Kind
 from claude_mem.model.memory import Observation, Summary
-from claude_mem.recall.background import COMPACTED, KEEP_S, ContextFiles
+from claude_mem.recall.background import COMPACTED, MAX_AGE_S, ContextFiles
 from claude_mem.recall.inject import InjectionLimits, InjectionLog
 from claude_mem.recall.session_start import Rendered
 from claude_mem.store.values import Project
@@ -181,7 +181,7 @@ def test_a_file_of_an_earlier_worker_that_nobody_writes_again_goes(rendering: Re
 def test_old_files_are_tidied_away_and_written_again_when_there_is_news(rendering: Rendering) -> None:
     rendering.work("tame the heron")
     rendering.settle()
-    old = (rendering.data / HERE).stat().st_mtime - KEEP_S - 10
+    old = (rendering.data / HERE).stat().st_mtime - MAX_AGE_S - 10
     os.utime(rendering.data / HERE, (old, old))
     rendering.contexts.tidy()
     assert rendering.files() == set()

@@ -13,7 +13,7 @@ from claude_mem.model.refs import Card
 from claude_mem.recall.git_facts import Repository
 from claude_mem.recall.staleness import (
     FILES_CHANGED,
-    FILES_GONE,
+    FILES_DELETED,
     NEVER_MERGED,
     REVERTED,
     RepoFacts,
@@ -195,14 +195,14 @@ def test_touches_are_told_the_newest_first(made: Made) -> None:
 def test_a_file_that_is_gone_is_marked_even_within_a_day(made: Made) -> None:
     made.git("rm", "-q", "src/a.py")
     made.git("commit", "-q", "-m", "away", at=MADE + HOUR)
-    assert judged(made, about("src/a.py", modified=True)) == (FILES_GONE,)
+    assert judged(made, about("src/a.py", modified=True)) == (FILES_DELETED,)
     assert judged(made, about("src/a.py", modified=True, title="Removed src/a.py")) == ()
 
 
 def test_a_renamed_file_is_gone_and_one_that_came_back_is_not(made: Made) -> None:
     made.git("mv", "src/a.py", "src/c.py")
     made.git("commit", "-q", "-m", "renamed", at=MADE + HOUR)
-    assert judged(made, about("src/a.py")) == (FILES_GONE,)
+    assert judged(made, about("src/a.py")) == (FILES_DELETED,)
     made.commit(MADE + 2 * HOUR, "src/a.py")
     assert judged(made, about("src/a.py")) == (FILES_CHANGED,)
 

@@ -97,8 +97,8 @@ def _served(place: InstallPaths, read: ReadText) -> tuple[dict[Path, str], list[
     if place.client_owns_servers:
         removing = [reverse(serving(place, there))] if there else []
         return {}, [*removing, serving(place, entry)]
-    wants = with_entry(found, "mcpServers", launcher.SERVER, entry)
-    return {place.servers: settings_file.written(wants, before or "")}, []
+    updated = with_entry(found, "mcpServers", launcher.SERVER, entry)
+    return {place.servers: settings_file.written(updated, before or "")}, []
 
 
 def adding(place: InstallPaths) -> Step:
@@ -164,8 +164,8 @@ def repository_of(settings: dict[str, Any]) -> str | None:
 
 def data_dir_of(settings: dict[str, Any]) -> Path | None:
     """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
-    ours = filter(launcher.is_ours, settings_file.all_hooks(settings))
-    return next((Path(name) for hook in ours if (name := launcher.data_dir_of(hook))), None)
+    our_hooks = filter(launcher.is_ours, settings_file.all_hooks(settings))
+    return next((Path(name) for hook in our_hooks if (name := launcher.data_dir_of(hook))), None)
 
 
 def is_status_line(settings: dict[str, Any]) -> bool:

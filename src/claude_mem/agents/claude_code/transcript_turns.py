@@ -251,7 +251,7 @@ class Chain(Struct):
 
     def _failed(self, line: Line, text: str) -> Iterator[TranscriptEvent]:
         yield from self._stop()
-        self._quiet()
+        self._reset()
         if not self.agent_id:
             error = line.text("error") or "unknown"
             yield self._event("StopFailure", line, error=error, last_assistant_message=text)
@@ -275,7 +275,7 @@ class Chain(Struct):
         kind, text = classify(content, origin)
         if kind == "interruption":
             yield from self._stop()
-            self._quiet()
+            self._reset()
         elif kind:
             yield from self._stop(followed=True)
             if kind == "prompt":
@@ -333,9 +333,9 @@ class Chain(Struct):
             yield self.ending
         elif self.ending is None or not closing:
             yield from self._flush_message()
-        self._quiet()
+        self._reset()
 
-    def _quiet(self) -> None:
+    def _reset(self) -> None:
         self.texts, self.first_line, self.ending, self.over = [], None, None, False
 
     def _event(self, event: str, line: Line, nth: int = 0, /, **fields: object) -> TranscriptEvent:

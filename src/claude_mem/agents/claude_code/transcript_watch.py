@@ -84,17 +84,17 @@ class TranscriptFollower:
         if grown:
             while self._drain():
                 pass
-        fresh = 0
+        accepted = 0
         for path in grown:
             try:
-                fresh += self._take_in(path)
+                accepted += self._take_in(path)
             except OSError as error:
                 log.warning("%s cannot be read: %s", path, error.strerror)
         if grown or not self._is_noted:
             self._is_noted = True
             marks = {str(path): file.mark for path, file in self._files.items()}
             write_file(self._marks_file, json.dumps(marks).encode())
-        return fresh > 0
+        return accepted > 0
 
     def _grown(self) -> list[Path]:
         """Files that have grown and may be read again now."""
@@ -121,12 +121,12 @@ class TranscriptFollower:
         if mark is None:
             return 0
         file = self._files.setdefault(path, _File((0, 0)))
-        began, fresh = self._clock(), 0
+        began, accepted = self._clock(), 0
         events = (event for event in transcripts.read(path, over=False) if event.id not in file.emitted)
         while piece := list(islice(events, MOST_AT_ONCE)):
-            fresh += self._accept(piece, file.turns)
+            accepted += self._accept(piece, file.turns)
             file.emitted.update(each.id for each in piece)
         file.mark = mark  # of before it was read: what came meanwhile is read the next time
         now = self._clock()
         file.not_before = now + SHARE * (now - began)
-        return fresh
+        return accepted

@@ -60,18 +60,18 @@ def _events(
     path: Path, of_agents: Sequence[Path], tally: LineTally, *, over: bool
 ) -> Iterator[TranscriptEvent]:
     main = _Main(path)
-    streams = [_rising(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
-    latest, lending = 0, _Lending()
+    streams = [_in_time_order(main.read(tally)), *(_subagent(file, main, tally) for file in of_agents)]
+    latest, prompt_fields = 0, _PromptFields()
     for at, event in heapq.merge(*streams, key=lambda timed: timed[0]):
         latest = max(latest, at)
         if event is not None:
-            lending.see(event.payload)
+            prompt_fields.complete(event.payload)
             yield event
     if over:
         yield from main.ends(latest)
 
 
-def _rising(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
+def _in_time_order(events: Iterator[TranscriptEvent]) -> Iterator[Timed]:
     """The lines with times that never decrease. Clients do not always write lines in the order of their
     times."""
     at = 0
@@ -97,14 +97,14 @@ def _subagent(path: Path, main: _Main, tally: LineTally) -> Iterator[Timed]:
         tally.lost(0, f"a subagent's file cannot be read: {error}")
 
 
-class _Lending:
+class _PromptFields:
     """Of its prompt a subagent's file knows the id; the number, and what it may do, are the session's."""
 
     def __init__(self) -> None:
         self.by_prompt: dict[object, tuple[object, object]] = {}
         self.current: tuple[object, object] | None = None
 
-    def see(self, payload: dict[str, object]) -> None:
+    def complete(self, payload: dict[str, object]) -> None:
         prompt = payload.get("prompt_id")
         if "agent_id" not in payload:
             if "prompt_number" in payload and "permission_mode" in payload:
@@ -112,8 +112,8 @@ class _Lending:
                 self.by_prompt[prompt] = self.current
                 if len(self.by_prompt) > MOST_PROMPTS:
                     del self.by_prompt[next(iter(self.by_prompt))]
-        elif "prompt_number" not in payload and (lent := self.by_prompt.get(prompt, self.current)):
-            payload["prompt_number"], payload["permission_mode"] = lent
+        elif "prompt_number" not in payload and (fields := self.by_prompt.get(prompt, self.current)):
+            payload["prompt_number"], payload["permission_mode"] = fields
 
 
 def _chained(chain: Chain, found: Iterator[Line]) -> Iterator[TranscriptEvent]:
@@ -137,7 +137,7 @@ class _Main:
         for line in transcript_lines.read(Path(self.path), tally):
             main = self._chain(line)
             if line.fields.get("isSidechain") or line.fields.get("agentId"):
-                yield from self._aside(line, main)
+                yield from self._side_chain(line, main)
                 continue
             for event in main.take(line):
                 yield from self._answered(event)
@@ -164,7 +164,7 @@ class _Main:
         self.session = named
         return self.sessions[named]
 
-    def _aside(self, line: Line, main: Chain) -> Iterator[TranscriptEvent]:
+    def _side_chain(self, line: Line, main: Chain) -> Iterator[TranscriptEvent]:
         key = self._side_of(line)
         if key not in self.sides:
             if len(self.sides) >= MOST_SIDES:

@@ -44,8 +44,8 @@ def parts(machine: Machine) -> list[FilePart]:
 
 def _file(event: str) -> Path:
     files = [home() / f"hooks/{event}{ending}" for ending in ENDINGS]
-    ours = (file for file in files if launcher.MARK in (read_text(file) or ""))
-    return next(ours, next((file for file in files if not file.exists()), files[0]))
+    our_files = (file for file in files if launcher.MARK in (read_text(file) or ""))
+    return next(our_files, next((file for file in files if not file.exists()), files[0]))
 
 
 # Reads its session files: the messages are in one JSON file, and the directory is in another next to it.

@@ -16,7 +16,7 @@ KEYS = {
 }
 INJECTION_EVENTS: frozenset[str] = frozenset()
 EDIT = {"before": "old_string", "after": "new_string"}
-OURS = "claude-mem__"
+TOOL_PREFIX = "claude-mem__"
 
 
 def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
@@ -27,7 +27,7 @@ def read(event: str, payload: dict[str, object]) -> dict[str, object] | None:
     if event == "SessionStart":
         payload.setdefault("source", "startup")
     tool, given = payload.get("tool_name"), payload.get("tool_input")
-    if isinstance(tool, str) and tool.startswith(OURS):
+    if isinstance(tool, str) and tool.startswith(TOOL_PREFIX):
         payload["tool_name"] = f"mcp__{tool}"
     if isinstance(given, dict) and "before" in given and "after" in given:
         payload["tool_input"] = {EDIT.get(key, key): value for key, value in given.items()}

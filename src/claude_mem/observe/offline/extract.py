@@ -49,11 +49,11 @@ class Offline:
             for new in found:
                 before = [*batch.recorded, *(each.title or "" for each in observations)]
                 old = set(_overruled(turn, new, before))
-                twins = [each for each in observations if each.title == new.title]
-                files = prose.unique(path for each in (*twins, new) for path in each.files_modified)
-                observations = [each for each in observations if each.title not in old and each not in twins]
+                same = [each for each in observations if each.title == new.title]
+                files = prose.unique(path for each in (*same, new) for path in each.files_modified)
+                observations = [each for each in observations if each.title not in old and each not in same]
                 replaced += [(new.title or "", title) for title in batch.recorded if title in old]
-                observations.append(replace(new, files_modified=files) if twins else new)
+                observations.append(replace(new, files_modified=files) if same else new)
             if turn.stopped and batch.wants_summary:
                 ended = summarize(turn, found)
                 summaries += [ended] if ended else []
@@ -296,7 +296,7 @@ def _narrative(message: str, user_request: str, sentence: str, title: str) -> st
     pool = list(dict.fromkeys(pool))[:40]
     made_of = prose.without_pleasantry(sentence)
 
-    def worth(at: int) -> float:
+    def score(at: int) -> float:
         each = pool[at]
         reason = 2.0 if REASON.search(each) else 0.0
         first = 4.0 if each == made_of or at < from_plan else 0.0
@@ -304,7 +304,7 @@ def _narrative(message: str, user_request: str, sentence: str, title: str) -> st
 
     chosen: list[int] = []
     remaining = 700
-    for at in sorted(range(len(pool)), key=lambda at: (-worth(at), at)):
+    for at in sorted(range(len(pool)), key=lambda at: (-score(at), at)):
         if len(chosen) < 5 and len(pool[at]) + 1 <= remaining and pool[at].rstrip(".") != title:
             chosen.append(at)
             remaining -= len(pool[at]) + 1

@@ -75,7 +75,7 @@ def condensed(request: str, limit: int) -> str:
     if planned := plan_heading(request):
         return shortened(planned, limit)
     for sentence in sentences(quoted(request, 600)):
-        bare = _blunt(sentence)
+        bare = _without_courtesy(sentence)
         if len(bare.split()) > 2 and content_words(bare) and not _BARE_LINK.fullmatch(bare):
             return begun(shortened(bare.rstrip(" ?.!"), limit))
     return ""
@@ -107,13 +107,13 @@ def is_assent(request: str) -> bool:
 
 def asks(request: str) -> bool:
     """Whether it is a question, or a request to look at something, which names no outcome."""
-    bare = _blunt(request)
+    bare = _without_courtesy(request)
     return any(_ASKS.match(each) for each in (request, bare)) or bare.rstrip().endswith("?")
 
 
 def is_errand(request: str) -> bool:
     """Whether it only asks to commit, push, open or show something."""
-    return len(request) < 240 and _ERRAND.match(_blunt(request)) is not None
+    return len(request) < 240 and _ERRAND.match(_without_courtesy(request)) is not None
 
 
 def is_chore(request: str) -> bool:
@@ -121,11 +121,11 @@ def is_chore(request: str) -> bool:
     return (
         is_errand(request)
         or bool(_SCAFFOLD.match(request) and "synopsis" in request[:80])
-        or (len(request) < 240 and _CHORE.match(_blunt(request)) is not None)
+        or (len(request) < 240 and _CHORE.match(_without_courtesy(request)) is not None)
     )
 
 
-def _blunt(request: str) -> str:
+def _without_courtesy(request: str) -> str:
     return _POLITE.sub("", request, count=1) if _POLITE.match(request) else request
 
 
@@ -146,4 +146,6 @@ def is_rule(wish: str) -> bool:
 
 def refutes(request: str) -> bool:
     """Whether the user says that the last work or message is wrong, or should be undone."""
-    return len(request) < 2_000 and any(_REFUTES.match(text) for text in (request, _blunt(request)))
+    return len(request) < 2_000 and any(
+        _REFUTES.match(text) for text in (request, _without_courtesy(request))
+    )

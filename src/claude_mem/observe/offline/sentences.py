@@ -80,23 +80,23 @@ def shortened(text: str, limit: int) -> str:
     whole = one_line(text[: limit * 4 + 400])
     text = whole.rstrip(" ,;:：")
     if len(text) <= limit:
-        return text if text == whole else undangled(text)
-    room = text[: limit + 2]
+        return text if text == whole else without_dangling_end(text)
+    window = text[: limit + 2]
     ends = [
         (found.start() - price, found.start())
         for clause, price in _CLAUSES
-        for found in clause.finditer(room)
+        for found in clause.finditer(window)
         if limit // 3 <= found.start() <= limit
     ]
-    for worth, end in sorted(ends, reverse=True)[:20]:
-        head = undangled(text[:end])
-        if worth >= limit // 4 and len(head) >= limit // 3 and _balanced(head):
+    for score, end in sorted(ends, reverse=True)[:20]:
+        head = without_dangling_end(text[:end])
+        if score >= limit // 4 and len(head) >= limit // 3 and _balanced(head):
             return head
     space = text[: limit + 1].rfind(" ")
-    head = undangled(text[:space] if space > limit // 3 else text[:limit])
+    head = without_dangling_end(text[:space] if space > limit // 3 else text[:limit])
     if phrases := [found.start() for found in _CLAUSES[-1][0].finditer(head) if found.start() >= limit // 2]:
-        head = undangled(head[: phrases[-1]])  # not in the middle of a phrase
-    closed = head if _balanced(head) else undangled(_to_balance(head))
+        head = without_dangling_end(head[: phrases[-1]])  # not in the middle of a phrase
+    closed = head if _balanced(head) else without_dangling_end(_to_balance(head))
     return closed if len(closed) >= limit // 4 else head
 
 
@@ -113,7 +113,7 @@ def ends_clause(text: str, at: int) -> bool:
     return not rest.strip(" .") or any(clause.match(rest) for clause, _ in _CLAUSES)
 
 
-def undangled(text: str) -> str:
+def without_dangling_end(text: str) -> str:
     """Removes an incomplete ending."""
     while (cut := _DANGLING.sub("", text)) != text:
         text = cut

@@ -99,7 +99,7 @@ def tidy(sentence: str) -> str:
     """Removes pleasantries, labels and "I have", so that it begins like a heading."""
     bare = prose.without_pleasantry(sentence)
     if bare.endswith((":", "：")):
-        bare = prose.undangled(bare)
+        bare = prose.without_dangling_end(bare)
     while (found := KNOWN["label"].match(bare)) and len(bare) - found.end() > 14:
         bare = prose.begun(bare[found.end() :])
     bare = bare.strip(" -–—:*")

@@ -113,7 +113,7 @@ def turns(batch: Batch, seen: Sequence[ParsedEvent]) -> Iterator[Turn]:
             turn.stopped = bool(turn.message or turn.steps or not failed)
             yield turn
             turn = Turn(turn.request)
-        elif event.kind is Kind.SAID:
+        elif event.kind is Kind.AGENT_MESSAGE:
             turn.interim_message = event.text or turn.interim_message
         elif call is not None:
             for step in steps.read(call):

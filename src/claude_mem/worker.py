@@ -89,7 +89,7 @@ def _note_ignored(names: list[str], services: Services, *, notifies: bool) -> No
         worker_environment.note_ignored(names, settings.data_dir)
         observer = services.observing.choice.provider
         matter = worker_environment.relevant(names, settings, observer, joined=joined)
-        new = worker_environment.news(matter, settings.data_dir) if notifies else []
+        new = worker_environment.mark_notified(matter, settings.data_dir) if notifies else []
     if new:
         leave_notice(
             settings.data_dir,

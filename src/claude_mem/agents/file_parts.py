@@ -57,7 +57,7 @@ def json_part(
         if not launcher.is_named_in(text):
             return text  # it may be no JSON at all, and need not be
         found = settings_file.parsed(text, str(path), strict=False)
-        left = settings_file.without_hooks(found, launcher.is_ours)
+        left = settings_file.without_hooks(found, launcher.is_our_hook)
         if _is_our_server(left):
             left = settings_file.without_entry(left, servers, launcher.SERVER)
         if left == found:
@@ -68,7 +68,7 @@ def json_part(
         if not launcher.is_named_in(text):
             return None
         found = settings_file.parsed(text, str(path), strict=False)
-        for hook in filter(launcher.is_ours, settings_file.all_hooks(found)):
+        for hook in filter(launcher.is_our_hook, settings_file.all_hooks(found)):
             return launcher.data_dir_of(hook) or ""
         if not _is_our_server(found):
             return None

@@ -109,7 +109,7 @@ def mcp_server(machine: Machine) -> dict[str, Any]:
     return entry | ({"env": {"CLAUDE_MEM_DATA_DIR": machine.data_dir}} if machine.data_dir else {})
 
 
-def is_ours(hook: object) -> bool:
+def is_our_hook(hook: object) -> bool:
     """Whether an entry is a hook that claude-mem installed, in this version or an older one."""
     return any(mark in arg for mark in (MARK, *_OLD_MARKS) for arg in _args(hook)) or any(
         MARK in line for line in _lines(hook)

@@ -67,7 +67,7 @@ def written(settings: dict[str, Any], like: str) -> str:
 
 def with_hooks(settings: dict[str, Any], hooks: Hooks) -> dict[str, Any]:
     """Adds our hooks after the existing ones, and replaces those of an earlier install."""
-    before = without_hooks(settings, launcher.is_ours)
+    before = without_hooks(settings, launcher.is_our_hook)
     merged = dict(before.get("hooks", {}))
     for event, groups in hooks.items():
         merged[event] = [*merged.get(event, []), *groups]

@@ -133,7 +133,7 @@ def note_ignored(names: Iterable[str], data_dir: Path) -> None:
         _write(file, read_object(file) | {"ignored": now})
 
 
-def news(names: Iterable[str], data_dir: Path) -> list[str]:
+def mark_notified(names: Iterable[str], data_dir: Path) -> list[str]:
     """Those that the user was never notified of; from now on they are. Sessions with and without a variable
     may take turns."""
     file = data_dir / paths.ENVIRONMENT

@@ -44,7 +44,7 @@ def parsed(home: Claude) -> dict[str, Any]:
 def our_hooks(found: dict[str, Any]) -> dict[str, int]:
     """How many hooks of ours each event has."""
     return {
-        event: sum(launcher.is_ours(hook) for group in groups for hook in group.get("hooks", []))
+        event: sum(launcher.is_our_hook(hook) for group in groups for hook in group.get("hooks", []))
         for event, groups in found.get("hooks", {}).items()
     }
 

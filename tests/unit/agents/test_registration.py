@@ -38,14 +38,14 @@ def test_the_plugin_has_one_hook_for_every_event_without_a_shell() -> None:
     for entry in entries(registration.plugin_hooks(Machine("/py", "/package", None))):
         assert (entry["type"], entry["command"], entry["timeout"]) == ("command", "/py", 10)
         assert isinstance(entry["args"], list)
-        assert launcher.is_ours(entry)
+        assert launcher.is_our_hook(entry)
         assert not registration.is_foreign_hook(entry)
 
 
 def test_in_settings_that_other_agents_read_a_hook_is_a_command_and_nothing_else() -> None:
     for entry in entries(registration.hooks(Machine("/py", "/package", None))):
         assert set(entry) == {"type", "command", "timeout"}
-        assert launcher.is_ours(entry)
+        assert launcher.is_our_hook(entry)
         assert not registration.is_foreign_hook(entry)
 
 
@@ -151,7 +151,7 @@ def test_a_hook_says_where_it_records(data_dir: str | None) -> None:
 
 def test_hooks_of_older_installs_are_ours_and_a_users_are_not() -> None:
     old = {"type": "command", "command": "/py", "args": ["-I", "-S", "/x/claude_mem/capture/hook.py", "hook"]}
-    assert launcher.is_ours(old)
+    assert launcher.is_our_hook(old)
     for own in (
         {"command": "claude_mem/capture/hook.py"},
         {"command": "x", "args": "claude_mem/capture/hook.py"},
@@ -159,7 +159,7 @@ def test_hooks_of_older_installs_are_ours_and_a_users_are_not() -> None:
         "claude_mem/capture/hook.py",
         None,
     ):
-        assert not launcher.is_ours(own)
+        assert not launcher.is_our_hook(own)
 
 
 def test_the_server_knows_the_data_directory_only_if_it_is_not_the_default() -> None:

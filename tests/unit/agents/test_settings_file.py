@@ -40,7 +40,7 @@ users = st.builds(
 def test_our_hooks_come_and_go_and_leave_everything_in_its_place(settings: dict[str, Any]) -> None:
     with_ours = settings_file.with_hooks(settings, OURS)
     assert all(with_ours["hooks"][event][-1:] == ours for event, ours in OURS.items())
-    without = settings_file.without_hooks(with_ours, launcher.is_ours)
+    without = settings_file.without_hooks(with_ours, launcher.is_our_hook)
     assert json.dumps(without) == json.dumps(settings)  # the order of keys, too
 
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_kept_as_it_is_is_refused(text: str) -> None:
 def test_a_group_that_holds_a_hook_of_the_users_too_keeps_that() -> None:
     own = {"type": "command", "command": "mine"}
     shared = {"matcher": "Bash", "hooks": [own, *OURS["Stop"][0]["hooks"]]}
-    left = settings_file.without_hooks({"hooks": {"Stop": [shared]}}, launcher.is_ours)
+    left = settings_file.without_hooks({"hooks": {"Stop": [shared]}}, launcher.is_our_hook)
     assert left == {"hooks": {"Stop": [{"matcher": "Bash", "hooks": [own]}]}}
 
 

@@ -10,7 +10,7 @@ from claude_mem.settings.worker_environment import (
     approve,
     ignored,
     leave_out_unapproved,
-    news,
+    mark_notified,
     note_ignored,
     redirects,
     relevant,
@@ -134,9 +134,9 @@ def test_what_was_ignored_and_is_approved_is_not_named_any_more(tmp_path: Path) 
 def test_the_user_is_notified_of_each_once_although_sessions_with_and_without_it_take_turns(
     tmp_path: Path,
 ) -> None:
-    assert news(["B", "A"], tmp_path) == ["A", "B"]
-    assert news([], tmp_path) == []
-    assert news(["A", "C"], tmp_path) == ["C"]
+    assert mark_notified(["B", "A"], tmp_path) == ["A", "B"]
+    assert mark_notified([], tmp_path) == []
+    assert mark_notified(["A", "C"], tmp_path) == ["C"]
 
 
 def test_what_matters_depends_on_what_leaves_the_machine() -> None:

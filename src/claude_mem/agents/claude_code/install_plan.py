@@ -38,7 +38,7 @@ def plan(place: InstallPaths, options: InstallOptions, read: ReadText, older: It
     if options.plugin:
         made = registration.marketplace(texts, place.machine, place.command, __version__)
         files |= {place.marketplace / path: text for path, text in made.items()}
-        updated = settings_file.without_hooks(updated, launcher.is_ours)
+        updated = settings_file.without_hooks(updated, launcher.is_our_hook)
         if place.client is None:
             updated = declared(updated, place.marketplace)
         elif declared(found, place.marketplace) != found:
@@ -141,7 +141,7 @@ def is_plugin(settings: dict[str, Any]) -> bool:
 
 
 def is_connected(settings: dict[str, Any]) -> bool:
-    return is_plugin(settings) or any(map(launcher.is_ours, settings_file.all_hooks(settings)))
+    return is_plugin(settings) or any(map(launcher.is_our_hook, settings_file.all_hooks(settings)))
 
 
 def marketplace_of(settings: dict[str, Any]) -> Path | None:
@@ -164,7 +164,7 @@ def repository_of(settings: dict[str, Any]) -> str | None:
 
 def data_dir_of(settings: dict[str, Any]) -> Path | None:
     """Where the hooks in these settings (or in a plugin's hooks.json) record; None: the default."""
-    our_hooks = filter(launcher.is_ours, settings_file.all_hooks(settings))
+    our_hooks = filter(launcher.is_our_hook, settings_file.all_hooks(settings))
     return next((Path(name) for hook in our_hooks if (name := launcher.data_dir_of(hook))), None)
 
 
@@ -186,7 +186,7 @@ def is_status_line(settings: dict[str, Any]) -> bool:
 
 def restored(now: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
     """Without what is ours, and with what was taken over; `before` the install (None: not known)."""
-    left = undeclared(settings_file.without_hooks(now, launcher.is_ours))
+    left = undeclared(settings_file.without_hooks(now, launcher.is_our_hook))
     if is_status_line(left):
         left = {key: value for key, value in left.items() if key != "statusLine"}
         left |= {"statusLine": before["statusLine"]} if before and "statusLine" in before else {}

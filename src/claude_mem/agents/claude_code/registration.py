@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from claude_mem.agents import hook_payload, launcher
-from claude_mem.agents.launcher import PLUGIN, Machine, is_ours
+from claude_mem.agents.launcher import PLUGIN, Machine, is_our_hook
 from claude_mem.agents.settings_file import all_hooks
 
 PORTABLE = "${CLAUDE_PLUGIN_ROOT}/bin/claude-mem"
@@ -64,7 +64,7 @@ _SIGNS = (
 
 def is_foreign_hook(hook: object) -> bool:
     """Whether it is a hook entry of the TypeScript claude-mem, as any of its installers wrote it."""
-    if not isinstance(hook, dict) or is_ours(hook):
+    if not isinstance(hook, dict) or is_our_hook(hook):
         return False
     args = hook.get("args")
     words = [hook.get("command"), *(args if isinstance(args, list) else [])]

@@ -55,38 +55,38 @@ class Times:
 
 def play(claude: Claude, times: Times, steps: Sequence[Say]) -> None:
     """One `claude -p`; what it took is added to `times`."""
-    playing, asked = Playing(steps), [(0.0, "")]
+    playing, requested = Playing(steps), [(0.0, "")]
 
     def script(request: Request) -> Step:
-        now, (before, tool) = time.perf_counter(), asked[-1]
+        now, (before, tool) = time.perf_counter(), requested[-1]
         if tool:
             times.gaps[tool].append((now - before) * 1000)
         step = playing(request)
-        asked.append((now, step.uses[0].name if isinstance(step, Say) and step.uses else ""))
+        requested.append((now, step.uses[0].name if isinstance(step, Say) and step.uses else ""))
         return step
 
     began: dict[str, float] = {}
     with ModelServer(script) as server, claude.started(server, "Do the same thing again.") as process:
         assert process.stdout
         for line in process.stdout:
-            now, said = time.perf_counter(), json.loads(line)
-            if said.get("subtype") == "hook_started":
-                began[said["hook_id"]] = now
-            elif said.get("subtype") == "hook_response":
-                assert said["outcome"] == "success", said
-                times.hooks[said["hook_name"]].append((now - began[said["hook_id"]]) * 1000)
+            now, message = time.perf_counter(), json.loads(line)
+            if message.get("subtype") == "hook_started":
+                began[message["hook_id"]] = now
+            elif message.get("subtype") == "hook_response":
+                assert message["outcome"] == "success", message
+                times.hooks[message["hook_name"]].append((now - began[message["hook_id"]]) * 1000)
     assert process.returncode == 0
-    for name, took_ms in _own_figures(claude, said["session_id"]):
+    for name, took_ms in _own_figures(claude, message["session_id"]):
         times.own[name].append(took_ms)
 
 
 def _own_figures(claude: Claude, session: str) -> Iterator[tuple[str, float]]:
     (transcript,) = claude.config.glob(f"projects/*/{session}.jsonl")
     for line in transcript.read_text().splitlines():
-        kept = json.loads(line)
-        if kept.get("subtype") == "stop_hook_summary":
-            yield from (("Stop", each["durationMs"]) for each in kept["hookInfos"])
-        attached = kept.get("attachment", {})
+        record = json.loads(line)
+        if record.get("subtype") == "stop_hook_summary":
+            yield from (("Stop", each["durationMs"]) for each in record["hookInfos"])
+        attached = record.get("attachment", {})
         if attached.get("type") == "hook_success" and attached["hookEvent"] != "Stop":
             yield attached["hookName"], attached["durationMs"]
 

@@ -95,10 +95,10 @@ def code(name: str) -> Corpus:
         for each in read
     ]
     sessions.sort(key=lambda session: session.started)
-    asked = json.loads((DATA / "codemem" / f"{name}.queries.json").read_text(encoding="utf-8"))
+    queries = json.loads((DATA / "codemem" / f"{name}.queries.json").read_text(encoding="utf-8"))
     questions = {
         kind.removesuffix("_queries") + "s": [
-            Question(each["question"], frozenset(each["gold_session_ids"]), name) for each in asked[kind]
+            Question(each["question"], frozenset(each["gold_session_ids"]), name) for each in queries[kind]
         ]
         for kind in ("commit_queries", "file_queries")
     }
@@ -126,21 +126,21 @@ def pooled(corpora: Iterable[Corpus]) -> Corpus:
 def locomo() -> Corpus:
     corpus = Corpus("LoCoMo", questions={"questions": []})
     for conversation in json.loads((DATA / "locomo" / "locomo10.json").read_text(encoding="utf-8")):
-        told, project = conversation["conversation"], conversation["sample_id"]
+        transcript, project = conversation["conversation"], conversation["sample_id"]
         sessions = []
         for number in range(1, 100):
-            turns = told.get(f"session_{number}")
+            turns = transcript.get(f"session_{number}")
             if turns:
-                date = told[f"session_{number}_date_time"]
+                date = transcript[f"session_{number}_date_time"]
                 at = datetime.strptime(date, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
                 events = [("prompt", _turn(date, turn)) for turn in turns]
                 sessions.append(Session(f"{project}-{number}", int(at.timestamp() * 1000), events))
         corpus.sessions[project] = sessions
-        for asked in conversation["qa"]:
-            evidence = " ".join(asked.get("evidence") or [])
+        for question in conversation["qa"]:
+            evidence = " ".join(question.get("evidence") or [])
             gold = frozenset(f"{project}-{number}" for number in re.findall(r"D(\d+):", evidence))
             if gold:
-                corpus.questions["questions"].append(Question(asked["question"], gold, project))
+                corpus.questions["questions"].append(Question(question["question"], gold, project))
     return corpus
 
 
@@ -162,8 +162,8 @@ def fill(
     for session in sessions:
         numbers = _heard(session) if as_hooks_see_it else None
         events = _events(session, numbers)
-        told = map(_told_by_its_own_end, events) if tasks_speak else events
-        store.events.accept([NewEvent(event, origin) for event in told])
+        captured = map(_told_by_its_own_end, events) if tasks_speak else events
+        store.events.accept([NewEvent(event, origin) for event in captured])
 
 
 class _BenchIntake(Intake):
@@ -257,11 +257,11 @@ def _events(session: Session, numbers: set[int] | None = None) -> Iterator[Event
         if numbers is not None and number not in numbers:
             continue
         is_tool = kind == "tool"
-        said = Kind.STOP if after == "prompt" else Kind.AGENT_MESSAGE
+        message_kind = Kind.STOP if after == "prompt" else Kind.AGENT_MESSAGE
         yield Event(
             id=f"{session.id}-{number:06d}",
             at=session.started + number,
-            kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else said,
+            kind=Kind.TOOL_USE if is_tool else Kind.PROMPT if kind == "prompt" else message_kind,
             session=session.id,
             cwd=ROOT,
             tool=tool_call(text, f"toolu_{number}", session.roots) if is_tool else None,

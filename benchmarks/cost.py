@@ -120,8 +120,8 @@ def cost(path: Path) -> Cost:
 
 
 def events(path: Path) -> Iterator[Event]:
-    for told in transcripts.read(path):
-        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
+    for recorded in transcripts.read(path):
+        event = hook_payload.parse(recorded.event, recorded.payload, id=recorded.id, at=recorded.at)
         if event is not None:
             yield event
 

@@ -170,8 +170,8 @@ def _tool(text: str) -> ToolCall:
 def _of_transcript(path: Path) -> Iterator[Turn]:
     gathered: list[Event] = []
     number = 0
-    for told in transcripts.read(path):
-        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
+    for recorded in transcripts.read(path):
+        event = hook_payload.parse(recorded.event, recorded.payload, id=recorded.id, at=recorded.at)
         if event is None:
             continue
         if event.kind is Kind.PROMPT and any(each.kind is Kind.PROMPT for each in gathered):
@@ -188,7 +188,7 @@ def _turn(source: str, session: str, number: int, events: list[Event]) -> Turn:
 
 def observe(out: Path) -> None:
     """Each turn's memory; what the user refuted later is gone."""
-    told: dict[str, Any] = {}
+    memories_by_id: dict[str, Any] = {}
     for _, session in turns():
         recorded: list[tuple[str, str]] = []  # turn, title
         memories: dict[str, Findings] = {}
@@ -210,8 +210,8 @@ def observe(out: Path) -> None:
             recorded = [pair for pair in recorded if pair[1] not in gone]
             recorded += [(turn["id"], each.title or "") for each in memory.observations]
             memories[turn["id"]] = memory
-        told.update((id, msgspec.to_builtins(memory)) for id, memory in memories.items())
-    out.write_text(json.dumps(told), encoding="utf-8")
+        memories_by_id.update((id, msgspec.to_builtins(memory)) for id, memory in memories.items())
+    out.write_text(json.dumps(memories_by_id), encoding="utf-8")
 
 
 def _refutes(asked: str) -> bool:
@@ -377,13 +377,13 @@ def main(arguments: Iterable[str]) -> int:
     drawing.add_argument("--turns", type=int, default=120)
     drawing.add_argument("--without", type=Path, action="append", default=[])
     commands.add_parser("table").add_argument("folder", type=Path)
-    asked = parser.parse_args(list(arguments))
-    if asked.command == "observe":
-        observe(asked.out)
-    elif asked.command == "sheets":
-        sheets(asked.old, asked.new, asked.folder, asked.seed, asked.turns, asked.without)
+    answers = parser.parse_args(list(arguments))
+    if answers.command == "observe":
+        observe(answers.out)
+    elif answers.command == "sheets":
+        sheets(answers.old, answers.new, answers.folder, answers.seed, answers.turns, answers.without)
     else:
-        table(asked.folder)
+        table(answers.folder)
     return 0
 
 

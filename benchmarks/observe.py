@@ -88,8 +88,8 @@ def batches(path: Path) -> Iterator[Batch]:
     """A session's events, cut at each Stop as the policy does."""
     gathered: list[Event] = []
     request: str | None = None
-    for told in transcripts.read(path):
-        event = hook_payload.parse(told.event, told.payload, id=told.id, at=told.at)
+    for recorded in transcripts.read(path):
+        event = hook_payload.parse(recorded.event, recorded.payload, id=recorded.id, at=recorded.at)
         if event is None:
             continue
         request = event.text if event.kind is Kind.PROMPT else request

@@ -146,8 +146,13 @@ def _asked(child: subprocess.Popen[bytes], text: str, *, verbatim: bool = True) 
     assert child.stdin
     assert child.stdout
     message = {"role": "user", "content": text}
-    said = {"type": "user", "message": message, "parent_tool_use_id": None, "client_composed": verbatim}
-    child.stdin.write(json.dumps(said).encode() + b"\n")
+    message_line = {
+        "type": "user",
+        "message": message,
+        "parent_tool_use_id": None,
+        "client_composed": verbatim,
+    }
+    child.stdin.write(json.dumps(message_line).encode() + b"\n")
     child.stdin.flush()
     while json.loads(child.stdout.readline())["type"] != "result":
         pass

@@ -130,9 +130,9 @@ class PromptFigures:
     @classmethod
     def of(cls, asked: Prompts, enough: float) -> PromptFigures:
         natural, negatives = ([each.told(enough) for each in some] for some in asked)
-        told = [is_right for each in natural for is_right in each]
+        verdicts = [is_right for each in natural for is_right in each]
         silent = 100 * mean(not each for each in negatives)
-        return cls(100 * mean(map(any, natural)), 100 * mean(told) if told else 100.0, silent)
+        return cls(100 * mean(map(any, natural)), 100 * mean(verdicts) if verdicts else 100.0, silent)
 
     def all(self) -> tuple[float, ...]:
         return self.right, self.precise, self.silent
@@ -220,15 +220,15 @@ def prompted(corpus: Corpus, memory: Filled, embedder: str, step: int) -> Prompt
         note=_unnoted,
     )
 
-    def told(question: Question) -> Prompt:
+    def answered(question: Question) -> Prompt:
         with changed(reminders, "ENOUGH", -math.inf):
             evidence, considered = injector.candidates(project, "", corpora.ROOT, question.text)
         hits = [hit for hit, is_injected in considered if is_injected]
         by_file = [bool(hit.parts.get("file")) for hit in hits]
         return Prompt(evidence, [hit.card.session in question.gold for hit in hits], by_file)
 
-    natural = [told(question) for question in corpus.questions["natural"][::step]]
-    return natural, [told(question) for question in corpus.questions["negatives"]]
+    natural = [answered(question) for question in corpus.questions["natural"][::step]]
+    return natural, [answered(question) for question in corpus.questions["negatives"]]
 
 
 def _unnoted(injection: Injection) -> None:
@@ -431,10 +431,10 @@ def _ways(plain: Plain, memory: Filled, embedders: Sequence[Embedder]) -> dict[s
 
 
 def conversations() -> Measured:
-    told = corpora.locomo()
-    with filled(told, [static()]) as memory:
-        ways = {PLAIN: Plain(told).best_event, OURS: ours(memory, static().name)}
-        return Measured("LoCoMo", report("LoCoMo", told.questions["questions"], ways))
+    corpus = corpora.locomo()
+    with filled(corpus, [static()]) as memory:
+        ways = {PLAIN: Plain(corpus).best_event, OURS: ours(memory, static().name)}
+        return Measured("LoCoMo", report("LoCoMo", corpus.questions["questions"], ways))
 
 
 if __name__ == "__main__":

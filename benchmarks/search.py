@@ -124,22 +124,22 @@ def searches(data: Path, words: Words, measured: Measured, questions: int, round
             measured.cold[scope] = (time.perf_counter() - began) * 1000
             for kind in KINDS:
                 say(f"  searching {scope}: {kind} …")
-                asked = [question(kind, words, by) for _ in range(questions)]
+                query = [question(kind, words, by) for _ in range(questions)]
                 few = 8 if measured.size <= 100_000 else 4  # it takes so long
                 times = [
                     _fastest(partial(ours.search, text, FilterRequest(project=project), Page()), rounds)
-                    for text in asked
+                    for text in query
                 ]
                 measured.ours[scope, kind] = [cpu for cpu, _ in times]
                 measured.wall[scope, kind] = [wall for _, wall in times]
                 measured.naive[scope, kind] = [
-                    _fastest(partial(_naively, naive, text, project), 2)[0] for text in asked[:few]
+                    _fastest(partial(_naively, naive, text, project), 2)[0] for text in query[:few]
                 ]
         for name, filters in FILTERED.items():
             say(f"  searching with {name} …")
-            asked = [question(kind, words, by) for kind in KINDS for _ in range(questions // 2)]
+            query = [question(kind, words, by) for kind in KINDS for _ in range(questions // 2)]
             measured.filtered[name] = [
-                _fastest(partial(ours.search, text, filters, Page()), rounds)[0] for text in asked
+                _fastest(partial(ours.search, text, filters, Page()), rounds)[0] for text in query
             ]
     naive.close()
     measured.bytes = (data / paths.DATABASE).stat().st_size
@@ -167,7 +167,7 @@ def _met(found: float, most: float) -> str:
     return "met" if found <= most else "MISSED"
 
 
-def told(all_: Sequence[Measured]) -> str:
+def report(all_: Sequence[Measured]) -> str:
     rows: list[tuple[str, ...]] = []
     for one in all_:
         target = TARGETS_MS.get(one.size)
@@ -245,7 +245,7 @@ def main() -> None:
             searches(data, words, one, questions, rounds)
             measured.append(one)
     print(f"Search as memory grows; processor time, the fastest of {rounds} times each. {machine()}\n")
-    print(told(measured))
+    print(report(measured))
     if args.plot:
         args.plot.mkdir(parents=True, exist_ok=True)
         lines = [

@@ -84,8 +84,8 @@ def drawn(seed: int, count: int) -> dict[str, set[int]]:
 def starts(folder: Path, seed: int, count: int) -> None:
     texts: list[tuple[str, int]] = []
     for project, places in drawn(seed, count).items():
-        for before, following, told in rendered(project, places):
-            texts.append(_start(project, before, following, told))
+        for before, following, context in rendered(project, places):
+            texts.append(_start(project, before, following, context))
     random.Random(seed).shuffle(texts)
     observation_quality.write_sheets(
         folder, RUBRIC, [f"# Start {number}\n{text}" for number, (text, _) in enumerate(texts, 1)], SHEET
@@ -128,9 +128,9 @@ def rendered(project: str, places: set[int]) -> Iterator[tuple[dict[str, Any], d
                 store.events.accept([NewEvent(event, origin) for turn in session["turns"] for event in turn])
 
 
-def _start(project: str, before: dict[str, Any], following: dict[str, Any], told: str) -> tuple[str, int]:
+def _start(project: str, before: dict[str, Any], following: dict[str, Any], context: str) -> tuple[str, int]:
     lines, count = [], 0
-    for line in told.splitlines():
+    for line in context.splitlines():
         count += line.startswith("- ")
         lines.append(f"[{count}] {line[2:]}" if line.startswith("- ") else line)
     last = [event for turn in before["turns"] for event in turn]
@@ -163,11 +163,13 @@ def table(folder: Path) -> None:
         for line in path.read_text().splitlines()
         if line.strip().startswith("{")
     ]
-    told = sum(key["lines"][str(each["start"])] for each in verdicts)
+    line_count = sum(key["lines"][str(each["start"])] for each in verdicts)
     unwanted = sum(len(each["unwanted"]) for each in verdicts)
     untrue = sum(len(each.get("untrue", ())) for each in verdicts)
-    wanted = 100 * (told - unwanted) / max(1, told)
-    print(f"{len(verdicts)} verdicts on {len({each['start'] for each in verdicts})} starts, {told} lines")
+    wanted = 100 * (line_count - unwanted) / max(1, line_count)
+    print(
+        f"{len(verdicts)} verdicts on {len({each['start'] for each in verdicts})} starts, {line_count} lines"
+    )
     print(f"wanted {wanted:.0f} of 100; untrue {untrue}")
     by_start: dict[int, list[set[str]]] = {}
     for each in verdicts:

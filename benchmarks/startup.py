@@ -78,8 +78,8 @@ def workers(folder: Path, rounds: int) -> list[tuple[str, ...]]:
 def modules(target: str) -> int:
     """How many modules of ours it imports."""
     probe = f"import sys, {target}; print(sum(name.startswith('claude_mem') for name in sys.modules))"
-    said = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    return int(said.stdout)
+    result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return int(result.stdout)
 
 
 def main() -> None:

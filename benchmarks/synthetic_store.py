@@ -56,16 +56,16 @@ class Words:
 
     @classmethod
     def read(cls) -> Words:
-        said: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for file in (*(DATA / "transcripts").glob("*.gz"), *(DATA / "codemem").glob("*.gz")):
             with gzip.open(file, "rt", encoding="utf-8") as text:
                 for line in text:
-                    said.update(_WORD.findall(line[:200_000]))
+                    counts.update(_WORD.findall(line[:200_000]))
         # What is said in small letters is a word; a name is one if its parts are. The rest is hashes.
-        plain = {word for word, times in said.items() if word.islower() and word.isalpha() and times > 1}
+        plain = {word for word, times in counts.items() if word.islower() and word.isalpha() and times > 1}
         ranked = [
             word
-            for word, _ in said.most_common()
+            for word, _ in counts.most_common()
             if word in plain or all(part.lower() in plain for part in _PART.findall(word) or [""])
         ][:VOCABULARY]
         # There are fewer than wanted: the rest are names of two words, as in code.
@@ -231,10 +231,10 @@ def _session(
 
 
 def _said(count: int, topic: list[str], words: Words, by: random.Random) -> list[str]:
-    said = words.draw(count, by)
+    chosen = words.draw(count, by)
     for at in range(0, count, 5):
-        said[at] = by.choice(topic)
-    return said
+        chosen[at] = by.choice(topic)
+    return chosen
 
 
 def _random_vectors(path: Path) -> None:

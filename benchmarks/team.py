@@ -162,8 +162,8 @@ def push(member: Member, words: Words, by: random.Random) -> None:
 def pull(member: Member, _words: Words, _by: random.Random) -> None:
     """Until nothing more is new, as a machine does."""
     while True:
-        asked = urlencode({"cursor": member.cursor, "limit": 500})
-        *_, end = member.caller.ask("GET", f"/api/team/pull?{asked}").splitlines()
+        query = urlencode({"cursor": member.cursor, "limit": 500})
+        *_, end = member.caller.ask("GET", f"/api/team/pull?{query}").splitlines()
         found = json.loads(end)
         member.cursor = found["cursor"]
         if not found["more"]:
@@ -171,8 +171,8 @@ def pull(member: Member, _words: Words, _by: random.Random) -> None:
 
 
 def search(member: Member, words: Words, by: random.Random) -> None:
-    asked = {"q": " ".join(words.between(0, 5_000, 5, by)), "project": member.project}
-    member.caller.ask("GET", f"/api/search?{urlencode(asked)}")
+    query = {"q": " ".join(words.between(0, 5_000, 5, by)), "project": member.project}
+    member.caller.ask("GET", f"/api/search?{urlencode(query)}")
 
 
 DOES: dict[str, Callable[[Member, Words, random.Random], None]] = {
@@ -285,7 +285,7 @@ def at_share(times: Sequence[float], share: float) -> float:
     return sorted(times)[min(len(times) - 1, round(share * len(times)))]
 
 
-def told(costs: Sequence[Cost], one: Day) -> str:
+def report(costs: Sequence[Cost], one: Day) -> str:
     flat = table(
         ("members", "memories", "a second", "servers, ms each", "PostgreSQL, ms each", "processor, ms each"),
         [
@@ -328,7 +328,7 @@ def told(costs: Sequence[Cost], one: Day) -> str:
         f"{len(one.prompts.at_rest) + len(one.prompts.under_load)} prompts recalled something.\n"
         f"The machine's load before and after: {one.load[0]:.1f} and {one.load[1]:.1f}."
     )
-    failures = "".join(f"\n  {said}" for said in dict.fromkeys(one.took.failed[:5]))
+    failures = "".join(f"\n  {failure}" for failure in dict.fromkeys(one.took.failed[:5]))
     return f"{flat}\n\n{calls}\n\n{held}{failures}\n\n{grown(costs, one)}"
 
 
@@ -408,7 +408,7 @@ def main() -> None:
                     say(f"{count:,} members: {seconds:.0f} s of a day in an hour …")
                     one = day(folder, servers, members, words, seconds)
     assert one is not None
-    print(f"A team on one PostgreSQL. {machine()}\n\n{told(costs, one)}")
+    print(f"A team on one PostgreSQL. {machine()}\n\n{report(costs, one)}")
     if args.plot:
         args.plot.mkdir(parents=True, exist_ok=True)
         for name, drawing in plotted(costs, one).items():

@@ -41,12 +41,12 @@ class Caller:
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
-            said = answer.read()
+            reply = answer.read()
         finally:
             connection.close()
         if answer.status >= 300:
-            raise RuntimeError(f"{method} {path.partition('?')[0]}: {answer.status} {said[:300]!r}")
-        return said
+            raise RuntimeError(f"{method} {path.partition('?')[0]}: {answer.status} {reply[:300]!r}")
+        return reply
 
 
 @dataclass(frozen=True, slots=True)

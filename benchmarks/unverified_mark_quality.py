@@ -112,10 +112,10 @@ def sheets(
     pool = [each for each in memories if each.turn["id"] not in shown and each.said not in texts]
     unchanged = mean(not each.made.files_modified for each in memories)
     chosen = _drawn(pool, random.Random(seed), count, unchanged, cap or count)
-    told = [f"# Memory {number}\n{_shown(each)}" for number, each in enumerate(chosen, 1)]
+    entries = [f"# Memory {number}\n{_shown(each)}" for number, each in enumerate(chosen, 1)]
     folder.mkdir(parents=True, exist_ok=True)
-    for part, start in enumerate(range(0, len(told), SHEET), 1):
-        (folder / f"part{part}.md").write_text("\n\n".join([RUBRIC, *told[start : start + SHEET]]))
+    for part, start in enumerate(range(0, len(entries), SHEET), 1):
+        (folder / f"part{part}.md").write_text("\n\n".join([RUBRIC, *entries[start : start + SHEET]]))
     key = {str(number): _keyed(each) for number, each in enumerate(chosen, 1)}
     observation_quality._key(folder).write_text(json.dumps(key, indent=1))
     print("all memories:")
@@ -220,9 +220,9 @@ def _calls(seen: list[ParsedEvent], words: frozenset[str], room: int) -> list[st
             places.setdefault(name, at)
             continue
         given = call.command or call.word("input") or call.tool.input or ""
-        told = call.word("description") if call.command else ""
+        description = call.word("description") if call.command else ""
         line = f"{call.tool.name}{failed}: {_cut(given, MOST_COMMAND)}"
-        line += f" ({_cut(told, 80)})" if told else ""
+        line += f" ({_cut(description, 80)})" if description else ""
         printed = _flat(call.text())
         line += (
             f" => {printed[:MOST_PRINTED]}{' …' if len(printed) > MOST_PRINTED else ''}" if printed else ""

@@ -155,8 +155,8 @@ class Plain:
 
     def nearest(self, vector: Vector, project_id: int | None, limit: int) -> list[tuple[int, float]]:
         first, last = (0, 1 << 62) if project_id is None else span(project_id)
-        asked = "SELECT memory_key, vector FROM vectors WHERE memory_key BETWEEN ? AND ?"
-        rows = self._db.execute(asked, (first, last)).fetchall()
+        query = "SELECT memory_key, vector FROM vectors WHERE memory_key BETWEEN ? AND ?"
+        rows = self._db.execute(query, (first, last)).fetchall()
         matrix = np.frombuffer(b"".join(blob for _, blob in rows), dtype=np.float32).reshape(len(rows), -1)
         return [(rows[at][0], cosine) for at, cosine in best(matrix @ vector, limit)]
 

@@ -140,20 +140,20 @@ _NAMES: dict[type[inspect.Type], str] = {
 
 
 def _type(found: inspect.Type) -> str:
-    said = _NAMES.get(type(found), "object")
+    text = _NAMES.get(type(found), "object")
     match found:
         case inspect.IntType(ge=int(least), le=int(most)) if most < 2**31 - 1:
-            said = f"integer, {least} to {most}"
+            text = f"integer, {least} to {most}"
         case inspect.LiteralType(values=values):
-            said = r" \| ".join(str(value) for value in values)
+            text = r" \| ".join(str(value) for value in values)
         case inspect.EnumType(cls=cls):
-            said = r" \| ".join(str(each.value) for each in cls)
+            text = r" \| ".join(str(each.value) for each in cls)
         case (
             inspect.ListType(item_type=inspect.StrType()) | inspect.VarTupleType(item_type=inspect.StrType())
         ):
-            said = "list of strings"
+            text = "list of strings"
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
-            said = f"list of {_type(item)}"
+            text = f"list of {_type(item)}"
         case inspect.UnionType(types=types):
-            said = " or ".join(_type(each) for each in types)
-    return said
+            text = " or ".join(_type(each) for each in types)
+    return text

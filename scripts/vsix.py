@@ -50,7 +50,7 @@ def _manifest(about: dict[str, Any]) -> str:
         "Microsoft.VisualStudio.Code.ExtensionKind": ",".join(about["extensionKind"]),
         "Microsoft.VisualStudio.Code.LocalizedLanguages": "",
     }
-    said = "".join(
+    properties_xml = "".join(
         f"<Property Id={quoteattr(id)} Value={quoteattr(value)}/>" for id, value in properties.items()
     )
     asset = '<Asset Type="{}" Path="extension/{}" Addressable="true"/>'
@@ -61,7 +61,7 @@ def _manifest(about: dict[str, Any]) -> str:
         f"<DisplayName>{escape(about['displayName'])}</DisplayName>"
         f'<Description xml:space="preserve">{escape(about["description"])}</Description>'
         f"<Categories>{escape(','.join(about['categories']))}</Categories>"
-        f"<License>extension/LICENSE.txt</License><Properties>{said}</Properties></Metadata>"
+        f"<License>extension/LICENSE.txt</License><Properties>{properties_xml}</Properties></Metadata>"
         '<Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation><Dependencies/>'
         f"<Assets>{asset.format('Microsoft.VisualStudio.Code.Manifest', 'package.json')}"
         f"{asset.format('Microsoft.VisualStudio.Services.Content.Details', 'README.md')}"
@@ -71,9 +71,11 @@ def _manifest(about: dict[str, Any]) -> str:
 
 
 def _types() -> str:
-    said = "".join(f'<Default Extension=".{each}" ContentType="{type}"/>' for each, type in TYPES.items())
+    content_types = "".join(
+        f'<Default Extension=".{each}" ContentType="{type}"/>' for each, type in TYPES.items()
+    )
     xmlns = "http://schemas.openxmlformats.org/package/2006/content-types"
-    return f'<?xml version="1.0" encoding="utf-8"?>\n<Types xmlns="{xmlns}">{said}</Types>\n'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<Types xmlns="{xmlns}">{content_types}</Types>\n'
 
 
 if __name__ == "__main__":

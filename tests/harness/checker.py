@@ -38,9 +38,9 @@ def check(
     where.update(state for _, state in rows)
     spooled = in_spool - set(ids)  # one that is in both was committed and not yet removed
     where["spooled"] = len(spooled)
-    kept = set(ids) | spooled
-    assert accepted - kept == set(), f"lost: {sorted(accepted - kept)[:5]}"
-    assert kept - accepted - maybe == set(), f"from nowhere: {sorted(kept - accepted - maybe)[:5]}"
+    stored = set(ids) | spooled
+    assert accepted - stored == set(), f"lost: {sorted(accepted - stored)[:5]}"
+    assert stored - accepted - maybe == set(), f"from nowhere: {sorted(stored - accepted - maybe)[:5]}"
     done = {id for id, state in rows if state == "done"}
     _observed_once(observed, done)
     if titles_are_ids:

@@ -105,9 +105,9 @@ class Incumbent:
         return self.add("sdk_sessions", project=project, **named | values)
 
     def observation(self, title: str, number: int = 1, project: str = "shop", **values: object) -> int:
-        said: dict[str, object] = {"type": "bugfix", "title": title, "narrative": f"{title}, and how."}
+        defaults: dict[str, object] = {"type": "bugfix", "title": title, "narrative": f"{title}, and how."}
         return self.add(
-            "observations", memory_session_id=f"memory-{number}", project=project, **said | values
+            "observations", memory_session_id=f"memory-{number}", project=project, **defaults | values
         )
 
     def typical(self) -> None:

@@ -69,14 +69,14 @@ def command(*words: object) -> list[str]:
 @contextmanager
 def terminal(line: str | None = None) -> Iterator[int]:
     """A terminal for standard input, at which somebody has typed a line, or nobody anything."""
-    ours, theirs = pty.openpty()
+    master, terminal_end = pty.openpty()
     try:
         if line is not None:
-            os.write(ours, line.encode() + b"\n")
-        yield theirs
+            os.write(master, line.encode() + b"\n")
+        yield terminal_end
     finally:
-        os.close(ours)
-        os.close(theirs)
+        os.close(master)
+        os.close(terminal_end)
 
 
 def _in_this_process(

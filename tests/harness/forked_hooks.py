@@ -77,13 +77,13 @@ class Hooks:
         return self
 
     def run(self, payload: bytes) -> Answered:
-        given, said = self._parent.stdin, self._parent.stdout
-        assert given
-        assert said
-        given.write(struct.pack("=I", len(payload)) + payload)
-        given.flush()
-        code, length = struct.unpack("=iI", said.read(8))
-        return Answered(code, said.read(length), b"")
+        stdin, stdout = self._parent.stdin, self._parent.stdout
+        assert stdin
+        assert stdout
+        stdin.write(struct.pack("=I", len(payload)) + payload)
+        stdin.flush()
+        code, length = struct.unpack("=iI", stdout.read(8))
+        return Answered(code, stdout.read(length), b"")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None

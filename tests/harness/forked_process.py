@@ -30,10 +30,10 @@ def injected(pid: int, inject: str) -> Iterator[None]:
 
 def killed_at(call: str, number: int, work: Callable[..., None], *given: object) -> bool:
     """Does the work in a process that is killed at its `number`th such system call. False: it ended."""
-    pipe, theirs = FORKS.Pipe()
-    process = FORKS.Process(target=_work_when_told, args=(theirs, work, given))
+    pipe, child_end = FORKS.Pipe()
+    process = FORKS.Process(target=_work_when_told, args=(child_end, work, given))
     process.start()
-    theirs.close()
+    child_end.close()
     pid = process.pid
     assert pid
     # `?`: on some processors there is no such call, but another that does the same

@@ -44,16 +44,16 @@ class Home:
 
     def environment(self, **more: str) -> dict[str, str]:
         """As a login shell of this user would have it; nothing of the tester's own memory or client."""
-        keep = {
+        inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))
         }
-        ours = {
+        variables = {
             "HOME": str(self.home),
             "CLAUDE_MEM_PROVIDER": "offline",
             "CLAUDE_MEM_WORKER_PORT": str(self.port),
-            "PATH": f"{self.commands()}:{keep['PATH']}",
+            "PATH": f"{self.commands()}:{inherited['PATH']}",
         }
-        return keep | ours | more
+        return inherited | variables | more
 
     def commands(self) -> Path:
         """A directory with the commands of `programs` in it, for the user's PATH. One that a test removes

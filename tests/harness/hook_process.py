@@ -116,13 +116,13 @@ def starting_no_worker(data_dir: Path) -> Iterator[None]:
 
 
 def lines(server: socket.socket) -> list[bytes]:
-    """What has been said to a listener so far."""
-    said: list[bytes] = []
+    """What a listener has received so far."""
+    received: list[bytes] = []
     server.setblocking(False)
     while True:
         try:
             connection, _ = server.accept()
         except BlockingIOError:
-            return said
+            return received
         with connection:
-            said.append(connection.recv(4096))
+            received.append(connection.recv(4096))

@@ -30,6 +30,8 @@ def only_the_loopback() -> Iterator[str]:
 
 
 def report(request: pytest.FixtureRequest, refused: str) -> None:
-    said = request.config.pluginmanager.get_plugin("terminalreporter")
-    assert said
-    said.write_line(f"{request.node.name}: not kept from the network, no namespace of its own ({refused})")
+    reporter = request.config.pluginmanager.get_plugin("terminalreporter")
+    assert reporter
+    reporter.write_line(
+        f"{request.node.name}: not kept from the network, no namespace of its own ({refused})"
+    )

@@ -30,8 +30,8 @@ def prompt(text: str, session: str = SESSION, prompt_id: str | None = "p-1", **f
 
 def task_ended(result: str, session: str = SESSION, prompt_id: str | None = "p-9") -> bytes:
     """What the client submits when a subagent in the background is done: no user's prompt."""
-    told = f'<summary>Agent "Look" finished</summary>\n<result>{result}</result>'
-    text = f"<task-notification>\n<status>completed</status>\n{told}\n</task-notification>"
+    details = f'<summary>Agent "Look" finished</summary>\n<result>{result}</result>'
+    text = f"<task-notification>\n<status>completed</status>\n{details}\n</task-notification>"
     return prompt(text, session, prompt_id)
 
 

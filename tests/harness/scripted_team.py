@@ -56,13 +56,13 @@ class ScriptedTeam:
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 team.requests.append((self.command, self.path, body))
-                status, said = team.script(self.command, self.path, body)
+                status, reply = team.script(self.command, self.path, body)
                 self.send_response(status)
                 if 300 <= status < 400:
                     self.send_header("Location", "/elsewhere")
-                self.send_header("Content-Length", str(len(said)))
+                self.send_header("Content-Length", str(len(reply)))
                 self.end_headers()
-                self.wfile.write(said)
+                self.wfile.write(reply)
 
             do_GET = do_POST = answer  # noqa: N815 - http.server's names
 

@@ -42,9 +42,9 @@ class Pushed:
             self._grown.notify_all()
 
     def wait_for_failures(self, what: str, more: int) -> None:
-        wanted = self.failures[what] + more
+        target = self.failures[what] + more
         with self._grown:
-            assert self._grown.wait_for(lambda: self.failures[what] >= wanted, PATIENCE_S * 2), self.failures
+            assert self._grown.wait_for(lambda: self.failures[what] >= target, PATIENCE_S * 2), self.failures
 
     @property
     def count(self) -> int:
@@ -53,10 +53,10 @@ class Pushed:
 
     def wait_for(self, more: int) -> None:
         """Until so many more were accepted."""
-        wanted = self.count + more
+        target = self.count + more
         with self._grown:
             found = self._grown.wait_for(
-                lambda: sum(map(len, self.accepted.values())) >= wanted, PATIENCE_S * 2
+                lambda: sum(map(len, self.accepted.values())) >= target, PATIENCE_S * 2
             )
         assert found, f"nothing more is accepted: {dict(self.failures)}"
 

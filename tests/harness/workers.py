@@ -36,12 +36,12 @@ def running(data_dir: Path, **env: str) -> Iterator[Path]:
     """A worker, started as a person starts it, with `env` in its environment. Without a provider there, it
     observes offline: no test reaches out because of what its tester has installed."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    ours = {
+    variables = {
         "CLAUDE_MEM_DATA_DIR": str(data_dir),
         "CLAUDE_MEM_WORKER_PORT": str(free_port()),
         "CLAUDE_MEM_PROVIDER": "offline",
     }
-    with _environment(ours | env):
+    with _environment(variables | env):
         worker_environment.approve(os.environ, data_dir)
         try:
             control.start(data_dir, deadline_s=PATIENCE_S)

@@ -69,8 +69,8 @@ def installed(name: str) -> Path:
 
 def _install(package: Package) -> None:
     assert shutil.which("npm"), "npm is not installed; make installs it"
-    said = f"{package.spec} ({package.megabytes} MB) from the npm registry, once"
-    print(f"Installing {said} ...", file=sys.__stderr__, flush=True)
+    source = f"{package.spec} ({package.megabytes} MB) from the npm registry, once"
+    print(f"Installing {source} ...", file=sys.__stderr__, flush=True)
     shutil.rmtree(package.folder, ignore_errors=True)
     package.folder.mkdir()
     (package.folder / "package.json").write_text("{}")
@@ -78,5 +78,5 @@ def _install(package: Package) -> None:
     done = subprocess.run(
         words, cwd=package.folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
-    assert done.returncode == 0, f"{said}: {done.stderr}"
+    assert done.returncode == 0, f"{source}: {done.stderr}"
     (package.folder / "ready").touch()

@@ -101,13 +101,13 @@ def record(client: Client, at: Path) -> Recorded:
     write = client.write(file, "def postage(grams):\n    return 1 + grams // 1000\n")
     edit = client.edit(file, "    return 1 + grams // 1000", "    return max(1, -(-grams // 1000))")
     uses = (write, edit, client.read(file), client.shell("echo heavy; ls missing.txt"))
-    wanted = (
+    turns = (
         ("Fix the postage of heavy parcels.", [*uses]),
         ("What does a kilo cost?", [client.read(file), client.shell("echo light")]),
     )
     sessions, variables, transcript = [], set(), list[Any]()
     try:
-        for prompt, used in wanted:
+        for prompt, used in turns:
             log.write_text("")
             steps = [Say("I begin." if use is write else "", uses=(use,)) for use in used]
             with home.model([*steps, Say("It is done.")]) as server:
@@ -191,8 +191,8 @@ def _hooks(home: AgentHome, log: Path) -> None:
         case "copilot":
             folder = home.home / ".copilot/hooks"
             folder.mkdir()
-            wanted = {each: [{"type": "command", "bash": f"{hook} {each}"}] for each in events}
-            (folder / "recorder.json").write_text(json.dumps({"version": 1, "hooks": wanted}))
+            hooks = {each: [{"type": "command", "bash": f"{hook} {each}"}] for each in events}
+            (folder / "recorder.json").write_text(json.dumps({"version": 1, "hooks": hooks}))
             claude = home.project / ".claude/settings.json"  # it runs those of Claude Code there as well
             claude.parent.mkdir()
             claude.write_text(json.dumps({"hooks": entries(10, LIKE_CLAUDE.split(), "claude.")}))

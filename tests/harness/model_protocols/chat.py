@@ -29,8 +29,8 @@ def _message(step: Say) -> dict[str, Any]:
         }
         for index, use in enumerate(step.uses)
     ]
-    said: dict[str, Any] = {"role": "assistant", "content": step.text}
-    return said | ({"tool_calls": calls} if calls else {})
+    message: dict[str, Any] = {"role": "assistant", "content": step.text}
+    return message | ({"tool_calls": calls} if calls else {})
 
 
 def _reason(step: Say) -> str:

@@ -20,8 +20,8 @@ def _usage(step: Say) -> dict[str, int]:
 
 
 def _content(step: Say) -> list[dict[str, Any]]:
-    said = [{"type": "text", "text": step.text}] if step.text else []
-    return said + [
+    content = [{"type": "text", "text": step.text}] if step.text else []
+    return content + [
         {"type": "tool_use", "id": use.id, "name": use.name, "input": dict(use.input)} for use in step.uses
     ]
 

@@ -13,10 +13,10 @@ from tests.harness.model_script import Request, Say
 def _items(step: Say, request: Request) -> list[dict[str, Any]]:
     """Tools without a schema take text (`Use("apply_patch", {"input": …})`), the others JSON."""
     plain = {tool.get("name") for tool in request.body.get("tools", []) if tool.get("type") == "custom"}
-    said = {"type": "output_text", "text": step.text, "annotations": []}
+    output_text = {"type": "output_text", "text": step.text, "annotations": []}
     items: list[dict[str, Any]] = []
     if step.text:
-        items.append({"type": "message", "id": _id("msg"), "role": "assistant", "content": [said]})
+        items.append({"type": "message", "id": _id("msg"), "role": "assistant", "content": [output_text]})
     for use in step.uses:
         call = {"id": _id("fc"), "call_id": use.id, "name": use.name, "status": "completed"}
         if use.name == "tool_search":

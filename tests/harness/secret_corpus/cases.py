@@ -288,10 +288,10 @@ class Case:
     secrets: tuple[str, ...]
     held_out: bool
 
-    def leaks(self, kept: str) -> bool:
+    def leaks(self, text: str) -> bool:
         """Whether any eight characters of a secret are left, or all of a shorter one."""
-        kept = re.sub(r"\[redacted:[\w-]+\]", "\x00", kept)
-        return any(part in kept for secret in self.secrets for part in _parts(secret))
+        text = re.sub(r"\[redacted:[\w-]+\]", "\x00", text)
+        return any(part in text for secret in self.secrets for part in _parts(secret))
 
 
 def _parts(secret: str) -> Iterator[str]:

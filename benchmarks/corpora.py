@@ -117,8 +117,8 @@ def pooled(corpora: Iterable[Corpus]) -> Corpus:
     for corpus in corpora:
         sessions += corpus.sessions[corpus.name]
         for kind, some in corpus.questions.items():
-            asked = [Question(each.text, each.gold, POOLED, each.type) for each in some]
-            questions.setdefault(kind, []).extend(asked)
+            renamed = [Question(each.text, each.gold, POOLED, each.type) for each in some]
+            questions.setdefault(kind, []).extend(renamed)
     sessions.sort(key=lambda session: session.started)
     return Corpus(POOLED, {POOLED: sessions}, questions)
 

@@ -214,9 +214,9 @@ def observe(out: Path) -> None:
     out.write_text(json.dumps(memories_by_id), encoding="utf-8")
 
 
-def _refutes(asked: str) -> bool:
+def _refutes(request: str) -> bool:
     module = "claude_mem.observe.offline.request"  # which older trees do not have
-    return find_spec(module) is not None and bool(import_module(module).refutes(asked))
+    return find_spec(module) is not None and bool(import_module(module).refutes(request))
 
 
 def _is_eligible(turn: Turn) -> bool:
@@ -377,13 +377,13 @@ def main(arguments: Iterable[str]) -> int:
     drawing.add_argument("--turns", type=int, default=120)
     drawing.add_argument("--without", type=Path, action="append", default=[])
     commands.add_parser("table").add_argument("folder", type=Path)
-    answers = parser.parse_args(list(arguments))
-    if answers.command == "observe":
-        observe(answers.out)
-    elif answers.command == "sheets":
-        sheets(answers.old, answers.new, answers.folder, answers.seed, answers.turns, answers.without)
+    options = parser.parse_args(list(arguments))
+    if options.command == "observe":
+        observe(options.out)
+    elif options.command == "sheets":
+        sheets(options.old, options.new, options.folder, options.seed, options.turns, options.without)
     else:
-        table(answers.folder)
+        table(options.folder)
     return 0
 
 

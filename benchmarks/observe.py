@@ -48,16 +48,16 @@ def main(folder: Path) -> int:
         _, parsing = best(parsed, found)
         events = sum(len(batch.events) for batch in found)
         uses = sum(event.tool is not None for batch in found for event in batch.events)
-        kept = [observation for memory in memories for observation in memory.observations]
-        kinds.update(observation.type for observation in kept)
+        observations = [observation for memory in memories for observation in memory.observations]
+        kinds.update(observation.type for observation in observations)
         totals.update(
             events=events,
             uses=uses,
-            kept=len(kept),
+            kept=len(observations),
             observing=int(observing * 1e9),
             parsing=int(parsing * 1e9),
         )
-        rows.append(row(name, events, uses, len(kept), observing, parsing))
+        rows.append(row(name, events, uses, len(observations), observing, parsing))
     seconds, baseline = totals["observing"] / 1e9, totals["parsing"] / 1e9
     rows.append(row("all", totals["events"], totals["uses"], totals["kept"], seconds, baseline))
     head = (
@@ -109,8 +109,8 @@ def _batch(events: list[Event], request: str | None) -> Batch:
 
 
 def observed(found: list[Batch]) -> list[Findings]:
-    for remembered in (message.statements, turns.file_kind):
-        remembered.cache_clear()  # each round as cold as a first one
+    for cached in (message.statements, turns.file_kind):
+        cached.cache_clear()  # each round as cold as a first one
     observer = Offline()
     recorded: tuple[str, ...] = ()
     memories = []
@@ -139,10 +139,12 @@ def best(work: Callable[[list[Batch]], T], found: list[Batch]) -> tuple[T, float
     return result, min(took)
 
 
-def row(name: str, events: int, uses: int, kept: int, observing: float, parsing: float) -> tuple[str, ...]:
-    density = f"{100 * kept / uses:.1f}" if uses else "–"
+def row(
+    name: str, events: int, uses: int, observations: int, observing: float, parsing: float
+) -> tuple[str, ...]:
+    density = f"{100 * observations / uses:.1f}" if uses else "–"
     speeds = (f"{events / observing:,.0f}", f"{events / parsing:,.0f}", f"{observing / parsing:.0f}")
-    return (name, str(events), str(uses), str(kept), density, *speeds)
+    return (name, str(events), str(uses), str(observations), density, *speeds)
 
 
 FIELDS = ("title", "subtitle", "narrative", "facts", "files_modified", "files_read", "summaries")
@@ -188,19 +190,19 @@ def _observed_all() -> dict[str, dict[str, Any]]:
 def _ablated(name: str, memories: dict[str, dict[str, Any]], fields: tuple[str, ...]) -> tuple[str, ...]:
     texts = _texts(memories, fields)
     size = sum(map(len, texts.values())) // 1000
-    kept = sum(len(memory["observations"]) for memory in memories.values())
-    return (name, *(f"{value:.1f}" for value in _findable(texts)), f"{kept:,}", f"{size:,} k")
+    count = sum(len(memory["observations"]) for memory in memories.values())
+    return (name, *(f"{value:.1f}" for value in _findable(texts)), f"{count:,}", f"{size:,} k")
 
 
 def _texts(memories: dict[str, dict[str, Any]], parts: tuple[str, ...]) -> dict[str, str]:
     """By session: the words of those parts of all its turns' memories."""
     found: dict[str, list[str]] = {}
     for id, memory in memories.items():
-        said = found.setdefault(id.rpartition("/")[0], [])
+        words = found.setdefault(id.rpartition("/")[0], [])
         for observation in memory["observations"]:
-            said += [str(observation[part] or "") for part in parts if part != "summaries"]
-        said += [str(each) for each in memory["summaries"]] if "summaries" in parts else []
-    return {session: " ".join(said) for session, said in found.items()}
+            words += [str(observation[part] or "") for part in parts if part != "summaries"]
+        words += [str(each) for each in memory["summaries"]] if "summaries" in parts else []
+    return {session: " ".join(words) for session, words in found.items()}
 
 
 def _findable(texts: dict[str, str]) -> list[float]:
@@ -208,7 +210,7 @@ def _findable(texts: dict[str, str]) -> list[float]:
     for name in corpora.CODE:
         db = sqlite3.connect(":memory:")
         db.execute("CREATE VIRTUAL TABLE memory USING fts5(session UNINDEXED, said, tokenize='porter')")
-        mine = [(id.rpartition("/")[2], said) for id, said in texts.items() if id.startswith(f"{name}/")]
+        mine = [(id.rpartition("/")[2], text) for id, text in texts.items() if id.startswith(f"{name}/")]
         db.executemany("INSERT INTO memory VALUES (?, ?)", mine)
         for kind, questions in corpora.code(name).questions.items():
             hits = [bool(_first(db, each.text) & {gold[:13] for gold in each.gold}) for each in questions]

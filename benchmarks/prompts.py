@@ -59,7 +59,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
     context = data / paths.directory_context(cwd.encode())
     context.unlink(missing_ok=True)
     with sqlite3.connect(data / paths.DATABASE) as db:
-        asked = [
+        prompts = [
             " ".join(row[0].split()[:14])
             for row in db.execute(
                 "SELECT narrative FROM observations WHERE project = 'p1' ORDER BY id % 997, id LIMIT ?",
@@ -69,7 +69,7 @@ def hooked(data: Path, rounds: int) -> list[tuple[str, ...]]:
 
     def prompt(n: int) -> bytes:
         return payloads.payload(
-            "UserPromptSubmit", f"hooked-{os.getpid()}-{n}", cwd=cwd, prompt_id=f"p-{n}", prompt=asked[n]
+            "UserPromptSubmit", f"hooked-{os.getpid()}-{n}", cwd=cwd, prompt_id=f"p-{n}", prompt=prompts[n]
         )
 
     with worker(data) as pid:

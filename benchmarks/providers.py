@@ -135,24 +135,24 @@ def _kept(bench: Bench, *, clear: bool) -> None:
     ) as child:
         for n in range(bench.batches):
             if clear and n:
-                _asked(child, "/clear", verbatim=False)
-            _asked(child, prompt(n).user)
+                _send(child, "/clear", verbatim=False)
+            _send(child, prompt(n).user)
             bench.note(began)
             began = time.perf_counter()
         child.communicate()
 
 
-def _asked(child: subprocess.Popen[bytes], text: str, *, verbatim: bool = True) -> None:
+def _send(child: subprocess.Popen[bytes], text: str, *, verbatim: bool = True) -> None:
     assert child.stdin
     assert child.stdout
     message = {"role": "user", "content": text}
-    message_line = {
+    line = {
         "type": "user",
         "message": message,
         "parent_tool_use_id": None,
         "client_composed": verbatim,
     }
-    child.stdin.write(json.dumps(message_line).encode() + b"\n")
+    child.stdin.write(json.dumps(line).encode() + b"\n")
     child.stdin.flush()
     while json.loads(child.stdout.readline())["type"] != "result":
         pass

@@ -75,21 +75,21 @@ def best(scores: NDArray[np.float32], limit: int) -> list[tuple[int, float]]:
 def comparing(texts: Sequence[str], questions: Sequence[str]) -> str:
     """Recall on real texts; time on as many random vectors as a project's."""
     model = WordLlama()
-    real, asked = np.stack(model.embed(texts)), model.embed(questions)
-    exact = [dict(ways(real)["single precision"][1](question, len(real))) for question in asked]
+    real, queries = np.stack(model.embed(texts)), model.embed(questions)
+    exact = [dict(ways(real)["single precision"][1](question, len(real))) for question in queries]
     top = [set(list(cosines)[:TOP]) for cosines in exact]
     many = ways(drawn(HELD, 7))
     rows = []
     for name, (_, nearest) in ways(real).items():
-        found = [nearest(question, TOP) for question in asked]
+        found = [nearest(question, TOP) for question in queries]
         recall = statistics.mean(len(t & dict(f).keys()) / TOP for t, f in zip(top, found, strict=True))
         off = max(abs(cosines[at] - got) for cosines, f in zip(exact, found, strict=True) for at, got in f)
         size, timed = many[name]
-        ms = statistics.median(cpu_ms(partial(timed, asked[0], NEAREST)) for _ in range(40))
+        ms = statistics.median(cpu_ms(partial(timed, queries[0], NEAREST)) for _ in range(40))
         rows.append((name, f"{recall:.4f}", f"{off:.4f}", f"{size / 1e6:.0f} MB", f"{ms:.1f} ms"))
     head = f"recall of the exact top {TOP}", "largest error", f"{HELD:,} held in", "compared in"
-    kept = f"kept as ({len(texts):,} texts, {len(questions)} questions)"
-    return table((kept, *head), rows)
+    label = f"kept as ({len(texts):,} texts, {len(questions)} questions)"
+    return table((label, *head), rows)
 
 
 def drawn(count: int, seed: int) -> NDArray[np.float32]:

@@ -128,8 +128,8 @@ class PromptFigures:
     silent: float  # of 100 negatives, those for which nothing is injected
 
     @classmethod
-    def of(cls, asked: Prompts, enough: float) -> PromptFigures:
-        natural, negatives = ([each.told(enough) for each in some] for some in asked)
+    def of(cls, cases: Prompts, enough: float) -> PromptFigures:
+        natural, negatives = ([each.told(enough) for each in some] for some in cases)
         verdicts = [is_right for each in natural for is_right in each]
         silent = 100 * mean(not each for each in negatives)
         return cls(100 * mean(map(any, natural)), 100 * mean(verdicts) if verdicts else 100.0, silent)
@@ -285,11 +285,11 @@ def silence(title: str, every: Mapping[str, Prompts]) -> None:
     leaves the most room above the target they are closest to."""
     print(f"\nAt the prompt, {title}\n  {'':34}   right precise  silent   left out")
     shipped, left_out = [], []
-    for name, asked in every.items():
+    for name, prompts in every.items():
         others = [each for other, each in every.items() if other != name]
         enough = max(ENOUGH, key=lambda threshold: _room(others, threshold))
-        shipped.append(PromptFigures.of(asked, reminders.ENOUGH).all())
-        left_out.append(PromptFigures.of(asked, enough).all())
+        shipped.append(PromptFigures.of(prompts, reminders.ENOUGH).all())
+        left_out.append(PromptFigures.of(prompts, enough).all())
         print(f"  {name:34}{_shown(shipped[-1])}   {_shown(left_out[-1])}  (at {enough:g})")
     averages = [[mean(column) for column in zip(*some, strict=True)] for some in (shipped, left_out)]
     print(f"  {'average':34}{_shown(averages[0])}   {_shown(averages[1])}")
@@ -356,16 +356,16 @@ def main() -> None:
         found = {
             each.name: each for each in pool.map(partial(measured, options=options), dict.fromkeys(names))
         }
-    asked = [found[name] for name in corpora.CODE if found[name].prompts]
+    with_prompts = [found[name] for name in corpora.CODE if found[name].prompts]
     targets = {SENTENCE: SENTENCE_TARGETS, OURS: TARGETS}
-    averaged("natural questions", [each.full for each in asked], targets)
-    averaged("the same, live", [each.live for each in asked], {})
-    averaged("what each is worth", [each.without for each in asked], {})
-    chosen(asked)
-    silence("all the text", {each.name: each.prompts for each in asked if each.prompts})
-    silence("live", {each.name: each.live_prompts for each in asked if each.live_prompts})
+    averaged("natural questions", [each.full for each in with_prompts], targets)
+    averaged("the same, live", [each.live for each in with_prompts], {})
+    averaged("what each is worth", [each.without for each in with_prompts], {})
+    chosen(with_prompts)
+    silence("all the text", {each.name: each.prompts for each in with_prompts if each.prompts})
+    silence("live", {each.name: each.live_prompts for each in with_prompts if each.live_prompts})
     if args.plot:
-        shown = [*asked, *([found[corpora.POOLED]] if corpora.POOLED in found else [])]
+        shown = [*with_prompts, *([found[corpora.POOLED]] if corpora.POOLED in found else [])]
         args.plot.mkdir(parents=True, exist_ok=True)
         drawn = plotted({each.name: each.full for each in shown}, {each.name: each.live for each in shown})
         (args.plot / "recall-quality.svg").write_text(drawn, encoding="utf-8")

@@ -161,16 +161,16 @@ class Plain:
     def best_event(self, question: Question) -> list[str]:
         """One row an event; a session stands where its best event does."""
         events, _, _ = self._lists[question.project]
-        return list(dict.fromkeys(session for session, _ in _asked(events, question.text)))
+        return list(dict.fromkeys(session for session, _ in _matches(events, question.text)))
 
     def fusion(self, question: Question) -> list[str]:
         """Reciprocal ranks (k = 60) of four lists: all events; prompts and replies; whole sessions of those;
         the sum over the best 60 of those."""
-        events, said, whole = (_asked(db, question.text) for db in self._lists[question.project])
+        events, prose, whole = (_matches(db, question.text) for db in self._lists[question.project])
         summed: Counter[str] = Counter()
-        for session, score in said[:60]:
+        for session, score in prose[:60]:
             summed[session] += score  # type: ignore[assignment]  # a Counter adds up any number
-        lists = [list(dict.fromkeys(session for session, _ in found)) for found in (events, said, whole)]
+        lists = [list(dict.fromkeys(session for session, _ in found)) for found in (events, prose, whole)]
         fused: dict[str, float] = {}
         for each in (*lists, [session for session, _ in summed.most_common()]):
             for rank, session in enumerate(each, 1):
@@ -179,12 +179,12 @@ class Plain:
 
 
 def _lists(sessions: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> tuple[sqlite3.Connection, ...]:
-    events = [(session, text) for session, told in sessions for _, text in told]
-    said = [(session, text) for session, told in sessions for kind, text in told if kind != "tool"]
+    events = [(session, text) for session, texts in sessions for _, text in texts]
+    prose = [(session, text) for session, texts in sessions for kind, text in texts if kind != "tool"]
     whole = [
-        (session, "\n".join(text for kind, text in told if kind != "tool")) for session, told in sessions
+        (session, "\n".join(text for kind, text in texts if kind != "tool")) for session, texts in sessions
     ]
-    return _table(events), _table(said), _table(whole)
+    return _table(events), _table(prose), _table(whole)
 
 
 def _table(rows: Rows) -> sqlite3.Connection:
@@ -194,12 +194,12 @@ def _table(rows: Rows) -> sqlite3.Connection:
     return db
 
 
-def _asked(db: sqlite3.Connection, question: str) -> list[tuple[str, float]]:
+def _matches(db: sqlite3.Connection, question: str) -> list[tuple[str, float]]:
     words = [word.lower() for word in re.findall(r"\w+", question)]
-    telling = [word for word in words if word not in STOP_WORDS] or words
-    expression = " OR ".join(f'"{word}"' for word in telling)
-    asked = "SELECT session, -bm25(t) FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 2000"
-    return db.execute(asked, (expression,)).fetchall()
+    content_words = [word for word in words if word not in STOP_WORDS] or words
+    expression = " OR ".join(f'"{word}"' for word in content_words)
+    statement = "SELECT session, -bm25(t) FROM t WHERE t MATCH ? ORDER BY bm25(t) LIMIT 2000"
+    return db.execute(statement, (expression,)).fetchall()
 
 
 def no_git(card: Card) -> tuple[str, ...]:

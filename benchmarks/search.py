@@ -124,22 +124,22 @@ def searches(data: Path, words: Words, measured: Measured, questions: int, round
             measured.cold[scope] = (time.perf_counter() - began) * 1000
             for kind in KINDS:
                 say(f"  searching {scope}: {kind} …")
-                query = [question(kind, words, by) for _ in range(questions)]
+                queries = [question(kind, words, by) for _ in range(questions)]
                 few = 8 if measured.size <= 100_000 else 4  # it takes so long
                 times = [
                     _fastest(partial(ours.search, text, FilterRequest(project=project), Page()), rounds)
-                    for text in query
+                    for text in queries
                 ]
                 measured.ours[scope, kind] = [cpu for cpu, _ in times]
                 measured.wall[scope, kind] = [wall for _, wall in times]
                 measured.naive[scope, kind] = [
-                    _fastest(partial(_naively, naive, text, project), 2)[0] for text in query[:few]
+                    _fastest(partial(_naively, naive, text, project), 2)[0] for text in queries[:few]
                 ]
         for name, filters in FILTERED.items():
             say(f"  searching with {name} …")
-            query = [question(kind, words, by) for kind in KINDS for _ in range(questions // 2)]
+            queries = [question(kind, words, by) for kind in KINDS for _ in range(questions // 2)]
             measured.filtered[name] = [
-                _fastest(partial(ours.search, text, filters, Page()), rounds)[0] for text in query
+                _fastest(partial(ours.search, text, filters, Page()), rounds)[0] for text in queries
             ]
     naive.close()
     measured.bytes = (data / paths.DATABASE).stat().st_size

@@ -134,7 +134,7 @@ def _start(project: str, before: dict[str, Any], following: dict[str, Any], cont
         count += line.startswith("- ")
         lines.append(f"[{count}] {line[2:]}" if line.startswith("- ") else line)
     last = [event for turn in before["turns"] for event in turn]
-    asked = [event for turn in following["turns"] for event in turn if event.kind is Kind.PROMPT]
+    prompts = [event for turn in following["turns"] for event in turn if event.kind is Kind.PROMPT]
     parts = [
         f"(project {project})",
         "## What the session was told",
@@ -145,7 +145,7 @@ def _start(project: str, before: dict[str, Any], following: dict[str, Any], cont
             for event in [event for event in last if event.text][-8:]
         ),
         "## What the session that starts asked first",
-        *(f"USER: {_cut(event.text, 700)}" for event in asked[:2]),
+        *(f"USER: {_cut(event.text, 700)}" for event in prompts[:2]),
     ]
     return "\n".join(parts), count
 

@@ -178,7 +178,7 @@ def _session(
     name, cwd = f"p{project}", f"/crowd/p{project}"
     topic = words.draw(12, by)  # a session speaks of something: some of its words come again
     files = [f"{by.choice(FOLDERS)}/{'_'.join(words.draw(2, by)).lower()}.py" for _ in range(6)]
-    request = " ".join(_said(18, topic, words, by))
+    request = " ".join(_sentence_words(18, topic, words, by))
     db.execute(
         "INSERT INTO sdk_sessions (claude_session_id, project, project_id, first_user_prompt, prompt_counter,"
         " status, client, cwd, branch, created_at, created_at_epoch, updated_at, updated_at_epoch)"
@@ -190,7 +190,7 @@ def _session(
         " VALUES (?,?,?,?,?)",
         [
             (number, turn, text, _iso(at), at)
-            for turn, text in ((1, request), (2, " ".join(_said(12, topic, words, by))))
+            for turn, text in ((1, request), (2, " ".join(_sentence_words(12, topic, words, by))))
         ],
     )
     db.executemany(
@@ -203,9 +203,9 @@ def _session(
                 name,
                 project,
                 by.choice(TYPES),
-                " ".join(_said(8, topic, words, by)),
-                " ".join(_said(40, topic, words, by)),
-                json.dumps([" ".join(_said(7, topic, words, by)) for _ in range(3)]),
+                " ".join(_sentence_words(8, topic, words, by)),
+                " ".join(_sentence_words(40, topic, words, by)),
+                json.dumps([" ".join(_sentence_words(7, topic, words, by)) for _ in range(3)]),
                 json.dumps(by.sample(files, 2)),
                 json.dumps(by.sample(files, 1)),
                 1 + (nth > OF_A_SESSION // 2),
@@ -222,7 +222,7 @@ def _session(
             number,
             name,
             request,
-            *(" ".join(_said(15, topic, words, by)) for _ in range(3)),
+            *(" ".join(_sentence_words(15, topic, words, by)) for _ in range(3)),
             json.dumps(files[:3]),
             _iso(at + 3_600_000),
             at + 3_600_000,
@@ -230,11 +230,11 @@ def _session(
     )
 
 
-def _said(count: int, topic: list[str], words: Words, by: random.Random) -> list[str]:
-    chosen = words.draw(count, by)
+def _sentence_words(count: int, topic: list[str], words: Words, by: random.Random) -> list[str]:
+    drawn = words.draw(count, by)
     for at in range(0, count, 5):
-        chosen[at] = by.choice(topic)
-    return chosen
+        drawn[at] = by.choice(topic)
+    return drawn
 
 
 def _random_vectors(path: Path) -> None:

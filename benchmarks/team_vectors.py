@@ -163,10 +163,10 @@ def measured(memories: int, projects: int, reads: int, searches: int) -> list[tu
             db.execute("CREATE DATABASE team")
         url = postgres.url("team")
         fill(url, memories, projects, reads)
-        asked = (url, postgres.pid, reads, searches)
-        rows = [row(memories, projects, "the process", _without(asked))]
+        options = (url, postgres.pid, reads, searches)
+        rows = [row(memories, projects, "the process", _without(options))]
         took = copied(url)
-        rows.append(row(memories, projects, "pgvector", in_a_process(*asked)))
+        rows.append(row(memories, projects, "pgvector", in_a_process(*options)))
         with psycopg.connect(url) as db:
             sizes = db.execute(
                 "SELECT pg_total_relation_size('claude_mem.memory_vectors'),"
@@ -181,13 +181,13 @@ def measured(memories: int, projects: int, reads: int, searches: int) -> list[tu
         return rows
 
 
-def _without(asked: tuple[str, int, int, int]) -> dict[str, float]:
+def _without(options: tuple[str, int, int, int]) -> dict[str, float]:
     """A process that starts would create the extension: it is hidden from it."""
-    with psycopg.connect(asked[0], autocommit=True) as db:
+    with psycopg.connect(options[0], autocommit=True) as db:
         db.execute("CREATE EXTENSION vector")
         db.execute("ALTER TYPE halfvec RENAME TO hidden")
         try:
-            return in_a_process(*asked)
+            return in_a_process(*options)
         finally:
             db.execute("ALTER TYPE hidden RENAME TO halfvec")
 

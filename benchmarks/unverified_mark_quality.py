@@ -92,8 +92,8 @@ def everything() -> Iterator[Drawable]:
             turn["before"] = before
             before = next((e.text for e in reversed(events) if e.kind is Kind.STOP and e.text), "")
             seen = parse_all(events)
-            asked = next((event.text for event in events if event.kind is Kind.PROMPT), None)
-            batch = Batch(turn["source"], events[0].session, tuple(events), asked, ())
+            prompt = next((event.text for event in events if event.kind is Kind.PROMPT), None)
+            batch = Batch(turn["source"], events[0].session, tuple(events), prompt, ())
             findings = evidence.with_provenance(Offline().observe(batch, seen), seen)
             for made in findings.observations:
                 yield Drawable(turn, seen, findings, made)
@@ -193,16 +193,16 @@ def _builtins(made: Observation) -> dict[str, Any]:
 def _evidence(each: Drawable) -> str:
     """What was asked, done, looked at and said. Of many commands, those nearest to the memory's words."""
     made, events = each.made, [event for event, _ in each.seen]
-    asked = "\n".join(e.text or "" for e in events if e.kind is Kind.PROMPT)
+    prompts = "\n".join(e.text or "" for e in events if e.kind is Kind.PROMPT)
     lines = ["### Evidence"]
-    if each.turn["before"] and len(asked) < 2 * MOST_BEFORE:
+    if each.turn["before"] and len(prompts) < 2 * MOST_BEFORE:
         lines.append(f"(the agent had said before: … {_flat(each.turn['before'])[-MOST_BEFORE:]})")
-    lines.append(f"USER ASKED: {_cut(asked, MOST_ASKED)}")
+    lines.append(f"USER ASKED: {_cut(prompts, MOST_ASKED)}")
     words = significant_words(" ".join(filter(None, (made.title, made.narrative, *made.facts))))
     last = [e.text for e in events if e.kind is Kind.STOP and e.text]
-    said = f"AGENT'S LAST MESSAGE: {_cut(last[-1], MOST_SAID)}" if last else "(no last message)"
-    room = MOST_EVIDENCE - sum(map(len, lines)) - len(said)
-    return "\n".join((*lines, *_calls(each.seen, words, room), said))
+    last_message = f"AGENT'S LAST MESSAGE: {_cut(last[-1], MOST_SAID)}" if last else "(no last message)"
+    room = MOST_EVIDENCE - sum(map(len, lines)) - len(last_message)
+    return "\n".join((*lines, *_calls(each.seen, words, room), last_message))
 
 
 def _calls(seen: list[ParsedEvent], words: frozenset[str], room: int) -> list[str]:
@@ -335,11 +335,11 @@ def main(arguments: Iterable[str]) -> int:
     drawing.add_argument("--without", type=Path, nargs="*", default=[])
     drawing.add_argument("--cap", type=int)
     commands.add_parser("table").add_argument("folder", type=Path)
-    asked = parser.parse_args(list(arguments))
-    if asked.command == "sheets":
-        sheets(asked.folder, asked.seed, asked.count, asked.shown, asked.without, asked.cap)
+    options = parser.parse_args(list(arguments))
+    if options.command == "sheets":
+        sheets(options.folder, options.seed, options.count, options.shown, options.without, options.cap)
     else:
-        table(asked.folder)
+        table(options.folder)
     return 0
 
 

@@ -181,7 +181,7 @@ def put(keeper: VectorBackend | Plain, memory_keys: Sequence[int]) -> float:
     return len(memory_keys) / took
 
 
-def asked(keeper: VectorBackend | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
+def timings(keeper: VectorBackend | Plain, memory_keys: Sequence[int], questions: int) -> tuple[str, ...]:
     """Milliseconds: the first question, the middle and the slow ones in a project, of all, and of some."""
     vectors = drawn(questions, 11)
     project_id = 1
@@ -201,11 +201,11 @@ def keeping(home: Path, count: int) -> str:
     with SqliteStore.open(home / paths.DATABASE, clock=lambda: NOW, backups=home / paths.BACKUPS) as store:
         memory_keys = memories(store.path, count)
         shelf = store.vectors
-        ours = (f"{put(Builtin(shelf), memory_keys):,.0f}", *asked(Builtin(shelf), memory_keys, 60))
+        ours = (f"{put(Builtin(shelf), memory_keys):,.0f}", *timings(Builtin(shelf), memory_keys, 60))
     with closing(Plain(home / "plain.db")) as plain:
         rate = put(plain, memory_keys[:PLAIN_PUTS])
         plain.fill(memory_keys[PLAIN_PUTS:])
-        theirs = (f"{rate:,.0f}", *asked(plain, memory_keys, 3))
+        theirs = (f"{rate:,.0f}", *timings(plain, memory_keys, 3))
     head = "put a second", "first question", "p50 ms", "p95 ms", "of all, p50", "cosines of 300"
     return table((f"{count:,} memories", *head), [("builtin (ours)", *ours), ("a plain table", *theirs)])
 
@@ -221,7 +221,7 @@ def chroma(home: Path) -> str:
         keeper.begin("benchmark", None)
         rate = put(keeper, memory_keys)
         plain.fill(memory_keys)
-        figures = asked(keeper, memory_keys, 20)
+        figures = timings(keeper, memory_keys, 20)
         questions = drawn(20, 11)
         exact = [dict(plain.nearest(question, None, TOP)).keys() for question in questions]
         found = [dict(keeper.nearest(question, None, NEAREST)[:TOP]).keys() for question in questions]

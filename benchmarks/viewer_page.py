@@ -51,7 +51,7 @@ Figures = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class DataSet:
     """A worker's memory, and what was measured of it, round by round."""
 
     data: Path
@@ -74,43 +74,43 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         words = Words.read()
         few, many = (
-            _house((given.data or Path(folder)) / f"viewer-{count}", words, count, uses)
+            _data_set((given.data or Path(folder)) / f"viewer-{count}", words, count, uses)
             for count, uses in ((200, 20), (size, 5_000))
         )
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         with _running(few), _running(many):
             for turn in range(given.rounds):
                 say(f"round {turn + 1} …")
-                for house in (few, many):
-                    house.rounds.append(_looked_at(browser, house.data))
+                for data_set in (few, many):
+                    data_set.rounds.append(_looked_at(browser, data_set.data))
         browser.close()
     return report(few, many)
 
 
-def report(few: House, many: House) -> int:
+def report(few: DataSet, many: DataSet) -> int:
     rows, missed = [], False
     for what in few.rounds[0]:
         before, after = few.median(what), many.median(what)
         if what in UNJUDGED:
-            most, said = math.inf, ""
+            most, target = math.inf, ""
         elif "bytes" in what:
-            most, said = MOST_BYTES, f"{MOST_BYTES:,}"
+            most, target = MOST_BYTES, f"{MOST_BYTES:,}"
         elif what in OF_A_SESSION:
-            most, said = SESSION_RATIO * before, f"{SESSION_RATIO:.0f}x"
+            most, target = SESSION_RATIO * before, f"{SESSION_RATIO:.0f}x"
         else:
-            most, said = MOST_RATIO * before, f"{MOST_RATIO:.0f}x"
+            most, target = MOST_RATIO * before, f"{MOST_RATIO:.0f}x"
         missed |= after > most
-        rows.append((what, f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.1f}x", said))
+        rows.append((what, f"{before:,.0f}", f"{after:,.0f}", f"{after / before:.1f}x", target))
     print(f"{machine()}\n")
     print(table(("in the browser", "100", "100,000", "ratio", "at most"), rows))
     return 1 if missed else 0
 
 
-def _house(data: Path, words: Words, size: int, uses: int) -> House:
+def _data_set(data: Path, words: Words, size: int, uses: int) -> DataSet:
     synthetic_store.make(data, words, size)
     with closing(sqlite3.connect(data / paths.DATABASE)) as db, db:
         if db.execute("SELECT 1 FROM sdk_sessions WHERE claude_session_id = ?", (SESSION,)).fetchone():
-            return House(data)
+            return DataSet(data)
         (project,) = db.execute("SELECT id FROM projects WHERE name = ?", (PROJECT,)).fetchone()
         session = db.execute(
             "INSERT INTO sdk_sessions (claude_session_id, project, project_id, status, client, created_at,"
@@ -134,22 +134,22 @@ def _house(data: Path, words: Words, size: int, uses: int) -> House:
                 for number in range(uses)
             ],
         )
-    return House(data)
+    return DataSet(data)
 
 
 @contextmanager
-def _running(house: House) -> Iterator[None]:
-    with workers.running(house.data):
-        workers.until(lambda: not any(_waiting(house.data)), "the indexes are in step")
+def _running(data_set: DataSet) -> Iterator[None]:
+    with workers.running(data_set.data):
+        workers.until(lambda: not any(_waiting(data_set.data)), "the indexes are in step")
         yield
 
 
 def _waiting(data: Path) -> tuple[int, int]:
-    figures = _asked(data, "GET", "/api/stats")
+    figures = _request(data, "GET", "/api/stats")
     return figures["index"]["waiting"], figures["vectors"]["waiting"]
 
 
-def _asked(data: Path, method: str, path: str) -> Any:
+def _request(data: Path, method: str, path: str) -> Any:
     status, answer = control.request(data, method, path, {} if method == "POST" else None, deadline_s=60)
     if status != 200:
         raise RuntimeError(answer)
@@ -160,7 +160,7 @@ def _looked_at(browser: Browser, data: Path) -> Figures:
     figures: Figures = {}
     with _page(browser) as page:
         fetched = _bytes_of(page)
-        page.goto(_asked(data, "POST", "/api/signin")["link"])
+        page.goto(_request(data, "POST", "/api/signin")["link"])
         page.locator(".feed li a").first.wait_for()
         figures["first contentful paint, ms"] = page.evaluate(
             "performance.getEntriesByName('first-contentful-paint')[0].startTime"
@@ -207,11 +207,11 @@ def _bytes_of(page: Page) -> dict[str, list[float]]:
     fetched: dict[str, list[float]] = {"parts": [], "answers": []}
     of: dict[str, str] = {}
 
-    def asked(event: Any) -> None:
+    def requested(event: Any) -> None:
         of[event["requestId"]] = "answers" if "/api/" in event["request"]["url"] else "parts"
 
     devtools = page.context.new_cdp_session(page)
-    devtools.on("Network.requestWillBeSent", asked)
+    devtools.on("Network.requestWillBeSent", requested)
     devtools.on(
         "Network.loadingFinished",
         lambda event: fetched[of[event["requestId"]]].append(event["encodedDataLength"]),

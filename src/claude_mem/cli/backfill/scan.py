@@ -168,11 +168,11 @@ class Commits(Struct, frozen=True):
             raise ClaudeMemError(str(error)) from None
 
 
-def scan_commits(given: str, since: str | None, chosen: Settings, now: int) -> Commits:
+def scan_commits(given: str, since: str | None, settings: Settings, now: int) -> Commits:
     repo = Path(given).expanduser().resolve()
     project = git.resolve(repo)
-    is_excluded = ExcludedProjects(chosen.excluded_projects).holds(str(repo), project.name)
-    found = Commits(repo, project, since_when(since, now), chosen, SourceReport(), is_excluded)
+    is_excluded = ExcludedProjects(settings.excluded_projects).holds(str(repo), project.name)
+    found = Commits(repo, project, since_when(since, now), settings, SourceReport(), is_excluded)
     if not is_excluded:
         for _ in found.records(found.report):
             pass

@@ -127,8 +127,8 @@ class PeopleCommands:
             is_shared = new.project in {each.project for each in people.grants()}
             people.grant(new)
         if not is_shared:
-            says = f"Nobody has shared {new.project} yet: it is reserved. Check that this is its key."
-            output.message(says)
+            message = f"Nobody has shared {new.project} yet: it is reserved. Check that this is its key."
+            output.message(message)
         text = f"{args.member} may {MAY[args.level]} {new.project}."
         return output.result(args, to_builtins(new), text)
 

@@ -11,7 +11,7 @@ from tests.contracts.worker_client import Worker, over_tcp
 from tests.harness import workers
 
 from claude_mem.cli import import_sender
-from claude_mem.cli.import_sender import Sent
+from claude_mem.cli.import_sender import SendReport
 from claude_mem.serve import control, requests
 
 LINES = "application/x-ndjson"
@@ -152,7 +152,7 @@ def test_what_the_command_line_sends_is_added_up_from_the_workers_own_answers(
     ]
     for taken, known in (({"project": 1, "session": 1, "observation": 2}, {}), ({}, {"observation": 2})):
         lines, absorb = import_sender.encoded(records), import_sender.posted(own=True)
-        sent = import_sender.send(lines, Sent(), absorb, "Importing ...")
+        sent = import_sender.send(lines, SendReport(), absorb, "Importing ...")
         assert (sent.records, sent.refused, [number for number, _ in sent.reasons]) == (6, 2, [4, 6])
         assert sent.code != 0
         assert dict(sent.taken) == taken

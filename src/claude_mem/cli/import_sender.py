@@ -41,7 +41,7 @@ Absorb = Callable[[bytes], Mapping[str, Any]]
 """Takes a batch of lines, and returns the outcome of each."""
 
 
-class Sent(Struct):
+class SendReport(Struct):
     """The outcome of what was sent so far. `what`: the name of an item, such as a record or a line of a
     file."""
 
@@ -111,13 +111,13 @@ def encoded(records: Iterable[Record]) -> Iterator[bytes]:
 
 def send(
     lines: Iterable[bytes],
-    sent: Sent,
+    sent: SendReport,
     absorb: Absorb,
     sentence: str,
     expected: int | None = None,
     *,
     interrupted: bool = True,
-) -> Sent:
+) -> SendReport:
     """Sends records in batches; the outcome is added to `sent`. `sentence`: what to show next to the
     progress. `expected`: approximate number of lines. `interrupted`: an interruption reports what was
     imported."""
@@ -150,7 +150,7 @@ def batches(lines: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
         yield b"".join(batch), len(batch)
 
 
-def pace(sent: Sent, expected: int | None, took_s: float) -> str:
+def pace(sent: SendReport, expected: int | None, took_s: float) -> str:
     """`1,500 of 4,000 records, 820/s, 3 s left`."""
     rate = sent.records / took_s if took_s > 0 else 0.0
     of = f" of {expected:,}" if expected else ""

@@ -29,12 +29,12 @@ MOST_WORDS = 24
 LONGEST_WORD = 60
 PREFIX_FROM = 3
 
-_SAYING_NOTHING = (
+_FILLER_WORDS = (
     "a an and are as at be but by for from had has have he her his how i if in into is it its me my no "
     "not of on or our she so such that the their them then there these they this to was we were what when "
     "where which who why will with would you your did do does can could should about been being am "
 )
-STOP_WORDS = frozenset(_SAYING_NOTHING.split())
+STOP_WORDS = frozenset(_FILLER_WORDS.split())
 
 
 def indexed(text: str) -> str:

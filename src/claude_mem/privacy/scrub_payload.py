@@ -17,7 +17,7 @@ from claude_mem.privacy.scrub import FIELD_CAP, IDENTITY_KEYS, PATH_KEYS, RESPON
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Kept = tuple[dict[str, object], bool]
+    Scrubbed = tuple[dict[str, object], bool]
     """A scrubbed payload; and whether its turn is private, in which case it has no text."""
 
 
@@ -82,7 +82,7 @@ def clean(
     rules: tuple[tuple[str, str], ...],
     globs: tuple[str, ...],
     marks: Marks | None = None,
-) -> Kept | None:
+) -> Scrubbed | None:
     """Returns what may be stored of a payload; None: nothing. `marks` defaults to the hooks' marker files."""
     session = payload.get("session_id")
     if not isinstance(session, str) or not session:
@@ -94,7 +94,7 @@ def clean(
 
 def _without_private_turns(
     event: str, session: str, payload: dict[str, object], hid_private: bool, marks: Marks
-) -> Kept | None:
+) -> Scrubbed | None:
     prompt_id = payload.get("prompt_id")
     prompt_id = prompt_id if isinstance(prompt_id, str) and prompt_id else None
     if event == "UserPromptSubmit":
@@ -127,7 +127,7 @@ def _may_hold_private_turns(source: object, marker: object, marks: Marks) -> boo
 
 def _prompt(
     session: str, prompt_id: str | None, payload: dict[str, object], hid_private: bool, marks: Marks
-) -> Kept | None:
+) -> Scrubbed | None:
     words, marker = _words(payload.get("prompt")), marks.read(session)
     is_open = marker is None or marker[0] == private_turns.OURS
     if own_command(words) is not None:
@@ -158,7 +158,7 @@ def _words(prompt: object) -> str:
     return str(prompt or "")
 
 
-def _without_text(payload: dict[str, object]) -> Kept:
+def _without_text(payload: dict[str, object]) -> Scrubbed:
     return {key: payload[key] for key in BARE_KEYS if key in payload}, True
 
 

@@ -24,13 +24,13 @@ from claude_mem.serve import control, data_dir, lock, replacement, worker_log
 from claude_mem.serve.health import sample_queue
 from claude_mem.serve.http.app import worker_app
 from claude_mem.serve.http.signin import Visitors
-from claude_mem.serve.lock import Held, LockHeld
+from claude_mem.serve.lock import LockHandle, LockHeld
 from claude_mem.serve.process_state import until
 from claude_mem.serve.replacement import Handover
 from claude_mem.serve.services import QueueSampler, Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
-from claude_mem.team.exchange import Done
+from claude_mem.team.exchange import StepResult
 
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
@@ -120,7 +120,7 @@ async def listen(running: Running, wait: Callable[[float], Collection[str]]) -> 
         await until(running.stopping, GATHER_S)
 
 
-async def exchange(running: Running, step: Callable[[], Done]) -> None:
+async def exchange(running: Running, step: Callable[[], StepResult]) -> None:
     """Exchanges memories with the team's server. What others shared is indexed like local memories."""
     changed = running.changed
     done = await asyncio.to_thread(step)
@@ -139,13 +139,13 @@ async def index(running: Running, step: Callable[[], bool]) -> None:
         await until(running.stopping, GATHER_S)
 
 
-async def maintain(running: Running, held: Held) -> None:
+async def maintain(running: Running, lock_handle: LockHandle) -> None:
     """Runs the hourly steps. One that fails is retried in an hour; the others still run. They stop if the
     data directory was moved away, because none may create it again."""
     root = running.services.settings.data_dir
     steps: dict[str, Callable[[], object]] = {"permissions": partial(tighten, root)}
     for name, step in (steps | dict(running.services.maintenance)).items():
-        if running.stopping.is_set() or not held.is_at(root / paths.WORKER_LOCK):
+        if running.stopping.is_set() or not lock_handle.is_at(root / paths.WORKER_LOCK):
             break
         began = time.monotonic()
         try:
@@ -163,8 +163,8 @@ def tighten(root: Path) -> None:
         log.warning("left as it is: %s", problem)
 
 
-async def watch(running: Running, listeners: Listeners, held: Held) -> None:
-    if not held.is_at(running.services.settings.data_dir / paths.WORKER_LOCK):
+async def watch(running: Running, listeners: Listeners, lock_handle: LockHandle) -> None:
+    if not lock_handle.is_at(running.services.settings.data_dir / paths.WORKER_LOCK):
         # Deleted, or the directory moved: another worker may hold the directory now, so this one must go.
         log.warning("worker.lock is no longer the file this worker holds; stopping")
         running.stop()
@@ -205,10 +205,10 @@ def run(
             version, replacement.read_handover(HANDOVER), time.time_ns() // 10**6
         ):
             return 0
-        with lock.hold(Path(paths.WORKER_LOCK)) as held:
+        with lock.hold(Path(paths.WORKER_LOCK)) as lock_handle:
             if replaced is not None:
                 left.append(f"process {replaced} stopped responding; this worker has replaced it")
-            hands_over = _work(settings, build, version, held, left, start_successor)
+            hands_over = _work(settings, build, version, lock_handle, left, start_successor)
     except LockHeld as error:
         return 0 if from_hook else _fail(error)
     except (ClaudeMemError, OSError) as error:
@@ -222,7 +222,7 @@ def _work(
     settings: Settings,
     build: Callable[[Settings], Services],
     version: str,
-    held: Held,
+    lock_handle: LockHandle,
     left: list[str],
     start_successor: Callable[[], object],
 ) -> bool:
@@ -236,7 +236,7 @@ def _work(
             lock.mark_starting(Path(), "opening the database")
             services = build(settings)
             try:
-                return asyncio.run(_live(services, version, held, start_successor))
+                return asyncio.run(_live(services, version, lock_handle, start_successor))
             finally:
                 services.close()
         except Exception:
@@ -245,7 +245,9 @@ def _work(
             raise
 
 
-async def _live(services: Services, version: str, held: Held, start_successor: Callable[[], object]) -> bool:
+async def _live(
+    services: Services, version: str, lock_handle: LockHandle, start_successor: Callable[[], object]
+) -> bool:
     loop = asyncio.get_running_loop()
     observers = services.settings.observers
     threads = ThreadPoolExecutor(THREADS + observers, thread_name_prefix="worker")
@@ -271,9 +273,9 @@ async def _live(services: Services, version: str, held: Held, start_successor: C
         *[("pump", partial(observe, running))] * observers,
         ("recall", partial(index, running, services.recall.background.step)),
         ("vectors", partial(index, running, services.recall.background.embed)),
-        ("maintain", partial(maintain, running, held)),
+        ("maintain", partial(maintain, running, lock_handle)),
         ("queue", partial(sample, running)),
-        ("heal", partial(watch, running, listeners, held)),
+        ("heal", partial(watch, running, listeners, lock_handle)),
     ]
     if services.listen is not None:
         steps.append(("listen", partial(listen, running, services.listen)))
@@ -287,7 +289,7 @@ async def _live(services: Services, version: str, held: Held, start_successor: C
     hands_over = running.handing_over_to is not None
     if not await _shut_down(services, listeners, loops, threads):
         log.warning("something is still running after %s s; leaving it", GRACE_S)
-        _exit_now(held, start_successor if hands_over else None)
+        _exit_now(lock_handle, start_successor if hands_over else None)
     return hands_over
 
 
@@ -341,11 +343,11 @@ def run_in_daemon(call: Callable[[], object]) -> asyncio.Event:
     return done
 
 
-def _exit_now(held: Held, start_successor: Callable[[], object] | None) -> NoReturn:
+def _exit_now(lock_handle: LockHandle, start_successor: Callable[[], object] | None) -> NoReturn:
     """Exits without waiting for what does not end: all of that can be repeated."""
     try:
         if start_successor is not None:
-            os.close(held.fd)  # a successor that finds the lock held exits
+            os.close(lock_handle.fd)  # a successor that finds the lock held exits
             start_successor()
     except OSError:
         log.exception("no successor; the next hook starts one")

@@ -37,7 +37,7 @@ class LockHeld(WorkerError):
         super().__init__(f"A worker is already running for this data directory (process {pid or 'unknown'}).")
 
 
-class Held(Struct, frozen=True):
+class LockHandle(Struct, frozen=True):
     """The lock, while this process holds it."""
 
     fd: int
@@ -52,13 +52,13 @@ class Held(Struct, frozen=True):
 
 
 @contextmanager
-def hold(path: Path) -> Iterator[Held]:
+def hold(path: Path) -> Iterator[LockHandle]:
     """Hold the lock for as long as the block runs, or raise LockHeld."""
-    held = _locked(path)
+    handle = _locked(path)
     try:
-        yield held
+        yield handle
     finally:
-        os.close(held.fd)
+        os.close(handle.fd)
 
 
 def worker_of(data_dir: Path) -> int | None:
@@ -80,15 +80,15 @@ def holder(path: Path) -> int | None:
         os.close(fd)
 
 
-def _locked(path: Path) -> Held:
+def _locked(path: Path) -> LockHandle:
     while True:
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise WorkerFailed(f"{path} cannot be opened ({error.strerror})") from error
         try:
-            if _lock(fd) and (held := Held(fd)).is_at(path):
-                return held
+            if _lock(fd) and (handle := LockHandle(fd)).is_at(path):
+                return handle
         except BaseException:
             os.close(fd)
             raise

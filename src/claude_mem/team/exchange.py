@@ -35,7 +35,7 @@ _MEMBER = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _MEMORIES = ("observation", "summary", "prompt")
 
 
-class Done(Struct, frozen=True):
+class StepResult(Struct, frozen=True):
     """The result of a step."""
 
     wait_s: float  # after which there may be more, if nothing changes before
@@ -88,10 +88,10 @@ class Exchange:
         link, key = self.outbox.link(), self.sides.key()
         return None if link is None or key is None else (link, self.sides.connect(link, key, self._calls))
 
-    def step(self) -> Done:
+    def step(self) -> StepResult:
         with self.changing:
             self._received = False
-            return Done(self._step(), self._received)
+            return StepResult(self._step(), self._received)
 
     def _step(self) -> float:
         found, progress = self.server(), self.outbox.progress()
@@ -167,7 +167,7 @@ class Exchange:
         since = now if before.failing_since is None else before.failing_since
         after = replace(before, error=str(failure), failing_since=since)
         match policy.decide(failure, self._failures, now, self._jitter()):
-            case policy.Again(until=until):
+            case policy.Retry(until=until):
                 self._not_before = until
             case policy.Stop(reason=reason):
                 after = replace(after, stopped=reason)

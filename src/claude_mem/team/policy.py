@@ -23,7 +23,7 @@ LONGEST_RETRY_AFTER_MS = 60 * 60 * 1000
 NOTICE_AFTER_MS = DAY_MS
 
 
-class Again(Struct, frozen=True):
+class Retry(Struct, frozen=True):
     """Retry, not before `until`."""
 
     until: int
@@ -35,7 +35,7 @@ class Stop(Struct, frozen=True):
     reason: str
 
 
-def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Again | Stop:
+def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Retry | Stop:
     """`failures`: how often in a row, this one included. `jitter` is from 0 to 1."""
     if failure.status == 401:
         return Stop("The team's server rejected this machine's key: it has expired or was revoked.")
@@ -43,7 +43,7 @@ def decide(failure: TeamFailure, failures: int, now: int, jitter: float) -> Agai
     retry_after = failure.retry_after or ""
     if re.fullmatch(r"[0-9]{1,6}", retry_after):
         wait = max(wait, min(int(retry_after) * 1000, LONGEST_RETRY_AFTER_MS))
-    return Again(now + int(wait * (1 + jitter / 2)))
+    return Retry(now + int(wait * (1 + jitter / 2)))
 
 
 def is_notice_due(failing_since: int | None, now: int, *, noticed: bool) -> bool:

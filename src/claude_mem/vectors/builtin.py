@@ -126,8 +126,8 @@ def _joined(one: Block, other: Block) -> Block:
 MOST = 100_000
 """The maximum vectors of a project: 26 MB, and 7 ms per query."""
 
-HELD = 2
-"""How many scopes are held: the current project, and all projects."""
+CACHED_SCOPES = 2
+"""How many scopes are cached: the current project, and all projects."""
 
 SLACK = 1.1
 """A scope that exceeds its limit by this factor is read again without its oldest vectors."""
@@ -152,7 +152,7 @@ class Builtin:
         self._table, self._most = table, most
         self._stamp: str | None = None
         self._mark: int | None = None  # up to where it was followed what other processes store
-        self._held: dict[Scope, Blocks] = {}  # its values never change, so reading needs no lock
+        self._cached: dict[Scope, Blocks] = {}  # its values never change, so reading needs no lock
         self._changing = Lock()  # what is read from the table must not miss what is put there meanwhile
 
     def open(self, stamp: str) -> bool:
@@ -160,7 +160,7 @@ class Builtin:
         now."""
         with self._changing:
             if self._stamp not in (None, stamp):
-                self._held = {}
+                self._cached = {}
             self._stamp = stamp
         return True
 
@@ -173,26 +173,26 @@ class Builtin:
             agree(self._dimensions().union(vector.size for vector in vectors.values()))
             blobs = {memory_key: packed(vector) for memory_key, vector in vectors.items()}
             saved = self._table.put(blobs)
-            for scope, held in list(self._held.items()):
+            for scope, cached in list(self._cached.items()):
                 more = {key: blobs[key] for key, project_id in saved.items() if scope in (None, project_id)}
-                self._hold(scope, with_(held, more))
+                self._cache(scope, with_(cached, more))
 
     def remove(self, memory_keys: Sequence[int]) -> None:
         with self._changing, translated_errors():
             self._table.remove(memory_keys)
-            for scope, held in list(self._held.items()):
-                self._hold(scope, without(held, memory_keys))
+            for scope, cached in list(self._cached.items()):
+                self._cache(scope, without(cached, memory_keys))
 
     def nearest(self, vector: Vector, project_id: Scope, limit: int) -> list[tuple[int, float]]:
         compared = self._compared_there(vector, project_id, limit)
         if compared is not None:
             return compared
         self._follow()
-        held = self._held.get(project_id)
-        if held is None:
-            held = self._read(project_id)
-        agree({vector.size} | {one.rows.shape[1] for one in held[:1]})
-        found = closest(held, vector, limit)
+        cached = self._cached.get(project_id)
+        if cached is None:
+            cached = self._read(project_id)
+        agree({vector.size} | {one.rows.shape[1] for one in cached[:1]})
+        found = closest(cached, vector, limit)
         with translated_errors():  # what was forgotten a moment ago may still be held
             existing = self._table.existing([memory_key for memory_key, _ in found])
         return [(memory_key, cosine) for memory_key, cosine in found if memory_key in existing]
@@ -210,10 +210,10 @@ class Builtin:
     def clear(self) -> None:
         with self._changing, translated_errors():
             self._table.clear()
-            self._held = {}
+            self._cached = {}
 
     def close(self) -> None:
-        self._held = {}
+        self._cached = {}
 
     def _compared_there(
         self, vector: Vector, project_id: Scope, limit: int
@@ -224,44 +224,44 @@ class Builtin:
             found = self._table.nearest(vector.tolist(), project_id, limit + SPARE)
         if found is None:
             return None
-        if self._held:
+        if self._cached:
             with self._changing:
-                self._held = {}
+                self._cached = {}
         agree({vector.size} | {len(blob) for _, blob in found})
         return closest((block(found),), vector, limit) if found else []
 
     def _read(self, scope: Scope) -> Blocks:
         with self._changing, translated_errors():
-            if scope not in self._held:
+            if scope not in self._cached:
                 rows = self._table.newest(scope, self._most, ROWS)
-                self._held = dict(list(self._held.items())[-(HELD - 1) :])
-                self._held[scope] = tuple(uniform(rows))
-            return self._held[scope]
+                self._cached = dict(list(self._cached.items())[-(CACHED_SCOPES - 1) :])
+                self._cached[scope] = tuple(uniform(rows))
+            return self._cached[scope]
 
     def _follow(self) -> None:
         """Reads the vectors that other processes have stored since the last call."""
         with self._changing, translated_errors():
-            self._mark, changed = self._table.changes(self._mark if self._held else None)
+            self._mark, changed = self._table.changes(self._mark if self._cached else None)
             if changed is None:
-                self._held = {}
+                self._cached = {}
             elif changed:
-                for scope, held in list(self._held.items()):
+                for scope, cached in list(self._cached.items()):
                     some = changed.values() if scope is None else [changed.get(scope, {})]
                     more = {key: blob for blobs in some for key, blob in blobs.items()}
-                    self._hold(scope, with_(held, more))
+                    self._cache(scope, with_(cached, more))
 
-    def _hold(self, scope: Scope, held: Blocks) -> None:
-        if size(held) > self._most * SLACK:
-            del self._held[scope]
+    def _cache(self, scope: Scope, cached: Blocks) -> None:
+        if size(cached) > self._most * SLACK:
+            del self._cached[scope]
         else:
-            self._held[scope] = held
+            self._cached[scope] = cached
 
     def _dimensions(self) -> set[int]:
         """The number of dimensions of the stored vectors; none, if there are no vectors."""
         return {len(blob) for rows in self._table.newest(None, 1, 1) for _, blob in rows}
 
 
-MOST_HELD = 400_000
+MOST_CACHED = 400_000
 """Vectors of all projects together: about 100 MB."""
 
 
@@ -277,11 +277,11 @@ class ProjectVectors(Builtin):
         *,
         visible: Callable[[], Sequence[int]],
         most: int = MOST,
-        most_held: int = MOST_HELD,
+        most_cached: int = MOST_CACHED,
     ) -> None:
         """`visible`: the projects that the acting member reads."""
         super().__init__(table, most)
-        self._visible, self._most_held = visible, most_held
+        self._visible, self._most_cached = visible, most_cached
 
     def nearest(self, vector: Vector, project_id: Scope, limit: int) -> list[tuple[int, float]]:
         compared = self._compared_there(vector, project_id, limit)
@@ -291,9 +291,9 @@ class ProjectVectors(Builtin):
             scopes = self._visible() if project_id is None else [project_id]
             with acting_as_service():
                 self._follow()
-                blocks = [self._held.get(scope) or self._read(scope) for scope in scopes]
-        agree({vector.size}.union(one.rows.shape[1] for held in blocks for one in held[:1]))
-        found = [pair for held in blocks for pair in closest(held, vector, limit)]
+                blocks = [self._cached.get(scope) or self._read(scope) for scope in scopes]
+        agree({vector.size}.union(one.rows.shape[1] for cached in blocks for one in cached[:1]))
+        found = [pair for cached in blocks for pair in closest(cached, vector, limit)]
         best = nlargest(limit, found, key=lambda pair: (pair[1], pair[0]))
         with translated_errors():
             existing = self._table.existing([memory_key for memory_key, _ in best])
@@ -302,13 +302,13 @@ class ProjectVectors(Builtin):
     def _read(self, scope: Scope) -> Blocks:
         """Reads projects; those that were read first are dropped to make room."""
         with self._changing, translated_errors():
-            if scope not in self._held:
+            if scope not in self._cached:
                 found = tuple(uniform(self._table.newest(scope, self._most, ROWS)))
-                others = dict(self._held)
-                while others and size(found) + sum(map(size, others.values())) > self._most_held:
+                others = dict(self._cached)
+                while others and size(found) + sum(map(size, others.values())) > self._most_cached:
                     del others[next(iter(others))]
-                self._held = others | {scope: found}
-            return self._held[scope]
+                self._cached = others | {scope: found}
+            return self._cached[scope]
 
 
 def uniform(rows: Iterable[list[tuple[int, bytes]]]) -> Iterator[Block]:

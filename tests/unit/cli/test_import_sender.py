@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from claude_mem.cli import import_sender
-from claude_mem.cli.import_sender import Sent
+from claude_mem.cli.import_sender import SendReport
 
 
 def test_a_batch_is_bounded_in_number_and_in_bytes() -> None:
@@ -32,7 +32,7 @@ def test_nothing_is_no_batch_and_any_text_is_one_line() -> None:
 
 
 def test_reasons_are_bounded_and_what_was_refused_is_counted_all_the_same() -> None:
-    sent = Sent()
+    sent = SendReport()
     for number in range(import_sender.MOST_REASONS + 5):
         sent.refuse(number, "No type.")
     assert len(sent.reasons) == import_sender.MOST_REASONS
@@ -40,9 +40,11 @@ def test_reasons_are_bounded_and_what_was_refused_is_counted_all_the_same() -> N
 
 
 def test_progress_is_told_with_its_pace_and_what_is_left() -> None:
-    assert import_sender.pace(Sent(records=1_500), 4_500, 3.0) == "1,500 of 4,500 records, 500/s, 6 s left"
-    assert import_sender.pace(Sent(records=10), None, 0.0) == "10 records, 0/s"
-    assert import_sender.pace(Sent(records=10), 5, 1.0) == "10 of 5 records, 10/s"
+    assert (
+        import_sender.pace(SendReport(records=1_500), 4_500, 3.0) == "1,500 of 4,500 records, 500/s, 6 s left"
+    )
+    assert import_sender.pace(SendReport(records=10), None, 0.0) == "10 records, 0/s"
+    assert import_sender.pace(SendReport(records=10), 5, 1.0) == "10 of 5 records, 10/s"
 
 
 def test_counts_are_said_in_the_order_of_what_matters() -> None:

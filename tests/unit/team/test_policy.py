@@ -16,7 +16,7 @@ SILENT = TeamFailure("It is silent.")
 
 def wait(failure: TeamFailure, failures: int, jitter: float = 0.0) -> int:
     decision = policy.decide(failure, failures, NOON, jitter)
-    assert isinstance(decision, policy.Again)
+    assert isinstance(decision, policy.Retry)
     return decision.until - NOON
 
 

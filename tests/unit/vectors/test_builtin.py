@@ -158,7 +158,7 @@ def test_no_more_than_a_project_and_all_are_held(memories: Memories) -> None:
     backend = Builtin(memories.table)
     for within in (1, 2, None, 3, 1):
         backend.nearest(vector(1), within, 1)
-    assert len(backend._held) == 2
+    assert len(backend._cached) == 2
 
 
 def test_clearing_many_takes_more_than_one_transaction(

@@ -44,12 +44,12 @@ class Team:
         keys = [wide_key(card.session_db_id, card.ref) for card in cards]
         self.keys.setdefault(project, []).extend(keys)
 
-    def vectors(self, most_held: int = 1_000) -> ProjectVectors:
+    def vectors(self, most_cached: int = 1_000) -> ProjectVectors:
         store = self.store
         return ProjectVectors(
             store.vectors,
             visible=lambda: [project.id for project in store.projects.newest(100)],
-            most_held=most_held,
+            most_cached=most_cached,
         )
 
 
@@ -131,7 +131,7 @@ def test_a_server_that_runs_goes_on_when_another_process_brings_pgvector() -> No
 
 
 def test_projects_make_room_for_each_other_and_all_are_still_compared(team: Team) -> None:
-    vectors = team.vectors(most_held=4)
+    vectors = team.vectors(most_cached=4)
     put(team, vectors, "shop")
     put(team, vectors, "den")
     for _ in range(2):

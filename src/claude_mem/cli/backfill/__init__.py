@@ -18,7 +18,7 @@ from claude_mem.cli import INTERRUPTED, client, import_sender, output
 from claude_mem.cli.backfill.scan import Commits, Scan, estimates, scan_commits, scan_transcripts
 from claude_mem.cli.commands import OK, WRONG, Commands, UsageError, change_flags
 from claude_mem.cli.filter_flags import up_to
-from claude_mem.cli.import_sender import Sent, TranscriptSender
+from claude_mem.cli.import_sender import SendReport, TranscriptSender
 from claude_mem.cli.output import plural, short_path
 from claude_mem.hook import notices
 from claude_mem.model.errors import ClaudeMemError
@@ -180,7 +180,11 @@ def backfill(args: argparse.Namespace) -> int:
 
 
 def _report(
-    args: argparse.Namespace, seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]
+    args: argparse.Namespace,
+    seen: Scan,
+    run: BackfillRun | None,
+    sent: SendReport | None,
+    spent: dict[str, Any],
 ) -> int:
     if args.json:
         output.print_json(end_data(seen, run, sent, spent))
@@ -243,7 +247,7 @@ def _cost(each: Estimate, provider: str) -> str:
     return f"  {each.provider} ({each.model}): about {plural(each.calls, 'call')}, {tokens}, {usd}"
 
 
-def end_text(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> str:
+def end_text(seen: Scan, run: BackfillRun | None, sent: SendReport | None, spent: dict[str, Any]) -> str:
     lines = []
     if run:
         counts = run.sender.counts
@@ -284,7 +288,9 @@ def _totals() -> list[str]:
     return [f"In memory now: {sessions}, {observations} in {projects}.", f"Try: {example}"]
 
 
-def end_data(seen: Scan, run: BackfillRun | None, sent: Sent | None, spent: dict[str, Any]) -> dict[str, Any]:
+def end_data(
+    seen: Scan, run: BackfillRun | None, sent: SendReport | None, spent: dict[str, Any]
+) -> dict[str, Any]:
     counts = run.sender.counts if run else {}
     shown = run.sender.shown if run else []
     lines = [{"file": str(path), "line": number, "why": why} for path, number, why in shown]

@@ -19,7 +19,7 @@ from claude_mem.agents.catalog import FoundTranscripts, Transcript
 from claude_mem.cli import import_sender, output
 from claude_mem.cli.client import stream_lines
 from claude_mem.cli.commands import UsageError
-from claude_mem.cli.import_sender import Sent, encoded, posted, send
+from claude_mem.cli.import_sender import SendReport, encoded, posted, send
 from claude_mem.imports import git_history
 from claude_mem.imports.git_history import SessionOf
 from claude_mem.imports.import_report import SourceReport
@@ -146,13 +146,13 @@ class Commits(Struct, frozen=True):
             "passed_over": {why: count for (_, why), count in self.report.skipped.items()},
         }
 
-    def send(self) -> Sent:
+    def send(self) -> SendReport:
         """After the transcripts: events that still wait do not say which session made a commit."""
         if self.is_excluded:
             output.message(self.as_text())
-            return Sent()
+            return SendReport()
         lines = encoded(self.records(SourceReport(), session_finder(self.project.key)))
-        return send(lines, Sent(), posted(own=True), "Importing commits ...", interrupted=False)
+        return send(lines, SendReport(), posted(own=True), "Importing commits ...", interrupted=False)
 
     def records(self, report: SourceReport, session_of: SessionOf | None = None) -> Iterator[Record]:
         try:

@@ -15,7 +15,7 @@ from claude_mem.agents.claude_code import transcript_files
 from claude_mem.cli import client, import_sender, output
 from claude_mem.cli.client import pages, request
 from claude_mem.cli.commands import OK, Commands, UsageError, change_flags
-from claude_mem.cli.import_sender import Sent, kind_counts
+from claude_mem.cli.import_sender import SendReport, kind_counts
 from claude_mem.hook import paths
 from claude_mem.imports import sources
 from claude_mem.imports.import_report import SourceReport, project_named
@@ -80,7 +80,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
         for _ in source.records:
             pass
         return _report(args, source, None)
-    sent = Sent()
+    sent = SendReport()
     if found := kind_counts(source.found):
         question = f"Import {found} from {source.path}?"
         if code := output.confirm(question, "adopt adds to your memory", yes=args.yes):
@@ -90,7 +90,7 @@ def _adopt(source: Source, args: argparse.Namespace) -> int:
     return _report(args, source, sent)
 
 
-def _report(args: argparse.Namespace, source: Source, sent: Sent | None) -> int:
+def _report(args: argparse.Namespace, source: Source, sent: SendReport | None) -> int:
     """`sent`: None in a dry run."""
     path, report = source.path, source.report
     code = OK if sent is None else sent.code

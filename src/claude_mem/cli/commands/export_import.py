@@ -19,7 +19,7 @@ from typing import IO, Any
 from claude_mem.cli import client, filter_flags, import_sender, output
 from claude_mem.cli.client import request, stream_lines
 from claude_mem.cli.commands import OK, Commands, UsageError
-from claude_mem.cli.import_sender import Absorb, Sent
+from claude_mem.cli.import_sender import Absorb, SendReport
 from claude_mem.cli.output import ProgressLine
 from claude_mem.files import atomic_file
 from claude_mem.hook import paths
@@ -129,7 +129,7 @@ def _run_import(args: argparse.Namespace) -> int:
       claude-mem import --dry-run from-ada.jsonl
       zcat memory.jsonl.gz | claude-mem import --own -
     """
-    sent = Sent("line")
+    sent = SendReport("line")
     with ExitStack() as stack:
         path = Path(args.file).expanduser()
         if args.file != "-" and path.is_dir():
@@ -162,7 +162,7 @@ def _trial(own: bool) -> Iterator[Absorb]:
         yield absorb
 
 
-def _lines_of(source: IO[bytes], sent: Sent) -> Iterator[bytes]:
+def _lines_of(source: IO[bytes], sent: SendReport) -> Iterator[bytes]:
     """A line that is too long is refused; an empty one in its place keeps the numbers of the others."""
     number = 0
     while line := source.readline(LONGEST_LINE + 1):

@@ -31,7 +31,7 @@ _SCRIPT = Path(__file__).with_suffix(".sql")
 _REMOVAL = "DROP TABLE IF EXISTS memory_halfvecs; DROP FUNCTION IF EXISTS vector_changed() CASCADE"
 
 
-class Found(Struct, frozen=True):
+class PgvectorState(Struct, frozen=True):
     """The state of pgvector in a database."""
 
     available: str | None
@@ -49,9 +49,9 @@ class Found(Struct, frozen=True):
     """`ALL`, or the last copied key."""
 
 
-def found(db: Connection) -> Found:
+def found(db: Connection) -> PgvectorState:
     row = execute(db, "pgvector_found").fetchone()
-    return Found(
+    return PgvectorState(
         row["available"],
         row["installed"],
         row["schema"],
@@ -62,7 +62,7 @@ def found(db: Connection) -> Found:
     )
 
 
-def described(state: Found) -> str:
+def described(state: PgvectorState) -> str:
     """The state for people: only the version, if pgvector is in use."""
     if state.installed is None:
         return "not installed"
@@ -103,7 +103,7 @@ def bring_up_to_date(raw: psycopg.Connection[Row], db: PostgresConnection) -> No
         raw.execute(_REMOVAL)
 
 
-def _is_offered(state: Found) -> bool:
+def _is_offered(state: PgvectorState) -> bool:
     if state.installed is not None or state.available is None:
         return False
     return tuple(int(part) for part in re.findall(r"\d+", state.available)[:2]) >= OLDEST

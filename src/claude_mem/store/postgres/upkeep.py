@@ -15,7 +15,7 @@ from claude_mem.model.clock import Clock
 from claude_mem.store.postgres.connection import PostgresConnection, Row, connect, error_of
 from claude_mem.store.relational import forget, memories, sessions, statistics, upkeep
 from claude_mem.store.relational.part import Connection, Readers, Writer, execute
-from claude_mem.store.relational.text_matcher import Known
+from claude_mem.store.relational.text_matcher import IndexCounts
 from claude_mem.store.relational.transfer import Transfer
 from claude_mem.store.values import DatabaseSize, DeletionRequest, ForgetPlan, Forgotten, News, NewsMarks
 
@@ -31,15 +31,15 @@ class Memories(memories.Memories):
 
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         super().__init__(readers, writer, clock)
-        self._known_by_audience: dict[str, Known] = {}
+        self._known_by_audience: dict[str, IndexCounts] = {}
 
-    def _known_to(self, db: Connection) -> Known:
+    def _known_to(self, db: Connection) -> IndexCounts:
         audience = str(execute(db, "audience").fetchone()[0])
         known = self._known_by_audience.get(audience)
         if known is None:
             if len(self._known_by_audience) >= MOST_AUDIENCES:
                 self._known_by_audience = {}
-            known = self._known_by_audience[audience] = Known()
+            known = self._known_by_audience[audience] = IndexCounts()
         return known
 
 

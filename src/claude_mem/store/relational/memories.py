@@ -49,7 +49,7 @@ MOST_LOOKED_THROUGH = 4
 class Memories(Part):
     def __init__(self, readers: Readers, writer: Writer, clock: Clock) -> None:
         super().__init__(readers, writer, clock)
-        self._known = text_matcher.Known()
+        self._known = text_matcher.IndexCounts()
 
     @transaction
     def remember(
@@ -132,7 +132,7 @@ class Memories(Part):
             matcher = db.words.matcher(db, span, sizes.total, everything, known.frequent, key_filter)
             return TextMatches(sizes, tuple(matcher.match(wording)))
 
-    def _known_to(self, db: Connection) -> text_matcher.Known:
+    def _known_to(self, db: Connection) -> text_matcher.IndexCounts:
         """What was counted before, of what the caller sees."""
         del db
         return self._known

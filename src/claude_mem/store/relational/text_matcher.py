@@ -79,7 +79,7 @@ class Frequent:
         self._known[word, span] = rows
 
 
-class Known:
+class IndexCounts:
     """The cached counts of an index: how frequent its words are, and how many memories a span and each of its
     sessions have. How rare a word is does not change with a few memories more. Any thread may ask."""
 

@@ -119,12 +119,12 @@ def test_what_is_held_in_memory_is_released_once_the_database_compares(url: str)
         filled(store, 3)
         vectors = Builtin(store.vectors)
         vectors.nearest(vectors_of(1)[0], None, 5)
-        assert vectors._held
+        assert vectors._cached
         with opened(url) as other:
             while other.embeddings.copy():
                 pass
         assert len(vectors.nearest(vectors_of(1)[0], None, 5)) == 3
-        assert not vectors._held
+        assert not vectors._cached
 
 
 # It goes

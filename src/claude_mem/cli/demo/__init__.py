@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, field, to_builtins
 
 from claude_mem import __version__
 from claude_mem.agents import launcher, short_id
@@ -195,7 +195,7 @@ class ProcessRun(Struct, frozen=True):
 
 class Replay(Struct, frozen=True):
     hooks: list[ProcessRun]
-    baseline: list[ProcessRun]  # an empty interpreter, measured next to each hook
+    baseline: list[ProcessRun] = field(name="bare")  # an empty interpreter, measured next to each hook
     drained_after_s: float
     observed_after_s: float
     session: dict[str, Any]  # as /api/session answers

@@ -80,11 +80,11 @@ class WorkerFacts(Struct, frozen=True):
     pid: int | None = None
     port: int | None = None
     version: str | None = None
-    configured_port: int = 37777
+    configured_port: int = field(default=37777, name="wanted_port")
     hook_socket_problem: str | None = None  # None: it answers
     trouble: str | None = None  # why it cannot accept events
     mishaps: int = 0  # failures that its loops recovered from
-    hung_queries: int = 0  # questions of recall hooks that do not return
+    hung_queries: int = field(default=0, name="hung_asks")  # of recall hooks, that do not return
     observer: str | None = None
     paused: str | None = None  # why nobody observes at the moment
     spent_up: str | None = None  # which budget kept the last batch from the model
@@ -120,7 +120,7 @@ class RecallFacts(Struct, frozen=True):
     from_worker: bool = False
     unindexed: int | None = None
     unindexed_before: int | None = None  # a moment earlier
-    configured: str = "builtin"  # builtin, chroma, off
+    configured: str = field(default="builtin", name="wanted")  # builtin, chroma, off
     vectors: str | None = None  # as the worker reports: on, off, unavailable
     trouble: str | None = None
     unembedded: int | None = None

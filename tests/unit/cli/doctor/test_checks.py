@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from claude_mem import __version__
 from claude_mem.cli.doctor import is_wrong, judge, why_not, why_unobserved
@@ -343,3 +344,8 @@ def test_before_the_first_session_nothing_is_wrong_with_a_connected_client() -> 
     findings = judge(replace(SOUND, spool=EMPTY_SPOOL, database=NO_DATABASE))
     assert why_not(findings) is None
     assert findings[0].next
+
+
+def test_scripts_find_the_facts_under_the_names_they_know() -> None:
+    assert {"wanted_port", "hung_asks"} <= set(to_builtins(WorkerFacts("running")))
+    assert "wanted" in to_builtins(RecallFacts())

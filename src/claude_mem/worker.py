@@ -80,10 +80,12 @@ def _note_ignored(names: list[str], services: Services, *, notifies: bool) -> No
 
     from claude_mem.serve.data_dir import leave_notice
     from claude_mem.settings import worker_environment
-    from claude_mem.team.membership import KEY_FILE, read_key
 
-    settings = services.settings
-    joined = read_key(settings.data_path(KEY_FILE)) is not None
+    settings, joined = services.settings, False
+    if names:
+        from claude_mem.team.membership import KEY_FILE, read_key
+
+        joined = read_key(settings.data_path(KEY_FILE)) is not None
     new: list[str] = []
     with suppress(OSError):
         worker_environment.note_ignored(names, settings.data_dir)

@@ -10,9 +10,10 @@ ClaudeMemError
 │   ├── StoreForbidden     a team's database does not let the caller do that
 │   └── StoreUnavailable   it cannot be written now: disk full, I/O error, read-only
 ├── EventUnreadable        a spool file or payload is not an event we know
-└── WorkerError
-    ├── WorkerHung         the lock is held, but the worker does not respond
-    └── WorkerFailed       it was started and did not come up
+├── WorkerError
+│   ├── WorkerHung         the lock is held, but the worker does not respond
+│   └── WorkerFailed       it was started and did not come up
+└── TeamFailure            the team's server did not do what it was asked to
 
 InvalidInput (a ValueError, with the subclasses UnknownProject, AmbiguousProject and AmbiguousSession) and
 NotFound (a LookupError): what a caller requested is invalid, or does not exist.
@@ -163,3 +164,19 @@ class NotFound(LookupError):
 
 class NotFromTheStart(ClaudeMemError):
     """Part of an import whose beginning another worker received: it must be sent again from the start."""
+
+
+class TeamFailure(ClaudeMemError):
+    """A request that did not succeed. Of the server's words only what looks like a code is repeated."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        field: str = "",
+        retry_after: str | None = None,
+    ) -> None:
+        self.status, self.code, self.field, self.retry_after = status, code, field, retry_after
+        super().__init__(message)

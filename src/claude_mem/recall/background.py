@@ -200,6 +200,7 @@ class BackgroundWork:
     def __init__(self, *, store: Store, vectors: VectorIndexer | None, clock: Clock) -> None:
         self._store, self._vectors, self._clock = store, vectors, clock
         self._indexing, self._embedding = Lock(), Lock()
+        self._is_prepared = False
 
     def memory_changed(self, projects: Collection[int] | None) -> None:
         """Something changed in these projects (None: in any)."""
@@ -211,7 +212,7 @@ class BackgroundWork:
         written, as on a full disk, searches use what is already indexed."""
         with self._indexing, suppress(StoreUnavailable):
             for _ in range(MOST_STEPS):
-                if not self._store.text_index.step():
+                if not self._index(hurried=True):
                     break
 
     def without_embedding(self, work: Callable[[], int]) -> int:
@@ -222,8 +223,15 @@ class BackgroundWork:
     def step(self) -> bool:
         """Indexes or renders some of what is new, or else tidies the index; False: nothing is left."""
         with self._indexing:
-            indexed = self._store.text_index.step(hurried=False)
+            indexed = self._index(hurried=False)
         return bool(indexed) or self._rendered() or self._tidied()
+
+    def _index(self, *, hurried: bool) -> int:
+        """The first call starts over if another version built the index."""
+        if not self._is_prepared:
+            self._store.text_index.prepare()
+            self._is_prepared = True
+        return self._store.text_index.step(hurried=hurried)
 
     def _tidied(self) -> bool:
         with self._indexing, suppress(StoreUnavailable):

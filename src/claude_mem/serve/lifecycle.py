@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from claude_mem.hook import paths
 from claude_mem.model.errors import ClaudeMemError, StoreDamaged, StoreError
@@ -30,7 +30,10 @@ from claude_mem.serve.replacement import Handover
 from claude_mem.serve.services import QueueSampler, Running, Services, log
 from claude_mem.serve.sockets import Listeners
 from claude_mem.settings import Settings
-from claude_mem.team.exchange import StepResult
+
+if TYPE_CHECKING:
+    from claude_mem.team.exchange import StepResult
+    from claude_mem.team.membership import Membership
 
 DRAIN_EVERY_S = 3.0
 """A wake that was never sent (a hook killed just before) delays an event no longer than this."""
@@ -45,8 +48,8 @@ WATCH_EVERY_S = 2.0
 FOLLOW_EVERY_S = 3.0
 LISTEN_S = 1.0
 SAMPLE_EVERY_S = 60.0
-DELAYED_LOOPS, DELAY_S = ("vectors",), 0.5
-"""Loading a vector model would delay the worker's first answers, so that loop starts a little later."""
+DELAYED_LOOPS, DELAY_S = ("vectors", "team"), 0.5
+"""What these load would delay the worker's first answers, so they start a little later."""
 
 
 async def repeat(running: Running, where: str, step: Callable[[], Awaitable[None]]) -> None:
@@ -120,8 +123,12 @@ async def listen(running: Running, wait: Callable[[float], Collection[str]]) -> 
         await until(running.stopping, GATHER_S)
 
 
-async def exchange(running: Running, step: Callable[[], StepResult]) -> None:
+async def exchange(running: Running, membership: Callable[[], Membership]) -> None:
     """Exchanges memories with the team's server. What others shared is indexed like local memories."""
+
+    def step() -> StepResult:
+        return membership().exchange.step()
+
     changed = running.changed
     done = await asyncio.to_thread(step)
     if done.received:
@@ -280,7 +287,7 @@ async def _live(
     if services.listen is not None:
         steps.append(("listen", partial(listen, running, services.listen)))
     if services.membership is not None:
-        steps.append(("team", partial(exchange, running, services.membership.exchange.step)))
+        steps.append(("team", partial(exchange, running, services.membership)))
     if services.follow is not None:
         steps.append(("follow", partial(follow, running, services.follow)))
     loops = [asyncio.create_task(repeat(running, *step)) for step in steps]

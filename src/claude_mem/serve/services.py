@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 from msgspec import Struct, field
@@ -36,7 +36,9 @@ from claude_mem.serve.process_state import ProcessState
 from claude_mem.serve.retention import Retention
 from claude_mem.settings import Settings
 from claude_mem.store.base import Store
-from claude_mem.team.membership import Membership
+
+if TYPE_CHECKING:
+    from claude_mem.team.membership import Membership
 
 SAMPLE_EVERY_MS = 5 * 60 * 1000
 MOST_SAMPLES = 24 * 60 * 60 * 1000 // SAMPLE_EVERY_MS
@@ -167,7 +169,7 @@ class Services(Struct, frozen=True, kw_only=True):
     listen: Callable[[float], Collection[str]] | None = None
     """Waits some seconds for what other processes add to the store, and says what it was. None: there are no
     others."""
-    membership: Membership | None = None
+    membership: Callable[[], Membership] | None = None
     """The membership in a team. None: the store has no outbox, because several machines use it."""
     is_connected: Callable[[], bool] = lambda: True
     """Whether a coding agent's settings contain our hooks, as far as the worker can tell. Queried often."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from claude_mem.http_client import OpenCalls
 from claude_mem.model.clock import Clock
+from claude_mem.model.errors import TeamFailure
 from claude_mem.model.records import Record
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import ForgetLine, OutboxItem, OwnLoss, Pull, TeamLink
@@ -21,7 +22,7 @@ from claude_mem.store.outbox import Outbox
 from claude_mem.store.values import ImportResult
 from claude_mem.team import outgoing, policy
 from claude_mem.team.merged import MergedBranches
-from claude_mem.team.wire import TOO_LONG, TeamFailure, TeamServer
+from claude_mem.team.wire import TOO_LONG, TeamServer, is_late
 
 BATCH = 200
 PAGE = 500
@@ -207,7 +208,7 @@ class Exchange:
         try:
             answer = server.push(parcel.body(offered))
         except TeamFailure as failure:
-            if failure.is_late:  # as many again would be late again, on a server as busy
+            if is_late(failure):  # as many again would be late again, on a server as busy
                 self._batch = max(1, self._batch // 4)
             raise
         first = len(parcel.heads)

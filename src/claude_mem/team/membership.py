@@ -12,13 +12,13 @@ from claude_mem.api.filters import FilterRequest
 from claude_mem.api.projects import ProjectParams
 from claude_mem.files import atomic_file
 from claude_mem.model.clock import Clock
-from claude_mem.model.errors import InvalidInput
+from claude_mem.model.errors import InvalidInput, TeamFailure
 from claude_mem.model.refs import Ref
 from claude_mem.model.sharing import TeamLink
 from claude_mem.model.structs import replace
 from claude_mem.store.values import Project
 from claude_mem.team.exchange import NAMES, Exchange
-from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_url
+from claude_mem.team.wire import TeamServer, checked_key, checked_url
 
 KEY_FILE = "team.key"
 LONGEST_KEY = 200

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import TeamFailure
 from claude_mem.model.sharing import OwnLoss
-from claude_mem.team.wire import TeamFailure
 
 FIRST_MS = 5_000
 LONGEST_MS = 5 * 60 * 1000

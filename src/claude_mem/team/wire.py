@@ -18,7 +18,7 @@ from msgspec import Struct
 from claude_mem.api.memories import ImportAnswer
 from claude_mem.api.team import ForgetsAnswer, ForgetStatus, ForgottenAnswer, TeamAnswer
 from claude_mem.http_client import OpenCalls, Trouble, Unreached, call
-from claude_mem.model.errors import ClaudeMemError, InvalidInput
+from claude_mem.model.errors import InvalidInput, TeamFailure
 from claude_mem.model.records import Record
 from claude_mem.model.sharing import ForgetAnswer, ForgetLine, Pull
 
@@ -36,25 +36,9 @@ _KEY = re.compile(r"[A-Za-z0-9._~+/=-]{16,200}")
 S = TypeVar("S")
 
 
-class TeamFailure(ClaudeMemError):
-    """A request that did not succeed. Of the server's words only what looks like a code is repeated."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        code: str = "",
-        field: str = "",
-        retry_after: str | None = None,
-    ) -> None:
-        self.status, self.code, self.field, self.retry_after = status, code, field, retry_after
-        super().__init__(message)
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the server, or a proxy in front of it, did not answer in time."""
-        return self.status == 504 or self.code == LATE
+def is_late(failure: TeamFailure) -> bool:
+    """Whether the server, or a proxy in front of it, did not answer in time."""
+    return failure.status == 504 or failure.code == LATE
 
 
 def checked_url(url: str, *, insecure: bool) -> str:

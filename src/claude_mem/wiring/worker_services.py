@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
 
 from claude_mem import __version__
 from claude_mem.files import write_file
@@ -16,7 +17,6 @@ from claude_mem.model.clock import now
 from claude_mem.model.errors import ClaudeMemError
 from claude_mem.model.events import Origin
 from claude_mem.model.jobs import INTERRUPTED_AFTER_MS
-from claude_mem.model.records import Record
 from claude_mem.model.structs import replace
 from claude_mem.observe import prompt
 from claude_mem.privacy.excluded_projects import ExcludedProjects
@@ -33,22 +33,22 @@ from claude_mem.recall.inject import InjectionLimits, InjectionLog, Injector
 from claude_mem.recall.label import estimate_tokens
 from claude_mem.recall.memory_reader import MemoryReader
 from claude_mem.recall.project_admin import ProjectAdmin, is_directory
-from claude_mem.recall.record_exchange import Exporter, Importer, UnfitRecord, fit_members
+from claude_mem.recall.record_exchange import Exporter, Importer
 from claude_mem.recall.search import Search
 from claude_mem.serve.data_dir import leave_notice
 from claude_mem.serve.retention import Retention
-from claude_mem.serve.services import Observing, Recall, Services
+from claude_mem.serve.services import Recall, Services
 from claude_mem.settings import Settings, SettingWarning
 from claude_mem.settings.resolution import session_notice, summarized
 from claude_mem.store.base import Store
 from claude_mem.store.sqlite import SqliteStore
-from claude_mem.store.values import ImportResult, Injection
-from claude_mem.team.exchange import Exchange, Sides
-from claude_mem.team.membership import KEY_FILE, Membership, read_key
-from claude_mem.team.merged import MergedBranches
+from claude_mem.store.values import Injection
 from claude_mem.vectors import embedders, indexer
 from claude_mem.vectors.indexer import Similarity, VectorIndexer
 from claude_mem.wiring import database, observer_setup
+
+if TYPE_CHECKING:
+    from claude_mem.team.membership import Membership
 
 log = logging.getLogger("claude_mem")
 
@@ -100,7 +100,19 @@ def _build(settings: Settings) -> Services:
         closing.callback(observing.interrupt)
         membership = None
         if isinstance(store, SqliteStore):
-            membership = build_membership(settings, store, recall, clean=intake.cleaned, notify=notify)
+
+            def build_membership() -> Membership:
+                from claude_mem.wiring import team_membership
+
+                return team_membership.build(settings, store, recall, clean=intake.cleaned, notify=notify)
+
+            membership = _LazyMembership(build_membership)
+
+        def interrupt() -> None:
+            if membership is not None:
+                membership.interrupt()
+            observing.interrupt()
+
         past = Backfill(settings, store, intake)
         follow = None
         if settings.watch:
@@ -126,7 +138,7 @@ def _build(settings: Settings) -> Services:
                 "checkpoint": store.upkeep.checkpoint,
             },
             close=closing.pop_all().close,
-            interrupt=partial(_interrupt, observing, membership),
+            interrupt=interrupt,
             membership=membership,
             check_settings=observer_setup.mode_of,
             follow=follow,
@@ -134,10 +146,22 @@ def _build(settings: Settings) -> Services:
         )
 
 
-def _interrupt(observing: Observing, membership: Membership | None) -> None:
-    if membership is not None:
-        membership.exchange.close()
-    observing.interrupt()
+class _LazyMembership:
+    """Built when it is first called: a worker starts sooner without it."""
+
+    def __init__(self, build: Callable[[], Membership]) -> None:
+        self._build, self._building = build, Lock()
+        self._membership: Membership | None = None
+
+    def __call__(self) -> Membership:
+        with self._building:
+            if self._membership is None:
+                self._membership = self._build()
+            return self._membership
+
+    def interrupt(self) -> None:
+        if self._membership is not None:
+            self._membership.exchange.close()
 
 
 def build_recall(
@@ -249,7 +273,6 @@ def _build_search(
     origin_of: Callable[[str], Origin],
     clean: Callable[[str], str],
 ) -> tuple[GitFacts, BackgroundWork, Search, FilterResolver]:
-    store.text_index.prepare()
     embedder, vectors = embedders.build(settings, clean), indexer.backend_of(settings, store.vectors)
     git_facts = GitFacts(store.projects, origin_of)
     for each in (embedder, vectors, git_facts):
@@ -321,51 +344,6 @@ def _open(settings: Settings) -> tuple[Store, Callable[[float], Collection[str]]
             f"The damaged files are in {store.recovered.quarantined}.",
         )
     return store, None
-
-
-def build_membership(
-    settings: Settings,
-    store: SqliteStore,
-    recall: Recall,
-    *,
-    clean: Callable[[str], str],
-    notify: Callable[[str], None],
-) -> Membership:
-    key_file = settings.data_path(KEY_FILE)
-
-    def fit(record: Record) -> Record:
-        return fit_members(record, clean, now())
-
-    def absorb(records: Sequence[Record], author: str) -> ImportResult:
-        """What is not fit to be stored is left out, and so is what it would have been needed for."""
-        fitting = []
-        for record in records:
-            try:
-                fitting.append(fit(record))
-            except UnfitRecord:
-                continue
-        return store.transfer.absorb(fitting, own=False, author=author)
-
-    exchange = Exchange(
-        store.outbox,
-        Sides(
-            absorb=absorb,
-            forget=recall.deleter.carry_out,
-            fit=fit,
-            key=partial(read_key, key_file),
-            notify=notify,
-        ),
-        MergedBranches(store.outbox, now, always=settings.share_when == "always"),
-        now,
-        random.random,
-    )
-    return Membership(
-        exchange,
-        key_file,
-        now,
-        share_when=settings.share_when,
-        project_of=recall.injector.resolver.project,
-    )
 
 
 def member_of(store: Store) -> str | None:

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_mem.model.clock import DAY_MS
+from claude_mem.model.errors import TeamFailure
 from claude_mem.model.sharing import OwnLoss
 from claude_mem.team import policy
-from claude_mem.team.wire import TeamFailure
 
 NOON = 1_760_000_000_000
 SILENT = TeamFailure("It is silent.")

@@ -11,9 +11,9 @@ import pytest
 from tests.harness.scripted_team import ScriptedTeam, lines
 
 from claude_mem.http_client import OpenCalls
-from claude_mem.model.errors import InvalidInput
+from claude_mem.model.errors import InvalidInput, TeamFailure
 from claude_mem.model.sharing import ForgetLine
-from claude_mem.team.wire import TeamFailure, TeamServer, checked_key, checked_url
+from claude_mem.team.wire import TeamServer, checked_key, checked_url
 
 KEY = "cmk_0123456789abcdef0123456789abcdef"
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
 from msgspec import Struct, structs
@@ -14,10 +14,12 @@ from msgspec import Struct, structs
 from claude_mem.api import sharing as api
 from claude_mem.api import team
 from claude_mem.api.fields import Error
+from claude_mem.model.errors import TeamFailure
 from claude_mem.serve.http.router import Answer, Call, Endpoint, Method, Routes, ok
 from claude_mem.serve.requests import Refusal
-from claude_mem.team.membership import Membership
-from claude_mem.team.wire import TeamFailure
+
+if TYPE_CHECKING:
+    from claude_mem.team.membership import Membership
 
 routes = Routes()
 T = TypeVar("T")
@@ -114,7 +116,7 @@ def _membership(call: Call) -> Membership:
     found = call.services.membership
     if found is None:
         raise Refusal(409, "no_team", NO_TEAM.about)
-    return found
+    return found()
 
 
 def _changed(call: Call, change: Callable[[Membership], T]) -> T:
@@ -157,7 +159,7 @@ def _forward(
 
     def forwarded(call: Call, body: Struct | None = None, query: Struct | None = None) -> Struct:
         membership = call.services.membership
-        found = membership.exchange.server() if membership else None
+        found = membership().exchange.server() if membership else None
         if found is None:
             raise Refusal(409, "no_team", NOT_JOINED.about)
         parameters = f"?{urlencode(structs.asdict(query))}" if query else ""

@@ -14,6 +14,7 @@ import json
 import logging
 import os
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
@@ -170,7 +171,7 @@ def _too_large() -> Refusal:
     return Refusal(413, "too_large", f"The body is larger than {MOST_BYTES} bytes.")
 
 
-class Middleware:
+class Middleware(ABC):
     """The outer layer: admits a request, reads its body within bounds, and only then calls the application;
     hardens the answer's headers, and writes down what became of it. `owner`: whose log."""
 
@@ -214,9 +215,9 @@ class Middleware:
         finally:
             self._write_down(scope, status, time.monotonic() - began)
 
+    @abstractmethod
     async def _admit(self, scope: Scope, receive: Receive) -> bytes | None:
         """The request's body; None: the caller has gone. Raises Refusal."""
-        raise NotImplementedError
 
     def _on_behalf(self, scope: Scope) -> AbstractContextManager[None]:
         del scope
@@ -230,8 +231,8 @@ class Middleware:
         del scope
         await refuse(send, refusal)
 
-    def _write_down(self, scope: Scope, status: int, took_s: float) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _write_down(self, scope: Scope, status: int, took_s: float) -> None: ...
 
 
 class Guard(Middleware):

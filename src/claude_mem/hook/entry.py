@@ -92,24 +92,24 @@ class Hook:
         if paths.is_observer(posix.environ):
             return None
         posix.umask(0o077)
-        given = self.read()
-        if given and paths.is_off(posix.environ):
+        received = self.read()
+        if received and paths.is_off(posix.environ):
             from claude_mem.hook import pause
 
-            pause.note_skipped(self.verb, given)
+            pause.note_skipped(self.verb, received)
             return None
-        return self.respond(given) if given else None
+        return self.respond(received) if received else None
 
     def read(self) -> Payload | None:
         """The payload; another agent's is translated to Claude Code's format. None: there is nothing to
         record."""
         began = time.monotonic()
-        given: Payload | None = stdin.read(stdin.READ_WITHIN_S)
-        assert given
+        received: Payload | None = stdin.read(stdin.READ_WITHIN_S)
+        assert received
         stdin.deadline(ALL_WITHIN_S - (time.monotonic() - began))
         is_claude_codes = self.agent == spool_writer.AGENT
-        if is_claude_codes and not _is_from_copilot(given.head):
-            return given
+        if is_claude_codes and not _is_from_copilot(received.head):
+            return received
         try:
             from claude_mem.hook import translate
 
@@ -117,14 +117,14 @@ class Hook:
             self.translator, self.agent = translator, translator.agent
             if is_claude_codes and _copilot_has_own_hooks():
                 translator.injection_events = frozenset()
-            given = translator.payload(given)
+            received = translator.payload(received)
             stdin.deadline(translator.within_s(ALL_WITHIN_S) - (time.monotonic() - began))
         except BaseException as error:
-            given = None
+            received = None
             if not paths.is_off(posix.environ):
                 self.enter_data_directory()
                 _count_loss(error)
-        return given
+        return received
 
     def translated(self, answer: bytes) -> bytes:
         """The answer in the agent's format."""
@@ -132,23 +132,23 @@ class Hook:
             return self.translator.answer(answer)
         return answer if self.agent == spool_writer.AGENT else b""
 
-    def respond(self, given: Payload) -> bytes | None:
+    def respond(self, received: Payload) -> bytes | None:
         """Dispatches by event. Returns the answer, if there is one."""
-        event = given.event
+        event = received.event
         if self.translator and self.translator.lacks_prompts:
             try:
-                self.record_unreported_prompt(self.translator, event, given)
+                self.record_unreported_prompt(self.translator, event, received)
             except OSError:
                 pass  # the event itself will fail for the same reason, and that is reported
         if event == b"PreToolUse":
-            return self.answer_before_tool(given.head) if self.reaches_model("PreToolUse") else None
-        if _may_be_slash_command(event, given.head):
+            return self.answer_before_tool(received.head) if self.reaches_model("PreToolUse") else None
+        if _may_be_slash_command(event, received.head):
             from claude_mem.hook import slash_command
 
-            found = slash_command.find(self.verb, given)
+            found = slash_command.find(self.verb, received)
             if found is not None:
-                return slash_command.answer(self.verb, *found, given)
-        return self.record_and_answer(event, given)
+                return slash_command.answer(self.verb, *found, received)
+        return self.record_and_answer(event, received)
 
     def enter_data_directory(self) -> None:
         """Makes the data directory the working directory, once: its path may be relative. Raises OSError."""
@@ -157,12 +157,12 @@ class Hook:
             paths.enter(paths.data_directory(posix.environ), project)
             self._has_entered = True
 
-    def record_unreported_prompt(self, translator: Translator, event: bytes, given: Payload) -> None:
+    def record_unreported_prompt(self, translator: Translator, event: bytes, received: Payload) -> None:
         """If the agent has no prompt hook, the first event after a prompt records the prompt, before itself.
         Otherwise nothing would be known about the turn, not even that it is private."""
         from claude_mem.hook import transcript_peek
 
-        session = given.session
+        session = received.session
         if session is None or event not in transcript_peek.MAY_FOLLOW_A_PROMPT:
             return
         self.enter_data_directory()
@@ -180,10 +180,10 @@ class Hook:
         """Whether the agent shows its model nothing before its first tool."""
         return self.translator is not None and self.translator.starts_at_a_tool
 
-    def record_and_answer(self, event: bytes, given: Payload) -> bytes | None:
+    def record_and_answer(self, event: bytes, received: Payload) -> bytes | None:
         """Records an event, unless it is excluded or paused. Returns the answer: what the model is shown and,
         at a session's start, notices for the user."""
-        if not given.is_usual:
+        if not received.may_be_stored_unparsed:
             event = b""  # unknown until the payload is parsed
         if event and event not in RECORDED:
             return None
@@ -194,18 +194,18 @@ class Hook:
 
             is_shown = self.is_session_start(event)
             return notices.with_message(notices.describe("io_error", error), ANSWER) if is_shown else None
-        if self.is_excluded(event, given):
+        if self.is_excluded(event, received):
             return None
         if paths.is_there(paths.OFF):
             from claude_mem.hook import pause
 
-            named, switch = pause.find(self.verb, event, given)
+            named, switch = pause.find(self.verb, event, received)
             if switch:
                 from claude_mem.hook import notices
 
                 is_shown = self.is_session_start(named)
-                return notices.with_message(pause.describe(switch, given), ANSWER) if is_shown else None
-        event, shown, problem = self.spool_and_query(event, given)
+                return notices.with_message(pause.describe(switch, received), ANSWER) if is_shown else None
+        event, shown, problem = self.spool_and_query(event, received)
         if self.is_session_start(event):
             # Only here: mid-session problems are counted, and shown at the next start.
             from claude_mem.hook import notices
@@ -289,16 +289,16 @@ class Hook:
         paths.leave_marker(paths.TURN_MARKERS, marker)
         return session_context.find(question, self.agent)[1]
 
-    def is_excluded(self, event: bytes, given: Payload) -> bool:
+    def is_excluded(self, event: bytes, received: Payload) -> bool:
         """Whether the event belongs to a project that the user has excluded."""
         if b"CLAUDE_MEM_EXCLUDED_PROJECTS" not in self.settings:
             return False
         from claude_mem.privacy import excluded_projects
 
-        return excluded_projects.is_hook_excluded(self.settings, event, given)
+        return excluded_projects.is_hook_excluded(self.settings, event, received)
 
     def spool_and_query(
-        self, event: bytes, given: Payload
+        self, event: bytes, received: Payload
     ) -> tuple[bytes, bytes | None, tuple[str, str] | None]:
         """Spools the event, then wakes or queries the worker. Returns the event's name, the answer with what
         the model is shown, and what went wrong (the reason, already counted, and a sentence)."""
@@ -307,13 +307,13 @@ class Hook:
             False,
         )  # queries: ask the worker, because no context was rendered for this start
         try:
-            payload: bytes | None = given.head
+            payload: bytes | None = received.head
             flags: tuple[bytes, ...] = ()
             stamp = b""
-            if not event or self.needs_scrubbing(given) or _may_be_slash_command(event, given.head):
+            if not event or self.needs_scrubbing(received) or _may_be_slash_command(event, received.head):
                 from claude_mem.privacy import scrub_payload
 
-                event, payload, flags = scrub_payload.prepare(self.verb, given)
+                event, payload, flags = scrub_payload.prepare(self.verb, received)
             if payload is None or event not in RECORDED:
                 return event, None, None
             if event == b"SessionStart" and self.reaches_model("SessionStart"):
@@ -322,7 +322,7 @@ class Hook:
                 stamp, shown, queries = session_context.find(payload, self.agent)
             spool_writer.put(event, payload, time.time_ns(), agent=self.agent, flags=flags, context=stamp)
         except BaseException as error:  # the only catch-all: counted, and shown to the user and by doctor
-            if self.verb == "context" and (unnamed := _context_of_no_session(error, given.head)):
+            if self.verb == "context" and (unnamed := _context_of_no_session(error, received.head)):
                 payload, shown, queries = unnamed
                 event, flags = b"SessionStart", ()
             else:
@@ -340,8 +340,8 @@ class Hook:
             pass  # the event is safe; the next worker finds it
         return event, shown, None
 
-    def needs_scrubbing(self, given: Payload) -> bool:
-        payload, session = given.head, given.session
+    def needs_scrubbing(self, received: Payload) -> bool:
+        payload, session = received.head, received.session
         if session is None or suspect.is_suspect(payload):
             return True
         if b'"source":"fork"' in payload or b'"source":"resume"' in payload:

@@ -25,7 +25,7 @@ class Payload:
         self.head, self.tail, self.is_complete = head, tail, is_complete
 
     @property
-    def is_usual(self) -> bool:
+    def may_be_stored_unparsed(self) -> bool:
         """Whether it is a whole object of common length, which may be stored as it is."""
         return self.is_complete and len(self.head) <= USUAL_BYTES and self.head.rstrip().endswith(b"}")
 

@@ -166,10 +166,10 @@ class ParsedEvent(NamedTuple):
 
 
 def parse_all(events: Iterable[Event]) -> list[ParsedEvent]:
-    return [ParsedEvent(event, read(event)) for event in events]
+    return [ParsedEvent(event, parse(event)) for event in events]
 
 
-def read(event: Event) -> ToolUse | None:
+def parse(event: Event) -> ToolUse | None:
     tool = event.tool
     if tool is None:
         return None

@@ -25,15 +25,15 @@ from claude_mem.model.structs import replace
 from claude_mem.store.values import TextMatches
 
 SATURATION, BY_LENGTH = 5.0, 0.5
-"""For sessions, BM25's k1 and, in place of its b, the power of their length: a word that more of its memories
-have counts more, in a long one less. A session four times as long has about twice as many different words.
-Its length is what was said and understood in it: tool calls are many, and say little."""
+"""BM25 of a session as a whole: k1, and the power of its length, in place of b. A word counts more if more of
+the session's memories contain it, and less if the session is long: one that is four times as long has about
+twice as many different words. The length leaves out tool calls, which are many and have few words."""
 ONLY_FILES = 3.0
 """The weight of a file if the query has nothing else: three times that of a measure."""
 PHRASE = 0.3  # of a phrase's BM25, beside that of its words
 
 LEADING = 600
-"""How many are sorted first, because callers rarely need more of thousands."""
+"""How many of thousands of memories are sorted first: callers rarely need more."""
 
 
 class WordScores(Struct, frozen=True):
@@ -41,7 +41,7 @@ class WordScores(Struct, frozen=True):
 
     memories: dict[int, float]  # by memory
     prose: dict[int, float]  # by session: the best of what was said and understood in it
-    session_scores: dict[int, float]  # by session; of the words that were weighed everywhere
+    session_scores: dict[int, float]  # by session, for the words that were scored in all of them
     strength: float  # the best memory's, in words that a single session has
     unknown: float  # the share of the words that no memory has
     shared: frozenset[str]  # the words that the best memory has

@@ -73,7 +73,7 @@ class AgentSuite:
     ) -> None:
         events, _ = played.events("kind", "tool_name", "tool_input", "tool_response")
         calls = [
-            tool_calls.read(Event("e", 1, Kind(kind), "s", tool=ToolCall(name, given, answered)))
+            tool_calls.parse(Event("e", 1, Kind(kind), "s", tool=ToolCall(name, given, answered)))
             for kind, name, given, answered in events
             if kind in TOOL_EVENTS
         ]

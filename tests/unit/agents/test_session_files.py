@@ -135,7 +135,7 @@ def test_a_turn_has_its_prompt_what_was_said_and_how_it_ended(agent: str, file: 
 
 
 def test_a_command_that_failed_is_one(agent: str, file: Path) -> None:
-    used = [tool_calls.read(each) for each in parsed(agent, read(agent, file)) if each.tool]
+    used = [tool_calls.parse(each) for each in parsed(agent, read(agent, file)) if each.tool]
     assert [each.failed for each in used if each] == [False, False, False, True]
 
 

@@ -16,7 +16,7 @@ def use(name: str, given: object, answer: object = "ok", *, kind: Kind = Kind.TO
         return value if isinstance(value, str) else json.dumps(value)
 
     tool = ToolCall(name, text(given), text(answer), "u")
-    call = tool_calls.read(Event(id="1", at=0, kind=kind, session="s", cwd="/repo", tool=tool))
+    call = tool_calls.parse(Event(id="1", at=0, kind=kind, session="s", cwd="/repo", tool=tool))
     assert call is not None
     return call
 

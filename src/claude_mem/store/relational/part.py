@@ -105,8 +105,8 @@ class Connection(Protocol):
         """A memory's key in the indexes. Raises OverflowError when there is none for it."""
 
     def span(self, project_id: int | None, /) -> tuple[int, int]:
-        """The first and the last place of a project in the indexes, or of all: what a place is, the store's
-        statements know."""
+        """The first and the last key of a project in the indexes (None: of all projects), as the store's
+        statements take them: memory keys on SQLite, project ids on PostgreSQL."""
 
     def run(self, statement: str, parameters: Mapping[str, Any], /) -> Cursor: ...
     def tuples(self, statement: str, parameters: Mapping[str, Any], /) -> list[Any]:

@@ -149,7 +149,7 @@ def test_gooses_edit_tells_what_was_replaced_by_what(data: Path) -> None:
     with hook_process.listening(data):
         for verb, payload, _ in edits:
             hook(data, "goose", verb, payload)
-    (call,) = map(tool_calls.read, events(data))
+    (call,) = map(tool_calls.parse, events(data))
     assert call is not None
     assert [line[0] for line in call.changed_lines().splitlines()] == ["-", "+"]
 

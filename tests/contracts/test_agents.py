@@ -86,7 +86,7 @@ def test_what_a_tool_did_and_whether_it_failed_is_understood(data: Path, agent: 
         for verb, payload, kind in SENT[agent]:
             if kind in ("tool_use", "tool_failure"):
                 hook(data, agent, verb, payload)
-    calls = [call for call in map(tool_calls.read, events(data)) if call is not None]
+    calls = [call for call in map(tool_calls.parse, events(data)) if call is not None]
     edits = [call for call in calls if call.kind in (ToolKind.EDIT, ToolKind.WRITE)]
     assert {path.rpartition("/")[2] for call in edits for path in call.written_paths()} == {"postage.py"}
     assert len(edits) == 2

@@ -85,7 +85,7 @@ def take(
 
 def outcomes(parts: Services) -> list[tuple[bool, bool]]:
     """Of each tool call: whether it is the one that failed, and whether that is known."""
-    calls = [call for call in map(tool_calls.read, events(parts)) if call]
+    calls = [call for call in map(tool_calls.parse, events(parts)) if call]
     return [(BROKEN in (call.tool.input or ""), call.failed) for call in calls]
 
 
